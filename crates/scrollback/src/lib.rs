@@ -1,0 +1,35 @@
+//! Scrollback keeps whole conversations and shows a model the part that fits.
+//!
+//! This crate is everything but the network: it opens the store it is told to, reads no clock, no environment and no
+//! terminal. Messages are received and make a log; the log finds the place of every history that is sent again; a store
+//! keeps it; search finds its words.
+//!
+//! ```
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! use std::sync::Arc;
+//! use scrollback::log::{Arrival, History, Log, Outcome};
+//! use scrollback::{At, MemoryStore, Tenant};
+//!
+//! let log = Log::new(Arc::new(MemoryStore::default()));
+//! let tenant = Tenant::local();
+//! let arrival = Arrival::new(&tenant, None, "gpt-5", At(0));
+//! let history = History::parse(r#"[{"role":"user","content":"Why does the build fail?"}]"#)?;
+//!
+//! assert_eq!(log.receive(arrival, &history).await?.outcome, Outcome::New);
+//! assert_eq!(log.receive(arrival, &history).await?.added, 0); // sent again: nothing new
+//! # Ok::<(), scrollback::Error>(()) }).unwrap();
+//! ```
+
+pub mod error;
+pub mod ids;
+pub mod log;
+pub mod message;
+pub mod search;
+pub mod store;
+pub mod tokens;
+
+pub use error::{Error, Result};
+pub use ids::{At, MessageId, SessionId, SessionKey, Tenant};
+pub use log::Log;
+pub use message::{Message, Part, Role};
+pub use store::{Forget, MemoryStore, SqliteOptions, SqliteStore, Store};

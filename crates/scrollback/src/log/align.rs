@@ -1,0 +1,310 @@
+//! What is new in a request? Finds the place in the log that a history continues.
+//!
+//! Four questions, the cheap ones first: was it seen lately (`recent`), how much of its chain of nodes is known, is its next
+//! message the echo of a reply, and has the client rewritten it (`rewrite`)? A declared id only says where to look.
+
+use std::collections::{HashMap, HashSet};
+
+use super::history::History;
+use super::recent::{Door, Recent, Stretch};
+use super::rewrite::{Change, Features, Rewrite, recognise};
+use crate::error::{Error, Result};
+use crate::ids::{BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
+use crate::message::Message;
+use crate::search::{Need, Probe, Reach, Term, anchors};
+use crate::store::{Lineage, Origin, Position, Span, Store, Which};
+
+/// How many messages are looked up by their anchors when a history has to be recognised: from its end, and its beginning.
+const ANCHORED: usize = 16;
+/// How many messages of the log are considered then.
+const CANDIDATES: usize = 256;
+/// A path is read this far before the first message found on it, for what the client shortened beyond recognition.
+const MARGIN: u32 = 64;
+
+/// How a request relates to what is in the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Nothing is new: a retry, or a request for another reply.
+    Replay,
+    /// It goes on where it stopped.
+    Continue,
+    /// The client changed earlier messages; the originals stay, its versions stand beside them.
+    Edited,
+    /// It leaves the known path: an edited question, or another reply.
+    Branch,
+    /// The client left out earlier messages.
+    Truncated,
+    /// The client put a summary of its own in place of earlier messages.
+    Compacted,
+    /// Nothing like it is known.
+    New,
+}
+
+/// A message of the request that is a link of the path.
+pub(super) struct Link {
+    pub(super) index: usize,
+    pub(super) message: Message,
+}
+
+/// The place a request continues, and what of it is new.
+pub(super) struct Aligned {
+    pub(super) outcome: Outcome,
+    pub(super) session: SessionId,
+    /// The last message that is known; `None` if none is.
+    pub(super) base: Option<Position>,
+    /// Links beyond the base: they are to be appended.
+    pub(super) fresh: Vec<Link>,
+    /// Messages the client put among older ones, their numbers, and what they stand in for.
+    pub(super) replaced: Vec<(Message, usize, Option<MessageId>)>,
+    /// Instructions at the head, if they are not known to be stored.
+    pub(super) preamble: Vec<Message>,
+    /// Reasoning beside the path.
+    pub(super) asides: Vec<Message>,
+    /// The session the request computes to by itself, the node of its own chain, and the number of links in it.
+    pub(super) claimed: SessionId,
+    pub(super) chain: NodeId,
+    pub(super) links: usize,
+    pub(super) door: Option<(Door, usize)>,
+    pub(super) continued: Option<Hash128>,
+    pub(super) preamble_hash: Hash128,
+}
+
+/// Who asks, and under which name.
+pub(super) struct Asker<'a> {
+    pub(super) tenant: &'a Tenant,
+    pub(super) declared: Option<&'a str>,
+}
+
+/// The request, read as far as necessary.
+struct Opened {
+    preamble: Vec<Message>,
+    preamble_hash: Hash128,
+    /// Number of the first message that is not an instruction.
+    first: usize,
+    stretch: Option<Stretch>,
+    links: Vec<Link>,
+    asides: Vec<Message>,
+}
+
+fn open(asker: &Asker<'_>, history: &History<'_>, recent: &Recent) -> Opened {
+    let mut preamble = Vec::new();
+    let mut first = 0;
+    while first < history.len() {
+        let message = history.message(first);
+        if !message.role().instructs() {
+            break;
+        }
+        preamble.push(message);
+        first += 1;
+    }
+    let raws: Vec<&[u8]> = preamble.iter().map(|message| message.raw().get().as_bytes()).collect();
+    let preamble_hash = Hash128::of("preamble", &raws);
+    let door = (first < history.len()).then(|| Door::new(asker.tenant, asker.declared, history.raw(first)));
+    let stretch = door.and_then(|door| recent.find(door, history, first));
+    let (mut links, mut asides) = (Vec::new(), Vec::new());
+    for index in first + stretch.map_or(0, |stretch| stretch.count)..history.len() {
+        let message = history.message(index);
+        if message.is_aside() {
+            asides.push(message);
+        } else {
+            links.push(Link { index, message });
+        }
+    }
+    Opened { preamble, preamble_hash, first, stretch, links, asides }
+}
+
+/// Aligns a whole history.
+pub(super) async fn align(
+    store: &dyn Store,
+    recent: &Recent,
+    asker: Asker<'_>,
+    history: &History<'_>,
+) -> Result<Aligned> {
+    let opened = open(&asker, history, recent);
+    let door = (opened.first < history.len())
+        .then(|| (Door::new(asker.tenant, asker.declared, history.raw(opened.first)), opened.first));
+    let claimed = claimed(&asker, &opened)?;
+    let stretch = opened.stretch;
+    let start = stretch.map_or_else(|| NodeId::root(claimed), |stretch| stretch.chain);
+    let chain = opened.links.iter().fold(start, |node, link| node.then(link.message.strong()));
+    let known_before = stretch.map_or(0, |stretch| stretch.links);
+    let mut place = Finding {
+        store,
+        tenant: asker.tenant,
+        declared: asker.declared.is_some(),
+        session: stretch.map_or(claimed, |stretch| stretch.session),
+        base: stretch.map(|stretch| stretch.at),
+        rest: opened.links,
+        taken: 0,
+        replaced: Vec::new(),
+    };
+    let outcome = place.find().await?;
+    let preamble_known = stretch.is_some_and(|stretch| stretch.preamble == opened.preamble_hash);
+    Ok(Aligned {
+        outcome,
+        session: place.session,
+        base: place.base,
+        links: known_before + place.taken + place.rest.len(),
+        fresh: place.rest,
+        replaced: place.replaced,
+        preamble: if preamble_known { Vec::new() } else { opened.preamble },
+        asides: opened.asides,
+        claimed,
+        chain,
+        door,
+        continued: stretch.map(|stretch| stretch.hash),
+        preamble_hash: opened.preamble_hash,
+    })
+}
+
+/// The session a request computes to by itself.
+fn claimed(asker: &Asker<'_>, opened: &Opened) -> Result<SessionId> {
+    if let Some(name) = asker.declared {
+        return Ok(SessionId::declared(asker.tenant, name));
+    }
+    if let Some(stretch) = opened.stretch {
+        return Ok(stretch.claimed);
+    }
+    let first = opened.links.first().map(|link| &link.message).or(opened.preamble.first());
+    let first = first.or(opened.asides.first());
+    let first = first.ok_or_else(|| Error::Invalid("the request has no messages".into()))?;
+    Ok(SessionId::opening(asker.tenant, first.strong()))
+}
+
+/// The search for a place, step by step: `taken` links are accounted for by `base`, `rest` is left.
+struct Finding<'a> {
+    store: &'a dyn Store,
+    tenant: &'a Tenant,
+    declared: bool,
+    session: SessionId,
+    base: Option<Position>,
+    rest: Vec<Link>,
+    taken: usize,
+    replaced: Vec<(Message, usize, Option<MessageId>)>,
+}
+
+impl Finding<'_> {
+    async fn find(&mut self) -> Result<Outcome> {
+        let mut outcome = None;
+        loop {
+            self.follow_chain().await?;
+            if self.rest.is_empty() {
+                return Ok(outcome.unwrap_or(Outcome::Replay));
+            }
+            let children = match self.base {
+                Some(_) => self.store.read(&self.key(), Span::After(self.base)).await?,
+                None => Vec::new(),
+            };
+            let theirs = Features::of(&self.rest[0].message);
+            let mut replies = children.iter().filter(|child| child.origin == Origin::Reply);
+            let echoed = replies.find(|reply| theirs.echoes(&Features::of(&reply.message())));
+            if let Some(position) = echoed.and_then(|reply| reply.position()) {
+                self.take(1, position);
+                continue;
+            }
+            let rewritten = if outcome.is_some() || self.base.is_some() && children.is_empty() {
+                None
+            } else {
+                self.rewritten().await?
+            };
+            match rewritten {
+                Some((session, rewrite)) => outcome = Some(self.accept(session, rewrite)),
+                None if self.base.is_none() => return Ok(Outcome::New),
+                None if children.is_empty() => return Ok(outcome.unwrap_or(Outcome::Continue)),
+                None => return Ok(outcome.unwrap_or(Outcome::Branch)),
+            }
+        }
+    }
+
+    fn key(&self) -> SessionKey {
+        SessionKey { tenant: self.tenant.clone(), id: self.session }
+    }
+
+    fn take(&mut self, count: usize, base: Position) {
+        self.rest.drain(..count);
+        self.taken += count;
+        self.base = Some(base);
+    }
+
+    /// Goes as far as nodes are known. After an alias the chain goes on from the true node, so it is computed anew.
+    async fn follow_chain(&mut self) -> Result<()> {
+        while !self.rest.is_empty() {
+            let mut node = self.base.map_or_else(|| NodeId::root(self.session), |base| base.node);
+            let chain = self.rest.iter().map(|link| {
+                node = node.then(link.message.strong());
+                node
+            });
+            let (chain, from) = (chain.collect(), self.base.map_or(Depth(0), |base| base.depth.plus(1)));
+            let Some(known) = self.store.prefix(&self.key(), from, chain).await? else { return Ok(()) };
+            self.session = known.session;
+            self.take(known.count, known.at);
+            if !known.aliased {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn accept(&mut self, session: SessionId, rewrite: Rewrite) -> Outcome {
+        self.session = session;
+        for (i, over) in &rewrite.replaced {
+            let over = over.filter(|_| rewrite.change != Change::Compacted);
+            self.replaced.push((self.rest[*i].message.clone(), self.rest[*i].index, over));
+        }
+        self.take(rewrite.count, rewrite.at);
+        match rewrite.change {
+            Change::Reworded => Outcome::Continue,
+            Change::Edited => Outcome::Edited,
+            Change::Truncated => Outcome::Truncated,
+            Change::Compacted => Outcome::Compacted,
+        }
+    }
+
+    /// Looks for the rest of the history on a path that it may continue.
+    async fn rewritten(&self) -> Result<Option<(SessionId, Rewrite)>> {
+        let theirs: Vec<Features> = self.rest.iter().map(|link| Features::of(&link.message)).collect();
+        if !theirs.iter().any(Features::could_prove) {
+            return Ok(None);
+        }
+        for (session, branch, shallowest) in self.candidates().await? {
+            let key = SessionKey { tenant: self.tenant.clone(), id: session };
+            let Some(listed) = self.store.sessions(self.tenant, Which::Id(session)).await?.pop() else { continue };
+            let Some(head) = listed.branches.iter().find(|b| b.id == branch).map(|branch| branch.head) else {
+                continue;
+            };
+            let beyond = self.base.is_none_or(|base| {
+                session == self.session && Lineage::of(head, &listed.branches).holds(&crate::store::Place::Path(base))
+            });
+            if !beyond {
+                continue;
+            }
+            let earliest = self.base.map_or(0, |base| base.depth.0 + 1);
+            let from = shallowest.0.saturating_sub(MARGIN).max(earliest);
+            let path = self.store.read(&key, Span::Path { head, from: Depth(from) }).await?;
+            if let Some(rewrite) = recognise(&theirs, &path, (from - earliest) as usize) {
+                return Ok(Some((session, rewrite)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Branches that hold messages of the rest, the most promising first, with the first depth one was found at.
+    async fn candidates(&self) -> Result<Vec<(SessionId, BranchId, Depth)>> {
+        let (head, tail) = (self.rest.iter().take(ANCHORED), self.rest.iter().rev().take(ANCHORED));
+        let terms: HashSet<String> = head.chain(tail).flat_map(|link| anchors(&link.message)).collect();
+        let reach = if self.declared || self.base.is_some() { Reach::Session(self.session) } else { Reach::Undeclared };
+        let probe = Probe::new(terms.into_iter().map(Term::exact).collect(), Need::Any, reach, CANDIDATES);
+        let found = self.store.matching(self.tenant, probe).await?;
+        let mut votes: HashMap<(SessionId, BranchId), (usize, Depth, MessageId)> = HashMap::new();
+        for (session, message) in &found.messages {
+            let Some(position) = message.position() else { continue };
+            let vote = votes.entry((*session, position.branch)).or_insert((0, position.depth, message.id));
+            *vote = (vote.0 + 1, vote.1.min(position.depth), vote.2.max(message.id));
+        }
+        let mut ranked: Vec<_> = votes.into_iter().collect();
+        ranked
+            .sort_by_key(|(place, (count, _, newest))| (std::cmp::Reverse(*count), std::cmp::Reverse(*newest), *place));
+        Ok(ranked.into_iter().map(|((session, branch), (_, depth, _))| (session, branch, depth)).collect())
+    }
+}

@@ -1,0 +1,287 @@
+//! The log: every message that was ever received, as a tree addressed by content.
+//!
+//! [`Log::receive`] takes a request's whole history, finds the place it continues (`align`) and stores what is new, before
+//! anything is sent anywhere; [`Log::reply`] adds what the model answered. Histories sent again add nothing, edited ones
+//! branch, and what a conversation may see is its own path and nothing else.
+
+mod align;
+mod declared;
+mod history;
+mod recent;
+mod rewrite;
+
+use std::sync::Arc;
+
+pub use align::Outcome;
+pub use declared::{Declared, SESSION_HEADER};
+pub use history::{History, array_of};
+
+use align::{Aligned, Asker};
+use recent::{Recent, Stretch};
+
+use crate::error::{Error, Result};
+use crate::ids::{At, Depth, NodeId, SessionId, SessionKey, Tenant};
+use crate::message::Message;
+use crate::store::{
+    Alias, Batch, Beside, Draft, Expect, Keys, Kind, NodeRef, Origin, Position, Put, Scope, Span, Store, node_beside,
+};
+use crate::tokens::Measure;
+
+/// A request, as far as the log is concerned.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival<'a> {
+    /// Whose it is.
+    pub tenant: &'a Tenant,
+    /// The session it declares.
+    pub declared: Option<&'a str>,
+    /// A title that comes with it.
+    pub title: Option<&'a str>,
+    /// The model it is for, which decides how tokens are counted.
+    pub model: &'a str,
+    /// How it came.
+    pub origin: Origin,
+    /// When.
+    pub at: At,
+    /// When each message was said, if that is known; as many as there are messages.
+    pub times: Option<&'a [At]>,
+}
+
+impl<'a> Arrival<'a> {
+    /// A client's request.
+    pub fn new(tenant: &'a Tenant, declared: Option<&'a str>, model: &'a str, at: At) -> Self {
+        Self { tenant, declared, title: None, model, origin: Origin::Client, at, times: None }
+    }
+
+    fn time_of(&self, index: usize) -> At {
+        self.times.and_then(|times| times.get(index).copied()).unwrap_or(self.at)
+    }
+}
+
+/// What became of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Received {
+    /// How it relates to what was known.
+    pub outcome: Outcome,
+    /// The session it belongs to.
+    pub session: SessionKey,
+    /// Its last message; `None` if it holds nothing but instructions.
+    pub head: Option<Position>,
+    /// How many messages were stored.
+    pub added: usize,
+}
+
+/// The log over a store.
+pub struct Log {
+    store: Arc<dyn Store>,
+    recent: Recent,
+}
+
+impl Log {
+    /// A log kept in `store`.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, recent: Recent::default() }
+    }
+
+    /// The store it is kept in.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Takes a whole history and stores what is new in it. When this returns, nothing of it can be lost.
+    pub async fn receive(&self, arrival: Arrival<'_>, history: &History<'_>) -> Result<Received> {
+        let asker = Asker { tenant: arrival.tenant, declared: arrival.declared };
+        let aligned = align::align(&*self.store, &self.recent, asker, history).await?;
+        let session = SessionKey { tenant: arrival.tenant.clone(), id: aligned.session };
+        let batch = batch_of(arrival, &session, &aligned);
+        let mut received = Received { outcome: aligned.outcome, session, head: aligned.base, added: 0 };
+        if !batch.is_empty() {
+            let committed = self.store.commit(batch).await?;
+            received.head = committed.path.last().copied().or(aligned.base);
+            received.added = committed.added;
+        }
+        self.remember(&aligned, received.head, history);
+        Ok(received)
+    }
+
+    /// Takes only what is new, after the last message of a declared session or after an earlier response.
+    pub async fn receive_new(&self, arrival: Arrival<'_>, after: After<'_>, history: &History<'_>) -> Result<Received> {
+        let (session, base) = self.resolve(arrival.tenant, after).await?;
+        let messages: Vec<Message> = (0..history.len()).map(|index| history.message(index)).collect();
+        let head = base.map(|base| base.head);
+        if base.is_some_and(|base| base.was_just_sent(&messages)) {
+            return Ok(Received { outcome: Outcome::Replay, session, head, added: 0 });
+        }
+        let mut batch = Batch::new(session.clone());
+        batch.declared = arrival.declared.map(str::to_owned);
+        batch.after = head.map(|head| head.node_ref());
+        let mut node = head.map_or_else(|| NodeId::root(session.id), |head| head.node);
+        for (index, message) in messages.into_iter().enumerate() {
+            let time = arrival.time_of(index);
+            if message.is_aside() || message.role().instructs() {
+                let why = if message.is_aside() { Beside::Aside } else { Beside::Preamble };
+                batch.beside.push((why, draft(arrival, time, node_beside(why, &message), message)));
+            } else {
+                node = node.then(message.strong());
+                batch.path.push(draft(arrival, time, node, message));
+            }
+        }
+        let outcome = if head.is_some() { Outcome::Continue } else { Outcome::New };
+        let committed = self.store.commit(batch).await?;
+        Ok(Received { outcome, session, head: committed.path.last().copied().or(head), added: committed.added })
+    }
+
+    /// Stores what the model answered, as the client will echo it.
+    pub async fn reply(&self, to: &Received, answer: Answer<'_>) -> Result<Position> {
+        let head = to.head.ok_or_else(|| Error::Invalid("there is no message to answer".into()))?;
+        let arrival =
+            Arrival { origin: Origin::Reply, ..Arrival::new(&to.session.tenant, None, answer.model, answer.at) };
+        let node = head.node.then(answer.message.strong());
+        let mut batch = Batch::new(to.session.clone());
+        batch.after = Some(head.node_ref());
+        if let Some(response) = answer.response {
+            let followed = Followed { session: to.session.id, depth: head.depth.plus(1), node };
+            batch.records.push(followed.record(&to.session.tenant, response, answer.at));
+        }
+        batch.path.push(draft(arrival, answer.at, node, answer.message));
+        let committed = self.store.commit(batch).await?;
+        committed.path.last().copied().ok_or_else(|| Error::Damaged("a reply was stored nowhere".into()))
+    }
+
+    /// Drops what is remembered of recent requests; needed after a session was erased.
+    pub fn forget_recent(&self) {
+        self.recent.clear();
+    }
+
+    async fn resolve(&self, tenant: &Tenant, after: After<'_>) -> Result<(SessionKey, Option<Base>)> {
+        match after {
+            After::Last(name) => {
+                let session = SessionKey { tenant: tenant.clone(), id: SessionId::declared(tenant, name) };
+                let Some(last) = self.store.read(&session, Span::Last).await?.pop() else { return Ok((session, None)) };
+                let parent = match last.parent {
+                    None => Some(NodeId::root(session.id)),
+                    Some(id) => {
+                        let parent = self.store.read(&session, Span::Ids(vec![id])).await?.pop();
+                        parent.and_then(|parent| parent.position()).map(|position| position.node)
+                    }
+                };
+                Ok((session, last.position().map(|head| Base { parent, head })))
+            }
+            After::Response(id) => {
+                let unknown =
+                    || Error::NotFound(format!("the response “{id}” is not in the log; send the whole history"));
+                let scope = Scope::Tenant(tenant.clone());
+                let record = self.store.records(&scope, Kind::Response, Keys::One(id.to_owned())).await?.pop();
+                let body = record.ok_or_else(unknown)?.body;
+                let followed: Followed = serde_json::from_str(body.get())
+                    .map_err(|_| Error::Damaged(format!("the record of response “{id}” is unreadable")))?;
+                let session = SessionKey { tenant: tenant.clone(), id: followed.session };
+                let known =
+                    self.store.prefix(&session, followed.depth, vec![followed.node]).await?.ok_or_else(unknown)?;
+                Ok((session, Some(Base { parent: None, head: known.at })))
+            }
+        }
+    }
+
+    fn remember(&self, aligned: &Aligned, head: Option<Position>, history: &History<'_>) {
+        let (Some((door, first)), Some(at)) = (aligned.door, head) else { return };
+        let count = history.len() - first;
+        let stretch = Stretch {
+            count,
+            hash: history.hash(first, history.len() - 1),
+            claimed: aligned.claimed,
+            session: aligned.session,
+            at,
+            chain: aligned.chain,
+            links: aligned.links,
+            preamble: aligned.preamble_hash,
+        };
+        self.recent.keep(door, aligned.continued, stretch);
+    }
+}
+
+/// What a request that holds only new messages follows.
+#[derive(Clone, Copy, Debug)]
+pub enum After<'a> {
+    /// The last message of a session, by its declared name.
+    Last(&'a str),
+    /// A response, by its provider's id.
+    Response(&'a str),
+}
+
+/// What a model answered.
+#[derive(Clone, Debug)]
+pub struct Answer<'a> {
+    /// The message, as the client will echo it.
+    pub message: Message,
+    /// The model.
+    pub model: &'a str,
+    /// The provider's id of the response, by which a later request may refer to it.
+    pub response: Option<&'a str>,
+    /// When.
+    pub at: At,
+}
+
+/// The message that new ones follow.
+#[derive(Clone, Copy)]
+struct Base {
+    /// The node before it, where that is known.
+    parent: Option<NodeId>,
+    head: Position,
+}
+
+impl Base {
+    /// Whether these messages are the one at the head, sent once more because no answer came.
+    fn was_just_sent(&self, messages: &[Message]) -> bool {
+        matches!((self.parent, messages), (Some(parent), [one]) if parent.then(one.strong()) == self.head.node)
+    }
+}
+
+/// Where a response is in the log.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Followed {
+    session: SessionId,
+    depth: Depth,
+    node: NodeId,
+}
+
+impl Followed {
+    fn record(&self, tenant: &Tenant, response: &str, at: At) -> Put {
+        let body = serde_json::value::to_raw_value(self).expect("plain fields are valid JSON");
+        let scope = Scope::Tenant(tenant.clone());
+        Put { scope, kind: Kind::Response, key: response.to_owned(), at, body, expect: Expect::Any }
+    }
+}
+
+fn draft(arrival: Arrival<'_>, at: At, node: NodeId, message: Message) -> Draft {
+    let measure = Measure::of(&message, arrival.model);
+    Draft { message, node, at, origin: arrival.origin, measure }
+}
+
+/// Everything an aligned request adds to the log.
+fn batch_of(arrival: Arrival<'_>, session: &SessionKey, aligned: &Aligned) -> Batch {
+    let root = NodeId::root(session.id);
+    let mut end = aligned.base.map_or(root, |base| base.node);
+    let mut batch = Batch::new(session.clone());
+    batch.declared = arrival.declared.map(str::to_owned);
+    batch.title = arrival.title.map(str::to_owned);
+    batch.after = aligned.base.map(|base| base.node_ref());
+    for link in &aligned.fresh {
+        end = end.then(link.message.strong());
+        batch.path.push(draft(arrival, arrival.time_of(link.index), end, link.message.clone()));
+    }
+    let mut beside = |why, at, message: &Message| {
+        batch.beside.push((why, draft(arrival, at, node_beside(why, message), message.clone())));
+    };
+    aligned.preamble.iter().for_each(|message| beside(Beside::Preamble, arrival.at, message));
+    aligned.asides.iter().for_each(|message| beside(Beside::Aside, arrival.at, message));
+    for (message, index, over) in &aligned.replaced {
+        beside(over.map_or(Beside::Insert, Beside::Overlay), arrival.time_of(*index), message);
+    }
+    if aligned.chain != end && end != root {
+        let depth = aligned.base.map_or(Depth(0), |base| base.depth.plus(1)).plus(aligned.fresh.len());
+        let from = NodeRef { depth: Depth(0).plus(aligned.links - 1), node: aligned.chain };
+        let to = NodeRef { depth: Depth(depth.0 - 1), node: end };
+        batch.aliases.push(Alias { session: aligned.claimed, from, to_session: session.id, to });
+    }
+    batch
+}

@@ -1,0 +1,162 @@
+//! Recognising a history that its client has rewritten: cleared results, dropped messages, a summary in place of the past.
+//!
+//! Pure: two sequences in, a mapping out. The client's messages are matched to the true path in order, by their words or by
+//! the ids of their tool calls. The mapping counts only with enough evidence; a wrong link would mix conversations, a
+//! missing one merely starts a branch.
+
+use std::collections::HashMap;
+
+use crate::ids::{Fingerprint, MessageId};
+use crate::message::{Message, Role};
+use crate::store::{Position, Stored};
+
+/// Fewer characters than this can be said twice by chance; such a message is matched only where it is expected.
+const SUBSTANTIAL_CHARS: usize = 40;
+/// Without a tool call in common, this many characters must be.
+const EVIDENCE_CHARS: usize = 200;
+
+/// What alignment looks at in a message.
+#[derive(Clone, Debug)]
+pub(super) struct Features {
+    weak: Fingerprint,
+    calls: Vec<String>,
+    role: Role,
+    chars: usize,
+}
+
+impl Features {
+    pub(super) fn of(message: &Message) -> Self {
+        Self {
+            weak: message.weak(),
+            calls: message.call_ids().map(str::to_owned).collect(),
+            role: message.role().clone(),
+            chars: message.words().map(|piece| piece.chars().count()).sum(),
+        }
+    }
+
+    /// Whether one stands for the other although words may differ: the same calls, from the same side.
+    fn same_calls(&self, other: &Self) -> bool {
+        !self.calls.is_empty() && self.calls == other.calls && self.role == other.role
+    }
+
+    /// Whether this is the other as a client echoes it.
+    pub(super) fn echoes(&self, other: &Self) -> bool {
+        self.weak == other.weak || self.same_calls(other)
+    }
+
+    fn is_substantial(&self) -> bool {
+        !self.calls.is_empty() || self.chars >= SUBSTANTIAL_CHARS
+    }
+
+    /// Whether it could take part in evidence: only conversations with a model's turn or a call can be recognised.
+    pub(super) fn could_prove(&self) -> bool {
+        !self.calls.is_empty() || self.role == Role::Assistant
+    }
+}
+
+/// How a client rewrote its history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// Nothing but spacing or ids.
+    Reworded,
+    /// Messages were replaced in place.
+    Edited,
+    /// Messages were left out.
+    Truncated,
+    /// Messages were left out and others put in their place.
+    Compacted,
+}
+
+/// A rewritten history found in the log.
+#[derive(Debug)]
+pub(super) struct Rewrite {
+    pub(super) change: Change,
+    /// How many of the client's messages are accounted for.
+    pub(super) count: usize,
+    /// The place the last of them stands for.
+    pub(super) at: Position,
+    /// The client's messages that are not on the path, and the message each stands in for.
+    pub(super) replaced: Vec<(usize, Option<MessageId>)>,
+}
+
+/// A match of one client message with one of the path.
+#[derive(Clone, Copy)]
+struct Pair {
+    theirs: usize,
+    ours: usize,
+    /// Equal words, not only equal calls.
+    equal: bool,
+}
+
+/// Maps `theirs` onto `path`, which begins `skipped` messages after the place known so far.
+pub(super) fn recognise(theirs: &[Features], path: &[Stored], skipped: usize) -> Option<Rewrite> {
+    let ours: Vec<Features> = path.iter().map(|stored| Features::of(&stored.message())).collect();
+    let pairs = pairs(theirs, &ours);
+    let last = *pairs.last()?;
+    if !is_proof(&pairs, theirs) {
+        return None;
+    }
+    let replaced = replaced(&pairs, last, path);
+    let left_out = skipped + last.ours + 1 - pairs.len();
+    let inserted = last.theirs + 1 - pairs.len();
+    let change = match (left_out, inserted) {
+        (0, 0) if replaced.is_empty() => Change::Reworded,
+        (left_out, 0) if left_out > 0 => Change::Truncated,
+        (left_out, inserted) if left_out > inserted => Change::Compacted,
+        _ => Change::Edited,
+    };
+    Some(Rewrite { change, count: last.theirs + 1, at: path[last.ours].position()?, replaced })
+}
+
+/// Matches in order, each to the first possible message after the match before.
+fn pairs(theirs: &[Features], ours: &[Features]) -> Vec<Pair> {
+    let mut by_words: HashMap<Fingerprint, Vec<usize>> = HashMap::new();
+    let mut by_call: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (i, features) in ours.iter().enumerate() {
+        by_words.entry(features.weak).or_default().push(i);
+        features.calls.iter().for_each(|call| by_call.entry(call).or_default().push(i));
+    }
+    let first_from = |places: Option<&Vec<usize>>, from: usize| places?.iter().copied().find(|place| *place >= from);
+    let (mut pairs, mut next) = (Vec::new(), 0);
+    for (i, features) in theirs.iter().enumerate() {
+        let equal = first_from(by_words.get(&features.weak), next)
+            .filter(|place| *place == next || features.is_substantial())
+            .map(|ours| Pair { theirs: i, ours, equal: true });
+        let pair = equal.or_else(|| {
+            let call = features.calls.first()?;
+            let same = by_call.get(call.as_str())?.iter().copied();
+            let ours = same.filter(|place| *place >= next).find(|place| features.same_calls(&ours[*place]))?;
+            Some(Pair { theirs: i, ours, equal: false })
+        });
+        if let Some(pair) = pair {
+            next = pair.ours + 1;
+            pairs.push(pair);
+        }
+    }
+    pairs
+}
+
+/// Enough in common: a tool call, or two messages, one of them the model's, of some length together.
+fn is_proof(pairs: &[Pair], theirs: &[Features]) -> bool {
+    let equal: Vec<&Features> = pairs.iter().filter(|pair| pair.equal).map(|pair| &theirs[pair.theirs]).collect();
+    pairs.iter().any(|pair| !theirs[pair.theirs].calls.is_empty())
+        || equal.len() >= 2
+            && equal.iter().any(|features| features.role == Role::Assistant)
+            && equal.iter().map(|features| features.chars).sum::<usize>() >= EVIDENCE_CHARS
+}
+
+/// The client's messages up to the last match that are not on the path, each with the message left out in its place.
+fn replaced(pairs: &[Pair], last: Pair, path: &[Stored]) -> Vec<(usize, Option<MessageId>)> {
+    let mut replaced = Vec::new();
+    let (mut theirs, mut ours) = (0, 0);
+    for pair in pairs {
+        let mut left_out = (ours..pair.ours).map(|place| path[place].id);
+        replaced.extend((theirs..pair.theirs).map(|i| (i, left_out.next())));
+        if !pair.equal {
+            replaced.push((pair.theirs, Some(path[pair.ours].id)));
+        }
+        (theirs, ours) = (pair.theirs + 1, pair.ours + 1);
+    }
+    debug_assert_eq!((theirs, ours), (last.theirs + 1, last.ours + 1));
+    replaced
+}

@@ -1,0 +1,208 @@
+//! A message: the exact JSON it came as, beside a typed reading of it.
+//!
+//! The reading is tolerant: OpenAI chat messages, OpenAI Responses items and Anthropic messages are all understood, and what
+//! is not understood is kept whole as [`Part::Other`]. Nothing is ever written back from the reading; bytes that leave are
+//! the bytes that came. See `read` for the shapes and `fingerprint` for when two messages count as the same.
+
+mod fingerprint;
+mod read;
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+use crate::ids::Fingerprint;
+
+/// Who speaks.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Standing instructions; `developer` in newer OpenAI requests is [`Role::Other`] with the same place.
+    System,
+    /// The person.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool's result.
+    Tool,
+    /// Any other role, as written.
+    Other(Box<str>),
+}
+
+impl Role {
+    /// The role as APIs write it.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+            Self::Other(name) => name,
+        }
+    }
+
+    /// Whether messages of this role at the head of a conversation are its standing instructions.
+    pub fn instructs(&self) -> bool {
+        matches!(self.as_str(), "system" | "developer")
+    }
+}
+
+impl From<&str> for Role {
+    fn from(name: &str) -> Self {
+        match name {
+            "system" => Self::System,
+            "user" => Self::User,
+            "assistant" => Self::Assistant,
+            "tool" => Self::Tool,
+            other => Self::Other(other.into()),
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One piece of a message.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// Words.
+    Text(String),
+    /// A picture, as its block stands.
+    Image(Value),
+    /// A document or a sound, as its block stands.
+    File(Value),
+    /// The model calls a tool.
+    Call {
+        /// The call's id, unique wherever a client gives one.
+        id: Option<String>,
+        /// The tool.
+        name: String,
+        /// The arguments; text that is not JSON is kept as a JSON string.
+        arguments: Value,
+    },
+    /// A tool answers.
+    Result {
+        /// The id of the call it answers.
+        call: Option<String>,
+        /// Its words.
+        text: String,
+        /// Blocks of it that are not words.
+        other: Vec<Value>,
+    },
+    /// The model's reasoning, readable or encrypted.
+    Thinking(String),
+    /// Anything else, kept whole.
+    Other(Value),
+}
+
+/// A message as received, and what it says.
+#[derive(Clone, Debug)]
+pub struct Message {
+    raw: Box<RawValue>,
+    role: Role,
+    parts: Vec<Part>,
+    strong: Fingerprint,
+}
+
+impl Message {
+    /// Reads a message from its exact JSON. Only text that is not JSON at all is refused.
+    pub fn from_json(json: &str) -> Result<Self> {
+        let raw: Box<RawValue> = serde_json::from_str(json)
+            .map_err(|cause| Error::Invalid(format!("a message must be a JSON value: {cause}")))?;
+        Ok(Self::new(raw))
+    }
+
+    /// Reads a message. A value that cannot be understood is one part, [`Part::Other`], and is kept whole.
+    pub fn new(raw: Box<RawValue>) -> Self {
+        // JSON nested too deeply for the parser is the one valid text that cannot be read; it is kept as it stands.
+        let value = serde_json::from_str(raw.get()).unwrap_or_else(|_| Value::String(raw.get().to_owned()));
+        let (role, parts) = read::message(&value);
+        let strong = fingerprint::strong(&value);
+        Self { raw, role, parts, strong }
+    }
+
+    /// A plain message of our own making.
+    pub fn text(role: &Role, text: &str) -> Self {
+        let json = serde_json::json!({"role": role.as_str(), "content": text});
+        Self::new(serde_json::value::to_raw_value(&json).expect("a JSON value is valid JSON"))
+    }
+
+    /// The bytes it came as.
+    pub fn raw(&self) -> &RawValue {
+        &self.raw
+    }
+
+    /// Who speaks.
+    pub fn role(&self) -> &Role {
+        &self.role
+    }
+
+    /// What it says, piece by piece.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// What it says, apart from how its JSON is written: two messages with the same strong fingerprint are the same message.
+    pub fn strong(&self) -> Fingerprint {
+        self.strong
+    }
+
+    /// Its words alone, without ids, spacing and unknown fields. Good only for aligning a history that a client has rewritten.
+    pub fn weak(&self) -> Fingerprint {
+        fingerprint::weak(self)
+    }
+
+    /// The ids of the tool calls it makes or answers.
+    pub fn call_ids(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Call { id, .. } => id.as_deref(),
+            Part::Result { call, .. } => call.as_deref(),
+            Part::Text(_) | Part::Image(_) | Part::File(_) | Part::Thinking(_) | Part::Other(_) => None,
+        })
+    }
+
+    /// Whether it holds reasoning and nothing else. Clients drop such messages at will, so they stand beside the path.
+    pub fn is_aside(&self) -> bool {
+        !self.parts.is_empty() && self.parts.iter().all(|part| matches!(part, Part::Thinking(_)))
+    }
+
+    /// Everything in it that a person could search for or a model would read, one piece after another.
+    pub fn words(&self) -> impl Iterator<Item = Cow<'_, str>> {
+        self.parts.iter().flat_map(|part| -> Vec<Cow<'_, str>> {
+            match part {
+                Part::Text(text) | Part::Thinking(text) => vec![text.into()],
+                Part::Call { name, arguments, .. } => vec![name.into(), text_of(arguments)],
+                Part::Result { text, other, .. } => {
+                    std::iter::once(text.into()).chain(other.iter().map(text_of)).collect()
+                }
+                Part::Image(block) | Part::File(block) | Part::Other(block) => vec![text_of(block)],
+            }
+        })
+    }
+
+    /// Its words as one text, pieces on lines of their own.
+    pub fn to_text(&self) -> String {
+        self.words().filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The words in a JSON value: its strings, without what is clearly not language (long encoded blobs).
+fn text_of(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) if read::is_blob(text) => Cow::Borrowed(""),
+        Value::String(text) => text.into(),
+        Value::Null => Cow::Borrowed(""),
+        Value::Bool(_) | Value::Number(_) => value.to_string().into(),
+        Value::Array(items) => joined(items.iter().map(text_of)),
+        Value::Object(fields) => joined(fields.iter().flat_map(|(key, value)| [key.into(), text_of(value)])),
+    }
+}
+
+fn joined<'a>(pieces: impl Iterator<Item = Cow<'a, str>>) -> Cow<'static, str> {
+    pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join(" ").into()
+}

@@ -1,0 +1,237 @@
+//! From JSON to role and parts: one tolerant reader for the shapes of OpenAI chat, OpenAI Responses and Anthropic.
+//!
+//! The shapes do not clash, so no dialect has to be named: content is a string or blocks, blocks say their `type`, chat
+//! messages carry `tool_calls`, Responses items have a `type` and often no role.
+
+use serde_json::{Map, Value};
+
+use super::{Part, Role};
+
+/// Strings in this form and over this length are encoded bytes, not language.
+const BLOB_MIN_BYTES: usize = 256;
+
+pub(super) fn message(value: &Value) -> (Role, Vec<Part>) {
+    let Value::Object(fields) = value else {
+        return (Role::Other("".into()), vec![Part::Other(value.clone())]);
+    };
+    let kind = string(fields, "type").unwrap_or("message");
+    match string(fields, "role") {
+        Some(role) => (role.into(), parts_of_message(fields, role)),
+        None => (role_of_item(kind), vec![block(value)]),
+    }
+}
+
+fn role_of_item(kind: &str) -> Role {
+    if kind.ends_with("_output") {
+        Role::Tool
+    } else if kind == "reasoning" || kind.ends_with("_call") {
+        Role::Assistant
+    } else {
+        Role::Other(kind.into())
+    }
+}
+
+fn parts_of_message(fields: &Map<String, Value>, role: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for key in ["reasoning_content", "reasoning", "thinking"] {
+        parts.extend(string(fields, key).filter(|text| !text.is_empty()).map(|text| Part::Thinking(text.to_owned())));
+    }
+    let content = fields.get("content").unwrap_or(&Value::Null);
+    if role == "tool" || role == "function" {
+        parts.push(result(string(fields, "tool_call_id").or_else(|| string(fields, "name")), content));
+    } else {
+        parts.extend(blocks(content));
+    }
+    parts.extend(string(fields, "refusal").map(|text| Part::Text(text.to_owned())));
+    parts.extend(array(fields, "tool_calls").iter().map(block));
+    parts.extend(fields.get("function_call").filter(|call| call.is_object()).map(|call| chat_call(None, call)));
+    parts
+}
+
+fn blocks(content: &Value) -> Vec<Part> {
+    match content {
+        Value::Null => Vec::new(),
+        Value::String(text) if text.is_empty() => Vec::new(),
+        Value::String(text) => vec![Part::Text(text.clone())],
+        Value::Array(items) => items.iter().map(block).collect(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => vec![Part::Other(content.clone())],
+    }
+}
+
+fn block(value: &Value) -> Part {
+    let Value::Object(fields) = value else {
+        return value.as_str().map_or_else(|| Part::Other(value.clone()), |text| Part::Text(text.to_owned()));
+    };
+    let id = string(fields, "id").map(str::to_owned);
+    match string(fields, "type").unwrap_or_default() {
+        "text" | "input_text" | "output_text" => Part::Text(string(fields, "text").unwrap_or_default().to_owned()),
+        "image" | "image_url" | "input_image" => Part::Image(value.clone()),
+        "file" | "document" | "input_file" | "input_audio" | "container_upload" => Part::File(value.clone()),
+        "thinking" => Part::Thinking(string(fields, "thinking").unwrap_or_default().to_owned()),
+        "redacted_thinking" => Part::Thinking(String::new()),
+        "reasoning" => Part::Thinking(reasoning_text(fields)),
+        "tool_use" => call(id, fields, "input"),
+        "function_call" => call(string(fields, "call_id").map(str::to_owned), fields, "arguments"),
+        "custom_tool_call" => call(string(fields, "call_id").map(str::to_owned), fields, "input"),
+        "tool_result" => result(string(fields, "tool_use_id"), fields.get("content").unwrap_or(&Value::Null)),
+        kind if kind.ends_with("_call_output") => {
+            result(string(fields, "call_id"), fields.get("output").unwrap_or(&Value::Null))
+        }
+        _ => match (fields.get("function"), fields.get("custom")) {
+            (Some(function), _) => chat_call(id, function),
+            (None, Some(Value::Object(custom))) => call(id, custom, "input"),
+            (None, _) => Part::Other(value.clone()),
+        },
+    }
+}
+
+fn chat_call(id: Option<String>, function: &Value) -> Part {
+    match function {
+        Value::Object(fields) => call(id, fields, "arguments"),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            Part::Other(function.clone())
+        }
+    }
+}
+
+fn call(id: Option<String>, fields: &Map<String, Value>, arguments: &str) -> Part {
+    let name = string(fields, "name").unwrap_or_default().to_owned();
+    Part::Call { id, name, arguments: fields.get(arguments).map_or(Value::Null, unfolded) }
+}
+
+fn result(call: Option<&str>, content: &Value) -> Part {
+    let (mut texts, mut other) = (Vec::new(), Vec::new());
+    for part in blocks(content) {
+        match part {
+            Part::Text(text) => texts.push(text),
+            Part::Image(block) | Part::File(block) | Part::Other(block) => other.push(block),
+            Part::Thinking(text) => texts.push(text),
+            Part::Call { arguments, .. } => other.push(arguments),
+            Part::Result { text, other: nested, .. } => {
+                texts.push(text);
+                other.extend(nested);
+            }
+        }
+    }
+    Part::Result { call: call.map(str::to_owned), text: texts.join("\n"), other }
+}
+
+fn reasoning_text(fields: &Map<String, Value>) -> String {
+    let texts = ["summary", "content"].iter().flat_map(|key| array(fields, key));
+    texts.filter_map(|item| item.get("text")?.as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// JSON that travels inside a string, as call arguments do, opened up; any other value as it is.
+pub(super) fn unfolded(value: &Value) -> Value {
+    match value {
+        Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| value.clone()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => value.clone(),
+    }
+}
+
+/// Whether a string is encoded bytes (a data URL, base64, a signature) rather than language.
+pub(super) fn is_blob(text: &str) -> bool {
+    text.len() >= BLOB_MIN_BYTES
+        && (text.starts_with("data:")
+            || text
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_')))
+}
+
+fn string<'a>(fields: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    fields.get(key)?.as_str()
+}
+
+fn array<'a>(fields: &'a Map<String, Value>, key: &str) -> &'a [Value] {
+    fields.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(value: &Value, role: &str, parts: &[Part]) {
+        assert_eq!(message(value), (role.into(), parts.to_vec()));
+    }
+
+    fn text(words: &str) -> Part {
+        Part::Text(words.into())
+    }
+
+    #[test]
+    fn chat_messages() {
+        check(&json!({"role": "user", "content": "hi"}), "user", &[text("hi")]);
+        check(&json!({"role": "assistant", "content": null, "refusal": "no"}), "assistant", &[text("no")]);
+        check(
+            &json!({"role": "assistant", "content": "", "reasoning_content": "hm", "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "ls", "arguments": "{\"path\":\"/\"}"}},
+                {"id": "c2", "type": "custom", "custom": {"name": "sh", "input": "ls"}}]}),
+            "assistant",
+            &[
+                Part::Thinking("hm".into()),
+                Part::Call { id: Some("c1".into()), name: "ls".into(), arguments: json!({"path": "/"}) },
+                Part::Call { id: Some("c2".into()), name: "sh".into(), arguments: json!("ls") },
+            ],
+        );
+        check(
+            &json!({"role": "tool", "tool_call_id": "c1", "content": "a\nb"}),
+            "tool",
+            &[Part::Result { call: Some("c1".into()), text: "a\nb".into(), other: vec![] }],
+        );
+    }
+
+    #[test]
+    fn anthropic_messages() {
+        let image = json!({"type": "image", "source": {"type": "base64", "data": "AAAA"}});
+        check(
+            &json!({"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "out"}, image]},
+                {"type": "text", "text": "go on"}]}),
+            "user",
+            &[Part::Result { call: Some("t1".into()), text: "out".into(), other: vec![image] }, text("go on")],
+        );
+        check(
+            &json!({"role": "assistant", "content": [
+                {"type": "thinking", "thinking": "hm", "signature": "s"},
+                {"type": "tool_use", "id": "t1", "name": "ls", "input": {"path": "/"}}]}),
+            "assistant",
+            &[
+                Part::Thinking("hm".into()),
+                Part::Call { id: Some("t1".into()), name: "ls".into(), arguments: json!({"path": "/"}) },
+            ],
+        );
+    }
+
+    #[test]
+    fn responses_items() {
+        check(
+            &json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}),
+            "user",
+            &[text("hi")],
+        );
+        check(
+            &json!({"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "ls", "arguments": "{}"}),
+            "assistant",
+            &[Part::Call { id: Some("c1".into()), name: "ls".into(), arguments: json!({}) }],
+        );
+        check(
+            &json!({"type": "function_call_output", "call_id": "c1", "output": "x"}),
+            "tool",
+            &[Part::Result { call: Some("c1".into()), text: "x".into(), other: vec![] }],
+        );
+    }
+
+    #[test]
+    fn what_is_unknown_is_kept_whole() {
+        let strange = json!({"type": "hologram", "data": [1, 2]});
+        check(&json!({"role": "user", "content": [strange]}), "user", &[Part::Other(strange)]);
+        check(
+            &json!({"type": "compaction", "encrypted_content": "x"}),
+            "compaction",
+            &[Part::Other(json!({"type": "compaction", "encrypted_content": "x"}))],
+        );
+        check(&json!("bare"), "", &[Part::Other(json!("bare"))]);
+    }
+}

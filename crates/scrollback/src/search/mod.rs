@@ -1,0 +1,129 @@
+//! Finding messages by their words, in every language.
+//!
+//! Stores keep an index from terms to messages and answer a [`Probe`] with candidates; ranking them is the same code for
+//! every store. `words` makes terms, `rank` orders candidates, `snippet` shows where the words are.
+
+mod rank;
+mod snippet;
+mod words;
+
+pub use rank::{Found, Query, find};
+pub use snippet::Snippet;
+pub use words::{each_term, folded, is_unspaced, terms};
+
+use crate::ids::{At, SessionId};
+use crate::message::Message;
+use crate::store::{Lineage, Stored};
+
+/// A term to look up.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Term {
+    /// The term, folded.
+    pub text: String,
+    /// Whether longer terms that begin with it count too.
+    pub prefix: bool,
+}
+
+impl Term {
+    /// Exactly this term.
+    pub fn exact(text: impl Into<String>) -> Self {
+        Self { text: text.into(), prefix: false }
+    }
+
+    fn accepts(&self, term: &str) -> bool {
+        if self.prefix { term.starts_with(&self.text) } else { term == self.text }
+    }
+}
+
+/// How many of a probe's terms a message must hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Every one.
+    All,
+    /// At least one.
+    Any,
+}
+
+/// A question to a store's index.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    /// The terms.
+    pub terms: Vec<Term>,
+    /// How many of them.
+    pub need: Need,
+    /// Where to look.
+    pub reach: Reach,
+    /// Only what this role said.
+    pub role: Option<String>,
+    /// Only what was said at this time or later.
+    pub since: Option<At>,
+    /// Only what was said before this time.
+    pub until: Option<At>,
+    /// At most so many messages.
+    pub limit: usize,
+}
+
+/// Where a probe looks.
+#[derive(Clone, Debug)]
+pub enum Reach {
+    /// In every session of the tenant.
+    Everywhere,
+    /// In sessions whose client never named them.
+    Undeclared,
+    /// In one session.
+    Session(SessionId),
+    /// On one path of a session: what a conversation itself may see.
+    Path(SessionId, Lineage),
+}
+
+impl Probe {
+    /// A probe without filters.
+    pub fn new(terms: Vec<Term>, need: Need, reach: Reach, limit: usize) -> Self {
+        Self { terms, need, reach, role: None, since: None, until: None, limit }
+    }
+
+    /// Whether a message passes every filter but the terms.
+    pub(crate) fn admits(&self, message: &Stored) -> bool {
+        self.role.as_deref().is_none_or(|role| role == message.role.as_str())
+            && self.since.is_none_or(|since| message.at >= since)
+            && self.until.is_none_or(|until| message.at < until)
+            && match &self.reach {
+                Reach::Path(_, lineage) => lineage.holds(&message.place),
+                Reach::Everywhere | Reach::Undeclared | Reach::Session(_) => true,
+            }
+    }
+
+    /// Which of its terms occur among `terms`.
+    pub(crate) fn hits(&self, terms: &[String]) -> Vec<bool> {
+        self.terms.iter().map(|wanted| terms.iter().any(|term| wanted.accepts(term))).collect()
+    }
+
+    /// Whether enough terms were hit.
+    pub(crate) fn suffices(&self, hits: &[bool]) -> bool {
+        match self.need {
+            Need::All => hits.iter().all(|hit| *hit),
+            Need::Any => hits.iter().any(|hit| *hit),
+        }
+    }
+}
+
+/// Anchors begin with a character nobody types, so that no word of a person is one.
+const ANCHOR: char = '\u{E000}';
+
+/// The terms a message is indexed under: its words, and anchors that find it again in a rewritten history.
+pub(crate) fn index_terms(message: &Message) -> Vec<String> {
+    let mut all = Vec::new();
+    for piece in message.words() {
+        each_term(&piece, |term| all.push(term.to_owned()));
+    }
+    all.extend(anchors(message));
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Terms by which a message is recognised wherever it stands: its calls, and its words as a whole.
+pub(crate) fn anchors(message: &Message) -> Vec<String> {
+    let calls = message.call_ids().map(|id| format!("{ANCHOR}c{}", crate::ids::Hash128::of("call", &[id.as_bytes()])));
+    calls.chain([format!("{ANCHOR}w{}", message.weak().0)]).collect()
+}

@@ -1,0 +1,205 @@
+//! Ranking: BM25 over candidates that a store's index names, with a reward for words that stand together.
+//!
+//! Candidates are bounded, so a search for a common word costs the same in a million messages as in a thousand: then the
+//! newest are ranked. Messages that hold every term come first; only if they are few is any term enough.
+
+use std::collections::{HashMap, HashSet};
+
+use super::snippet::Snippet;
+use super::{Need, Probe, Reach, Term, each_term, folded, is_unspaced};
+use crate::error::{Error, Result};
+use crate::ids::{At, SessionId, Tenant};
+use crate::store::{Matches, Store, Stored};
+
+/// How many messages are ranked at most.
+const CANDIDATES: usize = 256;
+/// How many of a long query's terms are looked up when not all of them occur together: the rarest.
+const RAREST: usize = 8;
+const K1: f64 = 1.2;
+const B: f64 = 0.75;
+/// What it is worth that a piece of the query stands in the message letter by letter.
+const TOGETHER: f64 = 0.5;
+
+/// What to look for.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The words.
+    pub text: String,
+    /// Where.
+    pub reach: Reach,
+    /// Only what this role said.
+    pub role: Option<String>,
+    /// Only what was said at this time or later.
+    pub since: Option<At>,
+    /// Only what was said before this time.
+    pub until: Option<At>,
+    /// At most so many results.
+    pub limit: usize,
+}
+
+impl Query {
+    /// A query over everything, for up to ten results.
+    pub fn new(text: &str) -> Self {
+        Self { text: text.to_owned(), reach: Reach::Everywhere, role: None, since: None, until: None, limit: 10 }
+    }
+
+    fn probe(&self, terms: Vec<Term>, need: Need) -> Probe {
+        Probe {
+            terms,
+            need,
+            reach: self.reach.clone(),
+            role: self.role.clone(),
+            since: self.since,
+            until: self.until,
+            limit: CANDIDATES.max(self.limit),
+        }
+    }
+}
+
+/// A message that was found.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Its session.
+    pub session: SessionId,
+    /// The message.
+    pub message: Stored,
+    /// How well it matches; comparable within one search only.
+    pub score: f64,
+    /// Where the words are.
+    pub snippet: Snippet,
+}
+
+/// Searches a store.
+pub async fn find(store: &dyn Store, tenant: &Tenant, query: &Query) -> Result<Vec<Found>> {
+    let terms = query_terms(&query.text);
+    if terms.is_empty() {
+        return Err(Error::Invalid(format!("“{}” has no word to search for", query.text)));
+    }
+    let mut matches = store.matching(tenant, query.probe(terms.clone(), Need::All)).await?;
+    if matches.messages.len() < query.limit && terms.len() > 1 {
+        let more = store.matching(tenant, query.probe(rarest(&terms, &matches.frequencies), Need::Any)).await?;
+        let known: HashSet<_> = matches.messages.iter().map(|(session, message)| (*session, message.id)).collect();
+        let fresh = more.messages.into_iter().filter(|(session, message)| !known.contains(&(*session, message.id)));
+        matches.messages.extend(fresh);
+    }
+    Ok(ranked(query, &terms, matches))
+}
+
+/// The terms of a query: words whole, runs without spaces as their pairs, a lone character as a prefix.
+fn query_terms(text: &str) -> Vec<Term> {
+    let mut terms: Vec<Term> = Vec::new();
+    for unit in units(text) {
+        let mut of_unit = Vec::new();
+        each_term(&unit, |term| of_unit.push(term.to_owned()));
+        if unit.starts_with(is_unspaced) {
+            let lone = of_unit.len() == 1;
+            of_unit.truncate((of_unit.len() - 1).max(1));
+            terms.extend(of_unit.into_iter().map(|text| Term { text, prefix: lone }));
+        } else {
+            of_unit.truncate(1);
+            terms.extend(of_unit.into_iter().map(Term::exact));
+        }
+    }
+    let mut seen = HashSet::new();
+    terms.retain(|term| seen.insert(term.text.clone()));
+    terms
+}
+
+/// The pieces of a query, folded: words, and runs of scripts without spaces.
+pub(super) fn units(text: &str) -> Vec<String> {
+    let folded = folded(text);
+    let mut units: Vec<String> = Vec::new();
+    let mut before = None;
+    for c in folded.chars() {
+        let kind =
+            (c.is_alphanumeric() || is_unspaced(c) || !c.is_ascii() && !c.is_whitespace()).then(|| is_unspaced(c));
+        match (kind, units.last_mut()) {
+            (Some(_), Some(unit)) if kind == before => unit.push(c),
+            (Some(_), _) => units.push(c.to_string()),
+            (None, _) => {}
+        }
+        before = kind;
+    }
+    units
+}
+
+fn rarest(terms: &[Term], frequencies: &[u32]) -> Vec<Term> {
+    let mut by_rarity: Vec<_> = terms.iter().zip(frequencies).filter(|(_, count)| **count > 0).collect();
+    by_rarity.sort_by_key(|(_, count)| **count);
+    by_rarity.into_iter().take(RAREST).map(|(term, _)| term.clone()).collect()
+}
+
+struct Candidate {
+    counts: Vec<f64>,
+    length: f64,
+    together: f64,
+}
+
+impl Candidate {
+    fn read(message: &Stored, terms: &[Term], units: &[String]) -> Self {
+        let text = message.message().to_text();
+        let exact: HashMap<&str, usize> = terms.iter().enumerate().map(|(i, term)| (term.text.as_str(), i)).collect();
+        let (mut counts, mut length) = (vec![0.0; terms.len()], 0.0);
+        each_term(&text, |term| {
+            length += 1.0;
+            if let Some(&i) = exact.get(term) {
+                counts[i] += 1.0;
+            } else if let Some(i) = terms.iter().position(|wanted| wanted.prefix && wanted.accepts(term)) {
+                counts[i] += 1.0;
+            }
+        });
+        let folded = folded(&text);
+        #[expect(clippy::cast_precision_loss, reason = "a query has few pieces")]
+        let together = units.iter().filter(|unit| folded.contains(unit.as_str())).count() as f64 / units.len() as f64;
+        Self { counts, length, together }
+    }
+
+    fn score(&self, rarity: &[f64], mean_length: f64) -> f64 {
+        let norm = K1 * (1.0 - B + B * self.length / mean_length);
+        let words: f64 = self.counts.iter().zip(rarity).map(|(tf, idf)| idf * tf * (K1 + 1.0) / (tf + norm)).sum();
+        words * (1.0 + TOGETHER * self.together)
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
+fn ranked(query: &Query, terms: &[Term], matches: Matches) -> Vec<Found> {
+    let units = units(&query.text);
+    let total = matches.total.max(1) as f64;
+    let idf = |&count: &u32| (1.0 + (total - f64::from(count).min(total) + 0.5) / (f64::from(count) + 0.5)).ln();
+    let rarity: Vec<f64> = matches.frequencies.iter().map(idf).collect();
+    let read: Vec<_> = matches.messages.iter().map(|(_, message)| Candidate::read(message, terms, &units)).collect();
+    let mean_length = (read.iter().map(|candidate| candidate.length).sum::<f64>() / read.len().max(1) as f64).max(1.0);
+    let mut scored: Vec<_> = read
+        .iter()
+        .map(|candidate| candidate.score(&rarity, mean_length))
+        .zip(matches.messages)
+        .filter(|(score, _)| *score > 0.0)
+        .collect();
+    scored.sort_by(|(a, (_, m)), (b, (_, n))| b.total_cmp(a).then(n.at.cmp(&m.at)));
+    scored.truncate(query.limit);
+    let found = |(score, (session, message)): (f64, (SessionId, Stored))| {
+        let snippet = Snippet::of(&message.message().to_text(), &units);
+        Found { session, message, score, snippet }
+    };
+    scored.into_iter().map(found).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(query: &str, expected: &[&str]) {
+        let written = |term: Term| if term.prefix { format!("{}*", term.text) } else { term.text };
+        assert_eq!(query_terms(query).into_iter().map(written).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn queries_become_terms() {
+        check("Build FAIL build", &["build", "fail"]);
+        check("recall_page", &["recall", "page"]);
+        check("数据库", &["数据", "据库"]);
+        check("猫", &["猫*"]);
+        check("用 Rust写", &["用*", "rust", "写*"]);
+        check("?!", &[]);
+    }
+}

@@ -1,0 +1,153 @@
+//! From text to terms, alike for every store and every language.
+//!
+//! Languages with spaces give their words, lower-cased; names_in_code and camelCase also give their pieces. Languages without
+//! spaces give every pair of neighbouring characters, so that any run of two or more is found without a dictionary; the
+//! last character of a run stands alone, so that single characters are found by prefix.
+
+use unicode_normalization::UnicodeNormalization;
+
+/// Words longer than this are cut: nobody types them, and hashes and encoded bytes are made of them.
+const TERM_MAX_CHARS: usize = 40;
+
+/// Whether a character belongs to a script written without spaces between words.
+pub fn is_unspaced(c: char) -> bool {
+    matches!(u32::from(c),
+        0x0E00..=0x0EFF            // Thai, Lao
+        | 0x1000..=0x109F          // Myanmar
+        | 0x1780..=0x17FF          // Khmer
+        | 0x3040..=0x30FF          // Hiragana, Katakana
+        | 0x31F0..=0x31FF
+        | 0x3400..=0x4DBF          // Han
+        | 0x4E00..=0x9FFF
+        | 0xAC00..=0xD7AF          // Hangul
+        | 0xF900..=0xFAFF
+        | 0x20000..=0x323AF)
+}
+
+/// Text in the one form it is compared in: compatibility forms joined, lower case.
+pub fn folded(text: &str) -> String {
+    if text.is_ascii() { text.to_ascii_lowercase() } else { text.nfkc().flat_map(char::to_lowercase).collect() }
+}
+
+/// Calls `take` with each term of a text, in order, repeats included.
+pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
+    let composed: String;
+    let text = if text.is_ascii() {
+        text
+    } else {
+        composed = text.nfkc().collect();
+        &composed
+    };
+    let mut rest = text;
+    while let Some(start) = rest.find(is_term_char) {
+        rest = &rest[start..];
+        let unspaced = rest.starts_with(is_unspaced);
+        let end = rest.find(|c| !is_term_char(c) || is_unspaced(c) != unspaced).unwrap_or(rest.len());
+        let (run, tail) = rest.split_at(end);
+        if unspaced {
+            pairs(run, &mut take)
+        } else {
+            word(run, &mut take)
+        }
+        rest = tail;
+    }
+}
+
+/// The terms of a text, each once, sorted.
+pub fn terms(text: &str) -> Vec<String> {
+    let mut all = Vec::new();
+    each_term(text, |term| all.push(term.to_owned()));
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn is_term_char(c: char) -> bool {
+    c.is_alphanumeric() || is_unspaced(c) && !c.is_ascii_punctuation() || is_mark(c) || is_pictograph(c)
+}
+
+/// Combining marks, which belong to the letter before them.
+fn is_mark(c: char) -> bool {
+    unicode_normalization::char::is_combining_mark(c)
+}
+
+fn is_pictograph(c: char) -> bool {
+    matches!(u32::from(c), 0x2600..=0x27BF | 0x1F300..=0x1FAFF)
+}
+
+fn pairs(run: &str, take: &mut impl FnMut(&str)) {
+    let mut ends = run.char_indices().map(|(at, c)| at + c.len_utf8()).peekable();
+    let mut start = 0;
+    while let Some(end) = ends.next() {
+        take(&run[start..*ends.peek().unwrap_or(&end)]);
+        start = end;
+    }
+}
+
+fn word(run: &str, take: &mut impl FnMut(&str)) {
+    take(&cut(&run.to_lowercase()));
+    let pieces = pieces(run);
+    if pieces.len() > 1 {
+        pieces.iter().for_each(|piece| take(&cut(&piece.to_lowercase())));
+    }
+}
+
+fn cut(word: &str) -> String {
+    word.chars().take(TERM_MAX_CHARS).collect()
+}
+
+/// Splits `camelCase` and `word2vec` where a lower-case letter meets an upper-case one or a digit.
+fn pieces(run: &str) -> Vec<&str> {
+    let mut cuts = vec![0];
+    let mut before: Option<char> = None;
+    for (at, c) in run.char_indices() {
+        let joint =
+            before.is_some_and(|b| b.is_lowercase() && c.is_uppercase() || b.is_alphabetic() != c.is_alphabetic());
+        if joint && !is_mark(c) {
+            cuts.push(at);
+        }
+        before = Some(c);
+    }
+    cuts.push(run.len());
+    cuts.windows(2).map(|pair| &run[pair[0]..pair[1]]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[&str]) {
+        let mut all = Vec::new();
+        each_term(text, |term| all.push(term.to_owned()));
+        assert_eq!(all, expected, "{text}");
+    }
+
+    #[test]
+    fn words_and_names() {
+        check("Why does the build fail?", &["why", "does", "the", "build", "fail"]);
+        check("recall_page(42)", &["recall", "page", "42"]);
+        check("getUserName", &["getusername", "get", "user", "name"]);
+        check("Ünïcode naïve", &["ünïcode", "naïve"]);
+    }
+
+    #[test]
+    fn scripts_without_spaces() {
+        check("数据库索引", &["数据", "据库", "库索", "索引", "引"]);
+        check("用Rust写的", &["用", "rust", "写的", "的"]);
+        check("カタカナ", &["カタ", "タカ", "カナ", "ナ"]);
+        check("ﾃｽﾄ", &["テス", "スト", "ト"]);
+    }
+
+    #[test]
+    fn nothing_searchable() {
+        check("— … !?", &[]);
+        check("", &[]);
+    }
+
+    #[test]
+    fn endless_words_are_cut() {
+        let mut longest = 0;
+        each_term(&"a".repeat(100_000), |term| longest = longest.max(term.len()));
+        assert_eq!(longest, TERM_MAX_CHARS);
+    }
+}

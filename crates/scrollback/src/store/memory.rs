@@ -1,0 +1,298 @@
+//! A store in memory, for tests and for embedding where nothing needs to outlive the process.
+//!
+//! It keeps the same contract as the others in the plainest way, which also makes it their model in property tests.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
+use std::sync::{Mutex, MutexGuard};
+
+use async_trait::async_trait;
+
+use super::{
+    Alias, Batch, Beside, Branch, Committed, Draft, Forget, Keys, Kind, Known, Lineage, Matches, NodeRef, Place,
+    Position, Put, Record, Scope, Session, Span, Store, Stored, Which,
+};
+use crate::error::{Error, Result};
+use crate::ids::{BranchId, Depth, MessageId, NodeId, SessionId, SessionKey, Tenant};
+use crate::search::{Probe, Reach, index_terms};
+
+/// Keeps everything in memory.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    state: Mutex<State>,
+}
+
+type RecordKey = (Tenant, Vec<u8>, Kind, String);
+
+#[derive(Debug, Default)]
+struct State {
+    sessions: HashMap<SessionKey, Kept>,
+    /// Sessions in the order they came into being.
+    order: Vec<SessionKey>,
+    aliases: HashMap<(Tenant, SessionId, Depth, NodeId), Alias>,
+    records: BTreeMap<RecordKey, Record>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    declared: Option<String>,
+    title: Option<String>,
+    messages: Vec<Stored>,
+    nodes: HashMap<(Depth, NodeId), Position>,
+    beside: HashMap<NodeId, MessageId>,
+    forks: Vec<Option<Position>>,
+}
+
+impl MemoryStore {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn put(&mut self, put: Put) {
+        let key = (put.scope.tenant().clone(), put.scope.session_bytes(), put.kind, put.key.clone());
+        let version = self.records.get(&key).map_or(0, |record| record.version);
+        self.records.insert(key, Record { key: put.key, version: version + 1, at: put.at, body: put.body });
+    }
+
+    fn version(&self, put: &Put) -> u64 {
+        let key = (put.scope.tenant().clone(), put.scope.session_bytes(), put.kind, put.key.clone());
+        self.records.get(&key).map_or(0, |record| record.version)
+    }
+
+    fn alias(&self, session: &SessionKey, from: NodeRef) -> Option<(SessionId, Position)> {
+        let alias = self.aliases.get(&(session.tenant.clone(), session.id, from.depth, from.node))?;
+        let target = SessionKey { tenant: session.tenant.clone(), id: alias.to_session };
+        let position = self.sessions.get(&target)?.nodes.get(&(alias.to.depth, alias.to.node))?;
+        Some((alias.to_session, *position))
+    }
+}
+
+impl Kept {
+    fn append(&mut self, parent: Option<Position>, draft: &Draft) -> Position {
+        let depth = parent.map_or(Depth(0), |parent| parent.depth.plus(1));
+        let id = self.next_id();
+        let branch = match parent {
+            Some(parent) if self.head(parent.branch) == Some(parent) => parent.branch,
+            _ => {
+                self.forks.push(parent);
+                BranchId(u32::try_from(self.forks.len() - 1).expect("fewer than 2^32 branches"))
+            }
+        };
+        let position = Position { id, branch, depth, node: draft.node };
+        self.nodes.insert((depth, draft.node), position);
+        self.push(id, parent.map(|parent| parent.id), Place::Path(position), draft);
+        position
+    }
+
+    fn append_beside(&mut self, why: Beside, draft: &Draft) -> bool {
+        if self.beside.contains_key(&draft.node) {
+            return false;
+        }
+        let id = self.next_id();
+        self.beside.insert(draft.node, id);
+        self.push(id, None, Place::Beside(why), draft);
+        true
+    }
+
+    fn push(&mut self, id: MessageId, parent: Option<MessageId>, place: Place, draft: &Draft) {
+        self.messages.push(Stored {
+            id,
+            parent,
+            place,
+            role: draft.message.role().clone(),
+            at: draft.at,
+            origin: draft.origin,
+            measure: draft.measure,
+            raw: draft.message.raw().to_owned(),
+        });
+    }
+
+    fn next_id(&self) -> MessageId {
+        MessageId(u32::try_from(self.messages.len()).expect("fewer than 2^32 messages"))
+    }
+
+    fn head(&self, branch: BranchId) -> Option<Position> {
+        self.positions().filter(|position| position.branch == branch).last()
+    }
+
+    fn positions(&self) -> impl Iterator<Item = Position> {
+        self.messages.iter().filter_map(Stored::position)
+    }
+
+    fn branches(&self) -> Vec<Branch> {
+        let branch = |(no, fork): (usize, &Option<Position>)| {
+            let id = BranchId(u32::try_from(no).ok()?);
+            Some(Branch { id, fork: *fork, head: self.head(id)? })
+        };
+        self.forks.iter().enumerate().filter_map(branch).collect()
+    }
+
+    fn read(&self, span: Span) -> Vec<Stored> {
+        let all = self.messages.iter();
+        match span {
+            Span::Ids(ids) => ids.iter().filter_map(|id| self.messages.get(id.0 as usize)).cloned().collect(),
+            Span::Arrival { from, limit } => all.skip(from.0 as usize).take(limit).cloned().collect(),
+            Span::Last => all.rev().find(|message| message.position().is_some()).cloned().into_iter().collect(),
+            Span::After(parent) => all
+                .filter(|message| message.position().is_some() && message.parent == parent.map(|parent| parent.id))
+                .cloned()
+                .collect(),
+            Span::Path { head, from } => {
+                let lineage = Lineage::of(head, &self.branches());
+                let wanted = |m: &&Stored| lineage.holds(&m.place) && m.position().is_some_and(|p| p.depth >= from);
+                let mut path: Vec<_> = all.filter(wanted).cloned().collect();
+                path.sort_by_key(|message| message.position().map(|position| position.depth));
+                path
+            }
+        }
+    }
+
+    fn listed(&self, id: SessionId) -> Session {
+        Session {
+            id,
+            declared: self.declared.clone(),
+            title: self.title.clone(),
+            born: self.messages.first().map(|message| message.at).unwrap_or_default(),
+            last: self.messages.last().map(|message| message.at).unwrap_or_default(),
+            messages: self.next_id().0,
+            branches: self.branches(),
+        }
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn commit(&self, batch: Batch) -> Result<Committed> {
+        let mut state = self.state();
+        if let Some(put) = batch.records.iter().find(|put| !put.expect.allows(state.version(put))) {
+            return Err(Error::Conflict(format!("the {} “{}”", put.kind.as_str(), put.key)));
+        }
+        let mut committed = Committed::default();
+        if !batch.path.is_empty() || !batch.beside.is_empty() {
+            let mut parent = match batch.after {
+                None => None,
+                Some(after) => {
+                    let kept = state.sessions.get(&batch.session);
+                    let found = kept.and_then(|kept| kept.nodes.get(&(after.depth, after.node)));
+                    Some(
+                        *found
+                            .ok_or_else(|| Error::NotFound("the message to continue from is not in the log".into()))?,
+                    )
+                }
+            };
+            if !state.sessions.contains_key(&batch.session) {
+                state.order.push(batch.session.clone());
+            }
+            let kept = state.sessions.entry(batch.session.clone()).or_default();
+            kept.declared = kept.declared.take().or(batch.declared);
+            kept.title = kept.title.take().or(batch.title);
+            for draft in &batch.path {
+                let depth = parent.map_or(Depth(0), |parent| parent.depth.plus(1));
+                let position = match kept.nodes.get(&(depth, draft.node)) {
+                    Some(known) => *known,
+                    None => {
+                        committed.added += 1;
+                        kept.append(parent, draft)
+                    }
+                };
+                committed.path.push(position);
+                parent = Some(position);
+            }
+            for (why, draft) in &batch.beside {
+                committed.added += usize::from(kept.append_beside(*why, draft));
+            }
+        }
+        for alias in batch.aliases {
+            let tenant = batch.session.tenant.clone();
+            state.aliases.insert((tenant, alias.session, alias.from.depth, alias.from.node), alias);
+        }
+        batch.records.into_iter().for_each(|put| state.put(put));
+        Ok(committed)
+    }
+
+    async fn prefix(&self, session: &SessionKey, from: Depth, chain: Vec<NodeId>) -> Result<Option<Known>> {
+        let state = self.state();
+        for (i, node) in chain.iter().enumerate().rev() {
+            let depth = from.plus(i);
+            if let Some(at) = state.sessions.get(session).and_then(|kept| kept.nodes.get(&(depth, *node))) {
+                return Ok(Some(Known { count: i + 1, session: session.id, at: *at, aliased: false }));
+            }
+            if let Some((target, at)) = state.alias(session, NodeRef { depth, node: *node }) {
+                return Ok(Some(Known { count: i + 1, session: target, at, aliased: true }));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>> {
+        Ok(self.state().sessions.get(session).map(|kept| kept.read(span)).unwrap_or_default())
+    }
+
+    async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches> {
+        let state = self.state();
+        let mut matches = Matches { frequencies: vec![0; probe.terms.len()], ..Matches::default() };
+        for key in state.order.iter().rev().filter(|key| key.tenant == *tenant) {
+            let kept = &state.sessions[key];
+            let reached = match &probe.reach {
+                Reach::Everywhere => true,
+                Reach::Undeclared => kept.declared.is_none(),
+                Reach::Session(id) | Reach::Path(id, _) => *id == key.id,
+            };
+            for message in kept.messages.iter().rev().filter(|_| reached) {
+                matches.total += 1;
+                let hits = probe.hits(&index_terms(&message.message()));
+                matches.frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));
+                if probe.suffices(&hits) && probe.admits(message) && matches.messages.len() < probe.limit {
+                    matches.messages.push((key.id, message.clone()));
+                }
+            }
+        }
+        Ok(matches)
+    }
+
+    async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
+        let state = self.state();
+        let key_of = |key: String| (scope.tenant().clone(), scope.session_bytes(), kind, key);
+        Ok(match keys {
+            Keys::One(key) => state.records.get(&key_of(key)).cloned().into_iter().collect(),
+            Keys::After(after, limit) => {
+                let from = (Bound::Excluded(key_of(after)), Bound::Unbounded);
+                let mine = |(tenant, session, of, _): &&RecordKey| {
+                    tenant == scope.tenant() && *session == scope.session_bytes() && *of == kind
+                };
+                let page = state.records.range(from).take_while(|(key, _)| mine(key)).take(limit);
+                page.map(|(_, record)| record.clone()).collect()
+            }
+        })
+    }
+
+    async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>> {
+        let state = self.state();
+        let mine = state.order.iter().rev().filter(|key| key.tenant == *tenant);
+        let mine = mine.map(|key| state.sessions[key].listed(key.id));
+        Ok(match which {
+            Which::Id(id) => mine.filter(|session| session.id == id).collect(),
+            Which::Named(name) => mine.filter(|session| session.is_named(&name)).collect(),
+            Which::Page { skip, limit } => mine.skip(skip).take(limit).collect(),
+        })
+    }
+}
+
+#[async_trait]
+impl Forget for MemoryStore {
+    async fn forget(&self, session: &SessionKey) -> Result<u32> {
+        let mut state = self.state();
+        let Some(kept) = state.sessions.remove(session) else {
+            return Err(Error::NotFound(format!("there is no session {}", session.id)));
+        };
+        state.order.retain(|key| key != session);
+        state.aliases.retain(|(tenant, id, _, _), alias| {
+            *tenant != session.tenant || *id != session.id && alias.to_session != session.id
+        });
+        let scope = Scope::Session(session.clone()).session_bytes();
+        state.records.retain(|(tenant, id, _, _), _| *tenant != session.tenant || *id != scope);
+        Ok(kept.next_id().0)
+    }
+}

@@ -1,0 +1,512 @@
+//! The contract every store keeps, and the shapes that cross it.
+//!
+//! A store holds the log (ground truth: messages at their places) and records (everything derived, which can be rebuilt).
+//! [`Store`] has no verb that deletes: erasing is [`Forget`], which people command and the engine never does. The suite in
+//! `tests/stores.rs` is this contract as code and runs against every store.
+
+mod memory;
+mod sqlite;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+pub use memory::MemoryStore;
+pub use sqlite::{Checkup, Durability, SqliteOptions, SqliteStore};
+
+use crate::error::Result;
+use crate::ids::{At, BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
+use crate::message::{Message, Role};
+use crate::search::Probe;
+use crate::tokens::Measure;
+
+/// Keeps what it is given. Every method sees one consistent moment; nothing of one tenant is visible to another.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Writes a batch, all of it or none, and returns when it would survive a crash.
+    ///
+    /// Messages already at their place are not written again, so the same batch may be committed any number of times.
+    async fn commit(&self, batch: Batch) -> Result<Committed>;
+
+    /// How much of `chain` (nodes at consecutive depths from `from` on) is known, directly or through an alias.
+    async fn prefix(&self, session: &SessionKey, from: Depth, chain: Vec<NodeId>) -> Result<Option<Known>>;
+
+    /// Messages of a session, in the order of the span. An unknown session has none.
+    async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>>;
+
+    /// Messages that hold the terms of a probe, newest first, at most `probe.limit`.
+    async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches>;
+
+    /// Derived records of one kind, in order of key.
+    async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>>;
+
+    /// The sessions of a tenant, newest first.
+    async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>>;
+}
+
+/// Erases what a person asks to be erased. Kept apart from [`Store`] so that no engine can.
+#[async_trait]
+pub trait Forget: Send + Sync {
+    /// Erases a session: messages, notes, index and journal. Returns how many messages are gone.
+    async fn forget(&self, session: &SessionKey) -> Result<u32>;
+}
+
+/// One atomic change of one session.
+#[derive(Debug)]
+pub struct Batch {
+    /// The session it belongs to; it comes into being with its first batch.
+    pub session: SessionKey,
+    /// What the client calls it, if it says.
+    pub declared: Option<String>,
+    /// A title that came with it.
+    pub title: Option<String>,
+    /// Messages that continue the path.
+    pub path: Vec<Draft>,
+    /// The node the first of them follows; `None` for the beginning of a conversation.
+    pub after: Option<NodeRef>,
+    /// Messages kept beside the path.
+    pub beside: Vec<(Beside, Draft)>,
+    /// Other names by which a rewritten history finds its place again.
+    pub aliases: Vec<Alias>,
+    /// Derived records.
+    pub records: Vec<Put>,
+}
+
+impl Batch {
+    /// An empty batch.
+    pub fn new(session: SessionKey) -> Self {
+        Self {
+            session,
+            declared: None,
+            title: None,
+            path: Vec::new(),
+            after: None,
+            beside: Vec::new(),
+            aliases: Vec::new(),
+            records: Vec::new(),
+        }
+    }
+
+    /// A batch that only writes records.
+    pub fn of_records(session: SessionKey, records: Vec<Put>) -> Self {
+        Self { records, ..Self::new(session) }
+    }
+
+    /// Whether there is nothing to write.
+    pub fn is_empty(&self) -> bool {
+        self.path.is_empty() && self.beside.is_empty() && self.aliases.is_empty() && self.records.is_empty()
+    }
+}
+
+/// A message about to be stored.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    /// The message.
+    pub message: Message,
+    /// Its node.
+    pub node: NodeId,
+    /// When it was said.
+    pub at: At,
+    /// How it came here.
+    pub origin: Origin,
+    /// Its size.
+    pub measure: Measure,
+}
+
+/// How a message came into the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// A client sent it.
+    Client,
+    /// The model answered it through us; the client will echo it with its next request.
+    Reply,
+    /// It was read from a file.
+    Import,
+}
+
+/// A node and where it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeRef {
+    /// Its depth.
+    pub depth: Depth,
+    /// The node.
+    pub node: NodeId,
+}
+
+/// Why a message stands beside the path instead of on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Beside {
+    /// Standing instructions at the head of a request; they change without being a new conversation.
+    Preamble,
+    /// The client's rewritten version of a message; the original stays on the path.
+    Overlay(MessageId),
+    /// Text the client put among older messages: its own summary of them, for example.
+    Insert,
+    /// Reasoning without words, which clients drop at will.
+    Aside,
+}
+
+/// Where a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// On a path.
+    Path(Position),
+    /// Beside it.
+    Beside(Beside),
+}
+
+/// A place on a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Position {
+    /// The message there.
+    pub id: MessageId,
+    /// Its branch.
+    pub branch: BranchId,
+    /// How many messages precede it.
+    pub depth: Depth,
+    /// Its node.
+    pub node: NodeId,
+}
+
+impl Position {
+    /// The node at this position.
+    pub fn node_ref(&self) -> NodeRef {
+        NodeRef { depth: self.depth, node: self.node }
+    }
+}
+
+/// A message as stored.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// Its number in the session.
+    pub id: MessageId,
+    /// The message it follows; `None` at the beginning and beside the path.
+    pub parent: Option<MessageId>,
+    /// Where it is.
+    pub place: Place,
+    /// Who speaks.
+    pub role: Role,
+    /// When it was said.
+    pub at: At,
+    /// How it came here.
+    pub origin: Origin,
+    /// Its size.
+    pub measure: Measure,
+    /// Its exact JSON.
+    pub raw: Box<RawValue>,
+}
+
+impl Stored {
+    /// The message, read.
+    pub fn message(&self) -> Message {
+        Message::new(self.raw.clone())
+    }
+
+    /// Its place on a path, if it has one.
+    pub fn position(&self) -> Option<Position> {
+        match self.place {
+            Place::Path(position) => Some(position),
+            Place::Beside(_) => None,
+        }
+    }
+}
+
+/// What a commit did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Committed {
+    /// The position of each message of the batch's path, known before or not.
+    pub path: Vec<Position>,
+    /// How many messages were new.
+    pub added: usize,
+}
+
+/// The known part of a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// How many nodes of the chain it covers.
+    pub count: usize,
+    /// The session it leads to; another one only through an alias.
+    pub session: SessionId,
+    /// The last known node.
+    pub at: Position,
+    /// Whether the way led through an alias, so that the rest of the chain has to be computed anew from `at`.
+    pub aliased: bool,
+}
+
+/// Another name for a place: a node of a rewritten history and the true node it stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Alias {
+    /// The session the rewritten history claims.
+    pub session: SessionId,
+    /// The node it computes to.
+    pub from: NodeRef,
+    /// The session it truly continues.
+    pub to_session: SessionId,
+    /// The true node.
+    pub to: NodeRef,
+}
+
+/// Which messages to read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Span {
+    /// These, in the order given; unknown ids are left out.
+    Ids(Vec<MessageId>),
+    /// The path that ends in `head`, from a depth on, oldest first.
+    Path {
+        /// The end of the path.
+        head: Position,
+        /// The first depth wanted.
+        from: Depth,
+    },
+    /// The messages that directly follow one, or begin the conversation.
+    After(Option<Position>),
+    /// Everything in order of arrival, from a number on.
+    Arrival {
+        /// The first number wanted.
+        from: MessageId,
+        /// How many at most.
+        limit: usize,
+    },
+    /// The last message of the path that was written to last.
+    Last,
+}
+
+/// Which sessions to list.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Which {
+    /// One, by its id.
+    Id(SessionId),
+    /// Those whose id or declared name begins with a text.
+    Named(String),
+    /// A page of all, newest first.
+    Page {
+        /// How many to pass over.
+        skip: usize,
+        /// How many to list.
+        limit: usize,
+    },
+}
+
+/// A session as listed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// What the client calls it.
+    pub declared: Option<String>,
+    /// Its title, if one came with it.
+    pub title: Option<String>,
+    /// When its first message was said.
+    pub born: At,
+    /// When its newest message was said.
+    pub last: At,
+    /// How many messages it has.
+    pub messages: u32,
+    /// Its branches, the first first.
+    pub branches: Vec<Branch>,
+}
+
+impl Session {
+    /// Whether its id or its declared name begins with `text`.
+    pub(crate) fn is_named(&self, text: &str) -> bool {
+        self.id.to_string().starts_with(text) || self.declared.as_deref().is_some_and(|name| name.starts_with(text))
+    }
+}
+
+/// A branch of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Branch {
+    /// Its number.
+    pub id: BranchId,
+    /// The message it leaves another branch at; `None` if it begins at the root.
+    pub fork: Option<Position>,
+    /// Its last message.
+    pub head: Position,
+}
+
+/// Whose record it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// A session's.
+    Session(SessionKey),
+    /// A tenant's.
+    Tenant(Tenant),
+}
+
+impl Scope {
+    pub(crate) fn tenant(&self) -> &Tenant {
+        match self {
+            Self::Session(key) => &key.tenant,
+            Self::Tenant(tenant) => tenant,
+        }
+    }
+
+    /// The session part of a record's key; a tenant's own records have none.
+    pub(crate) fn session_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Session(key) => key.id.0.0.to_vec(),
+            Self::Tenant(_) => Vec::new(),
+        }
+    }
+}
+
+/// The kinds of derived records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A note that covers messages.
+    Note,
+    /// The record of a window.
+    View,
+    /// Something that happened.
+    Event,
+    /// Work to be done.
+    Job,
+    /// A choice somebody made.
+    Setting,
+    /// What a call cost.
+    Ledger,
+    /// What was learned about how a model counts tokens.
+    Calibration,
+    /// Which message a provider's response id stands for.
+    Response,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 8] = [
+        Self::Note,
+        Self::View,
+        Self::Event,
+        Self::Job,
+        Self::Setting,
+        Self::Ledger,
+        Self::Calibration,
+        Self::Response,
+    ];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::View => "view",
+            Self::Event => "event",
+            Self::Job => "job",
+            Self::Setting => "setting",
+            Self::Ledger => "ledger",
+            Self::Calibration => "calibration",
+            Self::Response => "response",
+        }
+    }
+}
+
+/// Which records to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// The one with this key.
+    One(String),
+    /// Those with greater keys, so many at most. Every key is greater than the empty one.
+    After(String, usize),
+}
+
+/// A derived record.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Its key within scope and kind.
+    pub key: String,
+    /// How often it was written, from 1.
+    pub version: u64,
+    /// When it was last written.
+    pub at: At,
+    /// What it says.
+    pub body: Box<RawValue>,
+}
+
+/// A record to write.
+#[derive(Clone, Debug)]
+pub struct Put {
+    /// Whose.
+    pub scope: Scope,
+    /// Of which kind.
+    pub kind: Kind,
+    /// Under which key.
+    pub key: String,
+    /// When.
+    pub at: At,
+    /// What.
+    pub body: Box<RawValue>,
+    /// What must be there before; otherwise the whole batch is refused as a conflict.
+    pub expect: Expect,
+}
+
+/// What a record must be before it is written over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// Anything.
+    Any,
+    /// Not there.
+    Absent,
+    /// At this version.
+    Version(u64),
+}
+
+impl Expect {
+    /// Whether a record at `version` (0: none) may be written over.
+    pub(crate) fn allows(self, version: u64) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Absent => version == 0,
+            Self::Version(expected) => version == expected,
+        }
+    }
+}
+
+/// Messages that match a probe.
+#[derive(Clone, Debug, Default)]
+pub struct Matches {
+    /// The messages, newest first, with their sessions.
+    pub messages: Vec<(SessionId, Stored)>,
+    /// For each term of the probe, in how many messages of the probe's reach it occurs, counted up to a cap.
+    pub frequencies: Vec<u32>,
+    /// How many messages the probe's reach holds, roughly.
+    pub total: u64,
+}
+
+/// The path of a head as stretches of branches: a message is on it if its branch is listed and it is not beyond the depth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lineage(pub(crate) Vec<(BranchId, Depth)>);
+
+impl Lineage {
+    /// The lineage of a head among its session's branches.
+    pub fn of(head: Position, branches: &[Branch]) -> Self {
+        let mut stretches = vec![(head.branch, head.depth)];
+        let mut at = head.branch;
+        while let Some(fork) = branches.iter().find(|branch| branch.id == at).and_then(|branch| branch.fork) {
+            stretches.push((fork.branch, fork.depth));
+            at = fork.branch;
+        }
+        Self(stretches)
+    }
+
+    /// Whether a place is on the path.
+    pub fn holds(&self, place: &Place) -> bool {
+        match place {
+            Place::Path(position) => {
+                self.0.iter().any(|&(branch, depth)| branch == position.branch && position.depth <= depth)
+            }
+            Place::Beside(_) => false,
+        }
+    }
+}
+
+/// The node of a message beside the path: like all nodes a hash, so that storing it twice adds nothing.
+pub(crate) fn node_beside(why: Beside, message: &Message) -> NodeId {
+    let (tag, over) = match why {
+        Beside::Preamble => ("preamble", 0),
+        Beside::Overlay(over) => ("overlay", over.0),
+        Beside::Insert => ("insert", 0),
+        Beside::Aside => ("aside", 0),
+    };
+    NodeId(Hash128::of(tag, &[&over.to_le_bytes(), message.raw().get().as_bytes()]))
+}

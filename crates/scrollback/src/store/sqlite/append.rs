@@ -1,0 +1,174 @@
+//! Writing one batch inside a transaction that somebody else begins and commits.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::query::{position_at, session_no};
+use super::rows::{MessageRow, depth_beside, key_of, record_seal, session_seal};
+use super::trouble::Fault;
+use crate::error::Error;
+use crate::ids::{BranchId, Depth, MessageId};
+use crate::store::{Alias, Batch, Committed, Place, Position, Put, Record};
+
+/// What a batch changed, for the writer's own book-keeping.
+pub(super) struct Applied {
+    pub(super) committed: Committed,
+    /// The session that now has messages to be indexed, and the number of the first.
+    pub(super) unindexed: Option<(i64, MessageId)>,
+}
+
+/// Applies a batch. On an error the caller rolls back to where it began.
+pub(super) fn apply(connection: &Connection, batch: &Batch) -> Result<Applied, Fault> {
+    let mut applied = Applied { committed: Committed::default(), unindexed: None };
+    if !batch.path.is_empty() || !batch.beside.is_empty() {
+        let session = open_session(connection, batch)?;
+        let first = next_id(connection, session)?;
+        let mut next = first;
+        append_path(connection, session, batch, &mut next, &mut applied.committed)?;
+        append_beside(connection, session, batch, &mut next)?;
+        applied.committed.added = (next.0 - first.0) as usize;
+        applied.unindexed = (next > first).then_some((session, first));
+    }
+    for alias in &batch.aliases {
+        put_alias(connection, batch.session.tenant.as_str(), alias)?;
+    }
+    for put in &batch.records {
+        put_record(connection, put)?;
+    }
+    Ok(applied)
+}
+
+/// The session's number; the session begins to exist if need be.
+fn open_session(connection: &Connection, batch: &Batch) -> Result<i64, Fault> {
+    if let Some(no) = session_no(connection, &batch.session)? {
+        return Ok(no);
+    }
+    let key = &batch.session;
+    let born =
+        batch.path.first().or(batch.beside.first().map(|(_, draft)| draft)).map(|draft| draft.at).unwrap_or_default();
+    let seal = session_seal(key.tenant.as_str(), key.id, batch.declared.as_deref(), batch.title.as_deref(), born);
+    connection
+        .prepare_cached(
+            "INSERT INTO session (tenant, id, declared, title, born, seal) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )?
+        .execute(params![key.tenant.as_str(), key.id.0.0, batch.declared, batch.title, born.0, seal])?;
+    Ok(connection.last_insert_rowid())
+}
+
+fn next_id(connection: &Connection, session: i64) -> Result<MessageId, Fault> {
+    let last: Option<i64> = connection
+        .prepare_cached("SELECT max(id) FROM message WHERE id BETWEEN ?1 AND ?2")?
+        .query_row(params![key_of(session, MessageId(0)), key_of(session, MessageId(u32::MAX))], |row| row.get(0))?;
+    Ok(last.map_or(MessageId(0), |key| MessageId(super::rows::id_of(key).0 + 1)))
+}
+
+fn append_path(
+    connection: &Connection,
+    session: i64,
+    batch: &Batch,
+    next: &mut MessageId,
+    committed: &mut Committed,
+) -> Result<(), Fault> {
+    let mut parent = match batch.after {
+        None => None,
+        Some(after) => Some(position_at(connection, session, after)?.ok_or_else(|| {
+            Error::NotFound("the message to continue from is not in the log; send the whole history again".into())
+        })?),
+    };
+    let mut fresh_parent = false;
+    for draft in &batch.path {
+        let depth = parent.map_or(Depth(0), |parent| parent.depth.plus(1));
+        let at = crate::store::NodeRef { depth, node: draft.node };
+        // Below a node that was just written nothing can be known.
+        let known = if fresh_parent { None } else { position_at(connection, session, at)? };
+        let position = match known {
+            Some(known) => known,
+            None => {
+                let branch = match parent {
+                    Some(parent) if fresh_parent => parent.branch,
+                    parent => branch_for(connection, session, parent)?,
+                };
+                let position = Position { id: *next, branch, depth, node: draft.node };
+                let row = MessageRow::new(
+                    key_of(session, *next),
+                    parent.map(|parent| parent.id),
+                    Place::Path(position),
+                    draft,
+                );
+                row.insert(connection)?;
+                next.0 += 1;
+                fresh_parent = true;
+                position
+            }
+        };
+        committed.path.push(position);
+        parent = Some(position);
+    }
+    Ok(())
+}
+
+/// The parent's branch if the parent is its head; otherwise a new one.
+fn branch_for(connection: &Connection, session: i64, parent: Option<Position>) -> Result<BranchId, Fault> {
+    if let Some(parent) = parent {
+        let taken: Option<i64> = connection
+            .prepare_cached("SELECT id FROM message WHERE session = ?1 AND depth = ?2 AND branch = ?3")?
+            .query_row(params![session, parent.depth.0 + 1, parent.branch.0], |row| row.get(0))
+            .optional()?;
+        if taken.is_none() {
+            return Ok(parent.branch);
+        }
+    }
+    let no: u32 = connection
+        .prepare_cached("SELECT ifnull(max(no) + 1, 0) FROM branch WHERE session = ?1")?
+        .query_row([session], |row| row.get(0))?;
+    connection.prepare_cached("INSERT INTO branch (session, no, fork) VALUES (?1, ?2, ?3)")?.execute(params![
+        session,
+        no,
+        parent.map(|parent| parent.id.0)
+    ])?;
+    Ok(BranchId(no))
+}
+
+fn append_beside(connection: &Connection, session: i64, batch: &Batch, next: &mut MessageId) -> Result<(), Fault> {
+    for (why, draft) in &batch.beside {
+        let known: Option<i64> = connection
+            .prepare_cached("SELECT id FROM message WHERE session = ?1 AND depth = ?2 AND node = ?3")?
+            .query_row(params![session, depth_beside(*why), draft.node.0.0], |row| row.get(0))
+            .optional()?;
+        if known.is_none() {
+            MessageRow::new(key_of(session, *next), None, Place::Beside(*why), draft).insert(connection)?;
+            next.0 += 1;
+        }
+    }
+    Ok(())
+}
+
+fn put_alias(connection: &Connection, tenant: &str, alias: &Alias) -> Result<(), Fault> {
+    connection.prepare_cached("INSERT OR REPLACE INTO alias VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?.execute(params![
+        tenant,
+        alias.session.0.0,
+        alias.from.depth.0,
+        alias.from.node.0.0,
+        alias.to_session.0.0,
+        alias.to.depth.0,
+        alias.to.node.0.0
+    ])?;
+    Ok(())
+}
+
+fn put_record(connection: &Connection, put: &Put) -> Result<(), Fault> {
+    let (tenant, session, kind) = (put.scope.tenant().as_str(), put.scope.session_bytes(), put.kind.as_str());
+    let before: Option<i64> = connection
+        .prepare_cached("SELECT version FROM record WHERE tenant = ?1 AND session = ?2 AND kind = ?3 AND key = ?4")?
+        .query_row(params![tenant, session, kind, put.key], |row| row.get(0))
+        .optional()?;
+    let before = before.unwrap_or(0).unsigned_abs();
+    if !put.expect.allows(before) {
+        return Err(Error::Conflict(format!("the {kind} “{}”", put.key)).into());
+    }
+    let record = Record { key: put.key.clone(), version: before + 1, at: put.at, body: put.body.clone() };
+    let seal = record_seal(kind, &record);
+    connection
+        .prepare_cached("INSERT OR REPLACE INTO record VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?
+        .execute(params![tenant, session, kind, record.key, record.version, record.at.0, record.body.get(), seal])?;
+    Ok(())
+}

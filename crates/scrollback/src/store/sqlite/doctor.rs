@@ -1,0 +1,177 @@
+//! Checking a whole file: SQLite's own structures, then every row against its seal and every message against its place.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+
+use super::rows::{self, MESSAGE, id_of, session_of, stored};
+use super::trouble::Fault;
+use super::{SqliteStore, words};
+use crate::error::Result;
+use crate::ids::{Hash128, MessageId, NodeId, SessionId};
+use crate::store::{Place, Stored};
+
+/// How many problems are listed; a badly damaged file has thousands alike.
+const PROBLEMS_LISTED: usize = 100;
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Checkup {
+    /// Sessions looked at.
+    pub sessions: u64,
+    /// Messages looked at.
+    pub messages: u64,
+    /// Derived records looked at.
+    pub records: u64,
+    /// What is wrong, in words.
+    pub problems: Vec<String>,
+    /// How many problems there are in all.
+    pub problem_count: u64,
+}
+
+impl Checkup {
+    fn problem(&mut self, what: String) {
+        self.problem_count += 1;
+        if self.problems.len() < PROBLEMS_LISTED {
+            self.problems.push(what);
+        }
+    }
+}
+
+impl SqliteStore {
+    /// Reads and verifies everything in the file. `progress` is told the number of messages seen, now and then.
+    pub async fn check(&self, progress: impl Fn(u64) + Send + 'static) -> Result<Checkup> {
+        self.readers
+            .ask(move |connection| {
+                let mut checkup = Checkup::default();
+                let snapshot = connection.unchecked_transaction()?;
+                pages(&snapshot, &mut checkup);
+                if let Err(fault) = contents(&snapshot, &mut checkup, &progress) {
+                    checkup.problem(match fault {
+                        Fault::Sqlite(cause) => format!("reading stopped early: {cause}"),
+                        Fault::Ours(error) => error.to_string(),
+                    });
+                }
+                Ok(checkup)
+            })
+            .await
+    }
+}
+
+fn pages(connection: &Connection, checkup: &mut Checkup) {
+    let mut report = || -> rusqlite::Result<()> {
+        let mut statement = connection.prepare("PRAGMA integrity_check(20)")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let line: String = row.get(0)?;
+            if line != "ok" {
+                checkup.problem(format!("file structure: {line}"));
+            }
+        }
+        Ok(())
+    };
+    if let Err(cause) = report() {
+        checkup.problem(format!("file structure: {cause}"));
+    }
+}
+
+fn contents(connection: &Connection, checkup: &mut Checkup, progress: &dyn Fn(u64)) -> Result<(), Fault> {
+    let sessions = sessions(connection, checkup)?;
+    messages(connection, &sessions, checkup, progress)?;
+    records(connection, checkup)?;
+    match words::first_gap(connection) {
+        Ok(None) => {}
+        Ok(Some(session)) => checkup.problem(format!(
+            "the search index misses messages of session number {session}: `scrollback doctor --repair` builds it anew"
+        )),
+        Err(error) => checkup.problem(error.to_string()),
+    }
+    Ok(())
+}
+
+fn sessions(connection: &Connection, checkup: &mut Checkup) -> Result<HashMap<i64, SessionId>, Fault> {
+    let mut statement = connection.prepare("SELECT no, tenant, id, declared, title, born, seal FROM session")?;
+    let mut rows = statement.query([])?;
+    let mut sessions = HashMap::new();
+    while let Some(row) = rows.next()? {
+        checkup.sessions += 1;
+        let (no, tenant, id): (i64, String, _) = (row.get(0)?, row.get(1)?, SessionId(Hash128(row.get(2)?)));
+        let (declared, title): (Option<String>, Option<String>) = (row.get(3)?, row.get(4)?);
+        let born = crate::ids::At(row.get(5)?);
+        if rows::session_seal(&tenant, id, declared.as_deref(), title.as_deref(), born) != row.get::<_, i64>(6)? {
+            checkup.problem(format!("the row of session {id} is not what was written"));
+        }
+        sessions.insert(no, id);
+    }
+    Ok(sessions)
+}
+
+/// A session being read: the nodes of its messages, to check each against its parent.
+#[derive(Default)]
+struct Walk {
+    session: i64,
+    nodes: HashMap<MessageId, NodeId>,
+    next: u32,
+}
+
+fn messages(
+    connection: &Connection,
+    sessions: &HashMap<i64, SessionId>,
+    checkup: &mut Checkup,
+    progress: &dyn Fn(u64),
+) -> Result<(), Fault> {
+    let mut statement = connection.prepare(&format!("SELECT {MESSAGE} FROM message m ORDER BY m.id"))?;
+    let mut rows = statement.query([])?;
+    let mut walk = Walk::default();
+    while let Some(row) = rows.next()? {
+        checkup.messages += 1;
+        if checkup.messages.is_multiple_of(1000) {
+            progress(checkup.messages);
+        }
+        let key: i64 = row.get(0)?;
+        if session_of(key) != walk.session {
+            walk = Walk { session: session_of(key), ..Walk::default() };
+        }
+        if id_of(key).0 != walk.next {
+            checkup.problem(format!("session number {}: message {} is missing", walk.session, MessageId(walk.next)));
+        }
+        walk.next = id_of(key).0 + 1;
+        match (stored(row), sessions.get(&walk.session)) {
+            (Err(error), _) => checkup.problem(error.to_string()),
+            (Ok(_), None) => checkup.problem(format!("message {} belongs to no session", id_of(key))),
+            (Ok(message), Some(session)) => place(&message, *session, &mut walk, checkup),
+        }
+    }
+    progress(checkup.messages);
+    Ok(())
+}
+
+/// A message on a path must have the node that its parent's node and its own words give.
+fn place(message: &Stored, session: SessionId, walk: &mut Walk, checkup: &mut Checkup) {
+    let Place::Path(position) = message.place else { return };
+    let parent = match message.parent {
+        None => Some(NodeId::root(session)),
+        Some(id) => walk.nodes.get(&id).copied(),
+    };
+    match parent {
+        None => checkup.problem(format!("message {} of session {session} follows one that is not there", message.id)),
+        Some(parent) if parent.then(message.message().strong()) != position.node => {
+            checkup.problem(format!("message {} of session {session} is not where its words put it", message.id));
+        }
+        Some(_) => {}
+    }
+    walk.nodes.insert(message.id, position.node);
+}
+
+fn records(connection: &Connection, checkup: &mut Checkup) -> Result<(), Fault> {
+    let mut statement = connection.prepare("SELECT key, version, at, body, seal, kind FROM record")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        checkup.records += 1;
+        let kind: String = row.get(5)?;
+        if let Err(error) = rows::record(&kind, row) {
+            checkup.problem(error.to_string());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,189 @@
+//! The store in one SQLite file.
+//!
+//! One thread writes (`writer`), a few read (`readers`); SQLite's write-ahead log lets them work side by side. One process
+//! writes at a time, held by a lock file, while any number may read. `schema` opens and migrates, `append` and `query` are
+//! the log, `words` is the search index, `doctor` checks a whole file, `forget` erases.
+
+mod append;
+mod doctor;
+mod forget;
+mod query;
+mod readers;
+mod rows;
+mod schema;
+mod trouble;
+mod words;
+mod writer;
+
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use async_trait::async_trait;
+
+pub use doctor::Checkup;
+use readers::Readers;
+use writer::Writer;
+
+use super::{Batch, Committed, Forget, Keys, Kind, Known, Matches, Record, Scope, Session, Span, Store, Stored, Which};
+use crate::error::{Error, Result};
+use crate::ids::{Depth, NodeId, SessionKey, Tenant};
+use crate::search::Probe;
+
+/// When a commit counts as done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// When it is on the disk: survives loss of power.
+    Full,
+    /// When it is with the operating system: survives the death of the process, not of the machine.
+    Normal,
+}
+
+/// How to open a file.
+#[derive(Clone, Debug)]
+pub struct SqliteOptions {
+    /// The file.
+    pub path: PathBuf,
+    /// When a commit counts as done.
+    pub durability: Durability,
+    /// How many threads read.
+    pub readers: usize,
+}
+
+impl SqliteOptions {
+    /// The usual choice for a file: fully durable, two readers.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), durability: Durability::Full, readers: 2 }
+    }
+}
+
+/// Keeps everything in one SQLite file.
+#[derive(Debug)]
+pub struct SqliteStore {
+    // Dropped in this order: the writer finishes before the lock is given up.
+    writer: Option<Writer>,
+    readers: Readers,
+    path: PathBuf,
+    _lock: Option<File>,
+}
+
+impl SqliteStore {
+    /// Opens a file for reading and writing, creating it (for its owner alone) if it does not exist.
+    pub fn open(options: &SqliteOptions) -> Result<Self> {
+        let path = &options.path;
+        create_private(path)?;
+        let lock = lock(path)?;
+        let connection = schema::open_writing(options)?;
+        let readers = Readers::start(path, options.readers)?;
+        let writer = Writer::start(connection, path.clone())?;
+        Ok(Self { writer: Some(writer), readers, path: path.clone(), _lock: Some(lock) })
+    }
+
+    /// Opens a file for reading only, beside whichever process writes to it.
+    pub fn open_reading(options: &SqliteOptions) -> Result<Self> {
+        let path = &options.path;
+        if !path.exists() {
+            return Err(Error::NotFound(format!("there is no store at {} yet", path.display())));
+        }
+        let readers = Readers::start(path, options.readers)?;
+        Ok(Self { writer: None, readers, path: path.clone(), _lock: None })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn writer(&self) -> Result<&Writer> {
+        let read_only =
+            || Error::Store { what: format!("{} was opened for reading only", self.path.display()), source: None };
+        self.writer.as_ref().ok_or_else(read_only)
+    }
+
+    /// Builds the search index anew.
+    pub async fn reindex(&self) -> Result<()> {
+        self.writer()?.run(Box::new(|connection| words::rebuild(connection).map(|()| 0))).await.map(drop)
+    }
+}
+
+/// Creates the file so that only its owner can read it; the journal beside it inherits that.
+fn create_private(path: &Path) -> Result<()> {
+    let failed = |cause| {
+        let what = format!("{} cannot be created: its folder is missing, read-only or not yours", path.display());
+        Error::store(what, cause)
+    };
+    if path.exists() {
+        return Ok(());
+    }
+    private().open(path).map(drop).map_err(failed)
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// Takes the right to write. The lock ends with the process, however it ends.
+fn lock(path: &Path) -> Result<File> {
+    let beside = PathBuf::from(format!("{}.lock", path.display()));
+    let failed = |cause| {
+        Error::store(format!("{} cannot be locked: its folder is read-only or not yours", path.display()), cause)
+    };
+    let mut file = private().open(&beside).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => {
+            file.set_len(0).and_then(|()| write!(file, "process {}", std::process::id())).map_err(failed)?;
+            Ok(file)
+        }
+        Err(std::fs::TryLockError::WouldBlock) => {
+            let mut holder = String::new();
+            let read = file.read_to_string(&mut holder);
+            let holder = if read.is_ok() && !holder.is_empty() { holder } else { "unknown".into() };
+            Err(Error::InUse { path: path.to_owned(), holder })
+        }
+        Err(std::fs::TryLockError::Error(cause)) => Err(failed(cause)),
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn commit(&self, batch: Batch) -> Result<Committed> {
+        self.writer()?.commit(batch).await
+    }
+
+    async fn prefix(&self, session: &SessionKey, from: Depth, chain: Vec<NodeId>) -> Result<Option<Known>> {
+        let session = session.clone();
+        self.readers.ask(move |connection| query::prefix(connection, &session, from, &chain)).await
+    }
+
+    async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>> {
+        let session = session.clone();
+        self.readers.ask(move |connection| query::read(connection, &session, &span)).await
+    }
+
+    async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches> {
+        let tenant = tenant.clone();
+        self.readers.ask(move |connection| words::matching(connection, &tenant, &probe)).await
+    }
+
+    async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
+        let scope = scope.clone();
+        self.readers.ask(move |connection| query::records(connection, &scope, kind, &keys)).await
+    }
+
+    async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>> {
+        let tenant = tenant.clone();
+        self.readers.ask(move |connection| query::sessions(connection, &tenant, &which)).await
+    }
+}
+
+#[async_trait]
+impl Forget for SqliteStore {
+    async fn forget(&self, session: &SessionKey) -> Result<u32> {
+        let session = session.clone();
+        self.writer()?.run(Box::new(move |connection| forget::forget(connection, &session))).await
+    }
+}

@@ -1,0 +1,258 @@
+//! Reading the log: nodes, spans, sessions and records.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::rows::{self, MESSAGE, id_of, key_of, stored};
+use super::trouble::Fault;
+use crate::error::Error;
+use crate::ids::{At, BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
+use crate::store::{
+    Branch, Keys, Kind, Known, Lineage, NodeRef, Position, Record, Scope, Session, Span, Stored, Which,
+};
+
+/// How many aliases near the end of a chain are compared before the history is aligned anew.
+const ALIASES_TRIED: usize = 64;
+
+/// A session's number in this file.
+pub(super) fn session_no(connection: &Connection, key: &SessionKey) -> Result<Option<i64>, Fault> {
+    Ok(connection
+        .prepare_cached("SELECT no FROM session WHERE tenant = ?1 AND id = ?2")?
+        .query_row(params![key.tenant.as_str(), key.id.0.0], |row| row.get(0))
+        .optional()?)
+}
+
+/// A node's position, if it is known.
+pub(super) fn position_at(connection: &Connection, session: i64, at: NodeRef) -> Result<Option<Position>, Fault> {
+    Ok(connection
+        .prepare_cached("SELECT id, branch, depth, node FROM message WHERE session = ?1 AND depth = ?2 AND node = ?3")?
+        .query_row(params![session, at.depth.0, at.node.0.0], position)
+        .optional()?)
+}
+
+fn position(row: &Row<'_>) -> rusqlite::Result<Position> {
+    let (key, branch, depth) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    Ok(Position { id: id_of(key), branch: BranchId(branch), depth: Depth(depth), node: NodeId(Hash128(row.get(3)?)) })
+}
+
+/// The longest known part of a chain. A node implies its ancestors, so the end of the known part is found by bisection.
+pub(super) fn prefix(
+    connection: &Connection,
+    key: &SessionKey,
+    from: Depth,
+    chain: &[NodeId],
+) -> Result<Option<Known>, Fault> {
+    let mut known = None;
+    if let Some(session) = session_no(connection, key)? {
+        let (mut low, mut high) = (0, chain.len());
+        while low < high {
+            let middle = usize::midpoint(low, high);
+            match position_at(connection, session, NodeRef { depth: from.plus(middle), node: chain[middle] })? {
+                Some(at) => {
+                    known = Some(Known { count: middle + 1, session: key.id, at, aliased: false });
+                    low = middle + 1;
+                }
+                None => high = middle,
+            }
+        }
+    }
+    let count = known.map_or(0, |known| known.count);
+    Ok(aliased(connection, key, from, chain, count)?.or(known))
+}
+
+/// The last alias among the nodes of the chain beyond `count`.
+fn aliased(
+    connection: &Connection,
+    key: &SessionKey,
+    from: Depth,
+    chain: &[NodeId],
+    count: usize,
+) -> Result<Option<Known>, Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT depth, node, to_session, to_depth, to_node FROM alias
+         WHERE tenant = ?1 AND session = ?2 AND depth BETWEEN ?3 AND ?4 ORDER BY depth DESC LIMIT ?5",
+    )?;
+    let (low, high) = (from.plus(count).0, i64::from(from.plus(chain.len()).0) - 1);
+    let mut rows = statement.query(params![key.tenant.as_str(), key.id.0.0, low, high, ALIASES_TRIED])?;
+    while let Some(row) = rows.next()? {
+        let (depth, node, to_depth) = (row.get::<_, u32>(0)?, Hash128(row.get(1)?), row.get(3)?);
+        let (session, to_node) = (SessionId(Hash128(row.get(2)?)), NodeId(Hash128(row.get(4)?)));
+        let i = (depth - from.0) as usize;
+        if chain[i].0 != node {
+            continue;
+        }
+        let target = SessionKey { tenant: key.tenant.clone(), id: session };
+        let Some(no) = session_no(connection, &target)? else { continue };
+        if let Some(at) = position_at(connection, no, NodeRef { depth: Depth(to_depth), node: to_node })? {
+            return Ok(Some(Known { count: i + 1, session, at, aliased: true }));
+        }
+    }
+    Ok(None)
+}
+
+/// The messages of a span.
+pub(super) fn read(connection: &Connection, key: &SessionKey, span: &Span) -> Result<Vec<Stored>, Fault> {
+    let Some(session) = session_no(connection, key)? else { return Ok(Vec::new()) };
+    let (first, last) = (key_of(session, MessageId(0)), key_of(session, MessageId(u32::MAX)));
+    let select = |rest: &str| format!("SELECT {MESSAGE} FROM message m WHERE {rest}");
+    match span {
+        Span::Ids(ids) => {
+            let sql = select("m.id = ?1");
+            let one = |id: &MessageId| collect(connection, &sql, params![key_of(session, *id)]);
+            Ok(ids.iter().map(one).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        }
+        Span::Arrival { from, limit } => {
+            let sql = select("m.id BETWEEN ?1 AND ?2 ORDER BY m.id LIMIT ?3");
+            collect(connection, &sql, params![key_of(session, *from), last, limit])
+        }
+        Span::Last => {
+            let sql = select("m.id BETWEEN ?1 AND ?2 AND m.depth >= 0 ORDER BY m.id DESC LIMIT 1");
+            collect(connection, &sql, params![first, last])
+        }
+        Span::After(parent) => {
+            let depth = parent.map_or(0, |parent| parent.depth.0 + 1);
+            let sql = select("m.session = ?1 AND m.depth = ?2 AND m.parent IS ?3 ORDER BY m.id");
+            collect(connection, &sql, params![session, depth, parent.map(|parent| parent.id.0)])
+        }
+        Span::Path { head, from } => path(connection, session, *head, *from),
+    }
+}
+
+/// A path is a few stretches of branches, read from the root to the head.
+fn path(connection: &Connection, session: i64, head: Position, from: Depth) -> Result<Vec<Stored>, Fault> {
+    let lineage = Lineage::of(head, &forks(connection, session)?);
+    let sql = format!(
+        "SELECT {MESSAGE} FROM message m WHERE m.session = ?1 AND m.depth BETWEEN ?2 AND ?3 AND m.branch = ?4 ORDER BY m.depth"
+    );
+    let (mut start, mut messages) = (from.0, Vec::new());
+    for (branch, end) in lineage.0.iter().rev() {
+        messages.extend(collect(connection, &sql, params![session, start, end.0, branch.0])?);
+        start = start.max(end.0.saturating_add(1));
+    }
+    Ok(messages)
+}
+
+fn collect(connection: &Connection, sql: &str, values: impl rusqlite::Params) -> Result<Vec<Stored>, Fault> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(values)?;
+    let mut messages = Vec::new();
+    while let Some(row) = rows.next()? {
+        messages.push(stored(row)?);
+    }
+    Ok(messages)
+}
+
+/// The branches of a session with the place each leaves another at, but not yet their true heads.
+fn forks(connection: &Connection, session: i64) -> Result<Vec<Branch>, Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT m.id, m.branch, m.depth, m.node, b.no FROM branch b
+         LEFT JOIN message m ON m.id = (b.session << 32 | b.fork) WHERE b.session = ?1 ORDER BY b.no",
+    )?;
+    let root = Position { id: MessageId(0), branch: BranchId(0), depth: Depth(0), node: NodeId(Hash128::default()) };
+    let rows = statement.query_map([session], |row| {
+        let fork = row.get::<_, Option<i64>>(0)?.map(|_| position(row)).transpose()?;
+        Ok(Branch { id: BranchId(row.get(4)?), fork, head: fork.unwrap_or(root) })
+    })?;
+    Ok(rows.collect::<Result<_, _>>()?)
+}
+
+/// The deepest message of a branch. A branch holds consecutive depths, so its end is found by bisection.
+fn head(connection: &Connection, session: i64, branch: &Branch) -> Result<Position, Fault> {
+    let deepest: u32 = connection
+        .prepare_cached("SELECT ifnull(max(depth), 0) FROM message WHERE session = ?1 AND depth >= 0")?
+        .query_row([session], |row| row.get(0))?;
+    let mut at = connection.prepare_cached(
+        "SELECT id, branch, depth, node FROM message WHERE session = ?1 AND depth = ?2 AND branch = ?3",
+    )?;
+    let mut low = branch.fork.map_or(0, |fork| fork.depth.0 + 1);
+    let (mut high, mut found) = (deepest + 1, None);
+    while low < high {
+        let middle = u32::midpoint(low, high);
+        match at.query_row(params![session, middle, branch.id.0], position).optional()? {
+            Some(position) => {
+                found = Some(position);
+                low = middle + 1;
+            }
+            None => high = middle,
+        }
+    }
+    found.ok_or_else(|| Error::Damaged(format!("branch {} of session number {session} is empty", branch.id.0)).into())
+}
+
+/// Sessions as listed.
+pub(super) fn sessions(connection: &Connection, tenant: &Tenant, which: &Which) -> Result<Vec<Session>, Fault> {
+    let columns = "SELECT no, id, declared, title, born, seal FROM session WHERE tenant = ?1";
+    let tenant_name = tenant.as_str();
+    match which {
+        Which::Id(id) => {
+            let sql = format!("{columns} AND id = ?2");
+            listed(connection, tenant, &sql, params![tenant_name, id.0.0])
+        }
+        Which::Named(name) => {
+            let sql = format!("{columns} AND (lower(hex(id)) GLOB ?2 OR declared GLOB ?2) ORDER BY no DESC LIMIT 100");
+            listed(connection, tenant, &sql, params![tenant_name, format!("{}*", glob_escaped(name))])
+        }
+        Which::Page { skip, limit } => {
+            let sql = format!("{columns} ORDER BY no DESC LIMIT ?2 OFFSET ?3");
+            listed(connection, tenant, &sql, params![tenant_name, limit, skip])
+        }
+    }
+}
+
+fn glob_escaped(text: &str) -> String {
+    text.chars().map(|c| if matches!(c, '*' | '?' | '[') { format!("[{c}]") } else { c.to_string() }).collect()
+}
+
+fn listed(
+    connection: &Connection,
+    tenant: &Tenant,
+    sql: &str,
+    values: impl rusqlite::Params,
+) -> Result<Vec<Session>, Fault> {
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(values)?;
+    let mut sessions = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (no, id, born) = (row.get(0)?, SessionId(Hash128(row.get(1)?)), At(row.get(4)?));
+        let (declared, title): (Option<String>, Option<String>) = (row.get(2)?, row.get(3)?);
+        let seal: i64 = row.get(5)?;
+        if rows::session_seal(tenant.as_str(), id, declared.as_deref(), title.as_deref(), born) != seal {
+            return Err(Error::Damaged(format!("the row of session {id} is not what was written")).into());
+        }
+        let (messages, last) = extent(connection, no)?;
+        let branches = forks(connection, no)?
+            .into_iter()
+            .map(|branch| Ok(Branch { head: head(connection, no, &branch)?, ..branch }))
+            .collect::<Result<_, Fault>>()?;
+        sessions.push(Session { id, declared, title, born, last: last.unwrap_or(born), messages, branches });
+    }
+    Ok(sessions)
+}
+
+/// How many messages a session has, and when the last was said.
+fn extent(connection: &Connection, session: i64) -> Result<(u32, Option<At>), Fault> {
+    let range = params![key_of(session, MessageId(0)), key_of(session, MessageId(u32::MAX))];
+    let newest: Option<(i64, i64)> = connection
+        .prepare_cached("SELECT id, at FROM message WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1")?
+        .query_row(range, |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    Ok(newest.map_or((0, None), |(key, at)| (id_of(key).0 + 1, Some(At(at)))))
+}
+
+/// Records of one kind, in order of key.
+pub(super) fn records(connection: &Connection, scope: &Scope, kind: Kind, keys: &Keys) -> Result<Vec<Record>, Fault> {
+    let (comparison, key, limit) = match keys {
+        Keys::One(key) => ("=", key, 1),
+        Keys::After(key, limit) => (">", key, *limit),
+    };
+    let mut statement = connection.prepare_cached(&format!(
+        "SELECT key, version, at, body, seal FROM record
+         WHERE tenant = ?1 AND session = ?2 AND kind = ?3 AND key {comparison} ?4 ORDER BY key LIMIT ?5",
+    ))?;
+    let (tenant, kind) = (scope.tenant().as_str(), kind.as_str());
+    let mut rows = statement.query(params![tenant, scope.session_bytes(), kind, key, limit])?;
+    let mut records = Vec::new();
+    while let Some(row) = rows.next()? {
+        records.push(rows::record(kind, row)?);
+    }
+    Ok(records)
+}

@@ -1,0 +1,91 @@
+//! Opening a file: settings of the connection, and migrations forward from any released version.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::trouble::told;
+use super::{Durability, SqliteOptions};
+use crate::error::{Error, Result};
+
+/// Every migration, in order; a released one never changes.
+const MIGRATIONS: [&str; 1] = [include_str!("../../../migrations/sqlite/0001_log.sql")];
+
+/// Marks the file as ours ("Scrb").
+const APPLICATION_ID: i32 = 0x5363_7262;
+
+/// Small pages, because the journal writes whole pages: a small message then costs about 4 KB to append durably, not 12.
+const PAGE_BYTES: u32 = 1024;
+
+/// A connection that may write, with the schema brought up to date.
+pub(super) fn open_writing(options: &SqliteOptions) -> Result<Connection> {
+    let path = &options.path;
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE)?;
+    let synchronous = match options.durability {
+        Durability::Full => "FULL",
+        Durability::Normal => "NORMAL",
+    };
+    let settings = format!(
+        "PRAGMA page_size = {PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous};
+         PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 16777216;"
+    );
+    connection.execute_batch(&settings).map_err(|cause| told(path, cause))?;
+    migrate(path, &mut connection)?;
+    Ok(connection)
+}
+
+/// A connection that only reads.
+pub(super) fn open_reading(path: &Path) -> Result<Connection> {
+    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    match version(path, &connection)? {
+        current if current == MIGRATIONS.len() => Ok(connection),
+        older => Err(Error::Invalid(format!(
+            "{} has an older layout ({older}). Any command that writes, such as `scrollback doctor --repair`, brings it up to date",
+            path.display()
+        ))),
+    }
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
+    let open = || -> rusqlite::Result<Connection> {
+        let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+        connection.busy_timeout(std::time::Duration::from_secs(5))?;
+        connection.set_prepared_statement_cache_capacity(64);
+        Ok(connection)
+    };
+    open().map_err(|cause| told(path, cause))
+}
+
+/// The number of migrations the file has had.
+fn version(path: &Path, connection: &Connection) -> Result<usize> {
+    let pragma = |name: &str| -> Result<i64> {
+        connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get(0)).map_err(|cause| told(path, cause))
+    };
+    let (ours, version) = (pragma("application_id")?, pragma("user_version")?);
+    let foreign = ours != i64::from(APPLICATION_ID) && (version != 0 || pragma("schema_version")? != 0);
+    if foreign {
+        return Err(Error::Invalid(format!(
+            "{} is a database of another program, not a Scrollback store",
+            path.display()
+        )));
+    }
+    match usize::try_from(version) {
+        Ok(version) if version <= MIGRATIONS.len() => Ok(version),
+        _ => Err(Error::Invalid(format!("{} was made by a newer Scrollback; update this one", path.display()))),
+    }
+}
+
+fn migrate(path: &Path, connection: &mut Connection) -> Result<()> {
+    let done = version(path, connection)?;
+    for (number, sql) in MIGRATIONS.iter().enumerate().skip(done) {
+        let step = |connection: &mut Connection| -> rusqlite::Result<()> {
+            let transaction = connection.transaction()?;
+            transaction.execute_batch(sql)?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            transaction.pragma_update(None, "user_version", number + 1)?;
+            transaction.commit()
+        };
+        step(connection).map_err(|cause| told(path, cause))?;
+    }
+    Ok(())
+}

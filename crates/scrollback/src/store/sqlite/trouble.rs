@@ -1,0 +1,88 @@
+//! What SQLite reports, said so that a person knows what to do.
+
+use std::path::Path;
+
+use rusqlite::ErrorCode;
+
+use crate::error::Error;
+
+/// Translates a failure while working on `path`.
+pub(super) fn told(path: &Path, cause: rusqlite::Error) -> Error {
+    let file = path.display();
+    let what = match cause.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => {
+            format!(
+                "the disk that holds {file} is full: nothing was written, nothing stored before is lost. Free some space"
+            )
+        }
+        Some(ErrorCode::ReadOnly) => format!("{file} cannot be written: the file or its folder is read-only"),
+        Some(ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+            format!("{file} cannot be opened: its folder is missing, read-only or not yours")
+        }
+        Some(ErrorCode::SystemIoFailure) => {
+            format!(
+                "reading or writing {file} failed: nothing acknowledged is lost. Check the disk, then run `scrollback doctor`"
+            )
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            format!("{file} is locked by another program. Close it and try again")
+        }
+        Some(ErrorCode::NotADatabase) => return Error::Invalid(format!("{file} is not a Scrollback store")),
+        Some(ErrorCode::DatabaseCorrupt) => {
+            return Error::Damaged(format!(
+                "{file} has damaged pages ({cause}). Run `scrollback doctor` to see what is affected"
+            ));
+        }
+        _ => format!("the store {file} failed"),
+    };
+    Error::store(what, cause)
+}
+
+/// A failure inside the store, before it is known which file it concerns.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// SQLite reported it.
+    Sqlite(rusqlite::Error),
+    /// We found it ourselves.
+    Ours(Error),
+}
+
+impl Fault {
+    pub(super) fn told(self, path: &Path) -> Error {
+        match self {
+            Self::Sqlite(cause) => told(path, cause),
+            Self::Ours(error) => error,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(cause: rusqlite::Error) -> Self {
+        Self::Sqlite(cause)
+    }
+}
+
+impl From<Error> for Fault {
+    fn from(error: Error) -> Self {
+        Self::Ours(error)
+    }
+}
+
+/// The same failure once more, for each of several callers that it hit at once.
+pub(super) fn repeated(error: &Error) -> Error {
+    match error {
+        Error::Damaged(what) => Error::Damaged(what.clone()),
+        other => Error::Store { what: explained(other), source: None },
+    }
+}
+
+/// An error with all its causes on one line.
+fn explained(error: &Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        text = format!("{text}: {inner}");
+        cause = inner.source();
+    }
+    text
+}

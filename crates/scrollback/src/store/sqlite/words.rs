@@ -1,0 +1,254 @@
+//! The index from terms to messages.
+//!
+//! Messages are indexed in groups after they are stored, not with them: an index change costs many pages, a group of
+//! them hardly more. What is not indexed yet is read directly, so a search always sees everything.
+
+use rusqlite::{Connection, params};
+
+use super::query::session_no;
+use super::rows::{MESSAGE, id_of, key_of, session_of, stored};
+use super::trouble::Fault;
+use crate::error::Error;
+use crate::ids::{Hash128, MessageId, SessionId, SessionKey, Tenant};
+use crate::search::{Need, Probe, Reach, Term, index_terms};
+use crate::store::{Matches, Stored};
+
+/// How many messages one transaction indexes at most.
+const INDEX_ROWS: usize = 4096;
+/// Where counting the messages that hold a term stops: beyond, a term is common, and how common hardly matters.
+const FREQUENCY_CAP: u32 = 10_000;
+/// The size a store is taken to have when all of it is searched; ranking needs only the order of magnitude.
+const STORE_MESSAGES: u64 = 1_000_000;
+
+/// Notes that a session has unindexed messages from a number on.
+pub(super) fn mark_unindexed(connection: &Connection, session: i64, since: MessageId) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR IGNORE INTO unindexed (session, since) VALUES (?1, ?2)")?
+        .execute(params![session, since.0])?;
+    Ok(())
+}
+
+/// Sessions with unindexed messages, and the number of the first.
+pub(super) fn unindexed(connection: &Connection) -> rusqlite::Result<Vec<(i64, MessageId)>> {
+    let mut statement = connection.prepare_cached("SELECT session, since FROM unindexed ORDER BY session")?;
+    statement.query_map([], |row| Ok((row.get(0)?, MessageId(row.get(1)?))))?.collect()
+}
+
+/// How many messages are not indexed yet.
+pub(super) fn unindexed_count(connection: &Connection) -> rusqlite::Result<usize> {
+    connection.query_row(
+        "SELECT ifnull(sum((SELECT max(id) & 0xFFFFFFFF FROM message WHERE id BETWEEN session << 32 AND session << 32 | 0xFFFFFFFF)
+                           - since + 1), 0) FROM unindexed",
+        [],
+        |row| row.get(0),
+    )
+}
+
+/// Indexes a group of messages in one transaction. Returns how many.
+pub(super) fn index_some(connection: &Connection) -> Result<usize, Fault> {
+    let transaction = connection.unchecked_transaction()?;
+    let mut room = INDEX_ROWS;
+    for (session, since) in unindexed(&transaction)? {
+        let done = index_session(&transaction, session, since, room)?;
+        room -= done;
+        if room == 0 {
+            let next = since.0 + u32::try_from(done).expect("at most INDEX_ROWS");
+            transaction.execute("UPDATE unindexed SET since = ?2 WHERE session = ?1", params![session, next])?;
+            break;
+        }
+        transaction.execute("DELETE FROM unindexed WHERE session = ?1", [session])?;
+    }
+    transaction.commit()?;
+    Ok(INDEX_ROWS - room)
+}
+
+fn index_session(connection: &Connection, session: i64, since: MessageId, limit: usize) -> Result<usize, Fault> {
+    let mut insert = connection.prepare_cached("INSERT INTO word (rowid, terms) VALUES (?1, ?2)")?;
+    let mut count = 0;
+    each_from(connection, session, since, limit, |key, message| {
+        count += 1;
+        // A damaged row is for `doctor` to report; it must not keep the others from being found.
+        if let Some(message) = message {
+            insert.execute(params![key, index_terms(&message.message()).join(" ")])?;
+        }
+        Ok(())
+    })?;
+    Ok(count)
+}
+
+/// Calls `take` with each message of a session from a number on; damaged ones as `None`.
+fn each_from(
+    connection: &Connection,
+    session: i64,
+    since: MessageId,
+    limit: usize,
+    mut take: impl FnMut(i64, Option<Stored>) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    let sql = format!("SELECT {MESSAGE} FROM message m WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id LIMIT ?3");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![key_of(session, since), key_of(session, MessageId(u32::MAX)), limit])?;
+    while let Some(row) = rows.next()? {
+        take(row.get(0)?, stored(row).ok())?;
+    }
+    Ok(())
+}
+
+/// Where a probe may look: a range of message keys, and whether declared sessions count.
+struct Bounds {
+    low: i64,
+    high: i64,
+    undeclared_only: bool,
+}
+
+impl Bounds {
+    fn of(connection: &Connection, tenant: &Tenant, reach: &Reach) -> Result<Option<Self>, Fault> {
+        let all = |undeclared_only| Some(Self { low: 0, high: i64::MAX, undeclared_only });
+        match reach {
+            Reach::Everywhere => Ok(all(false)),
+            Reach::Undeclared => Ok(all(true)),
+            Reach::Session(id) | Reach::Path(id, _) => {
+                let key = SessionKey { tenant: tenant.clone(), id: *id };
+                let bounds = |no| Self {
+                    low: key_of(no, MessageId(0)),
+                    high: key_of(no, MessageId(u32::MAX)),
+                    undeclared_only: false,
+                };
+                Ok(session_no(connection, &key)?.map(bounds))
+            }
+        }
+    }
+}
+
+/// Messages that match a probe, newest session first, newest message first.
+pub(super) fn matching(connection: &Connection, tenant: &Tenant, probe: &Probe) -> Result<Matches, Fault> {
+    let snapshot = connection.unchecked_transaction()?;
+    let mut matches = Matches { frequencies: vec![0; probe.terms.len()], ..Matches::default() };
+    let Some(bounds) = Bounds::of(&snapshot, tenant, &probe.reach)? else { return Ok(matches) };
+    matches.total = total(&snapshot, &bounds)?;
+    let mut found = read_unindexed(&snapshot, tenant, probe, &bounds, &mut matches.frequencies)?;
+    if !probe.terms.is_empty() {
+        for (term, frequency) in probe.terms.iter().zip(&mut matches.frequencies) {
+            *frequency += frequency_of(&snapshot, term, &bounds)?;
+        }
+        found.extend(read_indexed(&snapshot, tenant, probe, &bounds)?);
+    }
+    found.sort_by_key(|(key, _, _)| std::cmp::Reverse(*key));
+    found.truncate(probe.limit);
+    matches.messages = found.into_iter().map(|(_, session, message)| (session, message)).collect();
+    Ok(matches)
+}
+
+type Keyed = (i64, SessionId, Stored);
+
+fn total(connection: &Connection, bounds: &Bounds) -> Result<u64, Fault> {
+    if bounds.high == i64::MAX {
+        return Ok(STORE_MESSAGES);
+    }
+    let last: Option<i64> = connection
+        .prepare_cached("SELECT max(id) FROM message WHERE id BETWEEN ?1 AND ?2")?
+        .query_row([bounds.low, bounds.high], |row| row.get(0))?;
+    Ok(last.map_or(0, |key| u64::from(id_of(key).0) + 1))
+}
+
+fn read_unindexed(
+    connection: &Connection,
+    tenant: &Tenant,
+    probe: &Probe,
+    bounds: &Bounds,
+    frequencies: &mut [u32],
+) -> Result<Vec<Keyed>, Fault> {
+    let mut found = Vec::new();
+    for (session, since) in unindexed(connection)? {
+        let outside = session < session_of(bounds.low) || session > session_of(bounds.high);
+        let Some(id) = (if outside { None } else { visible(connection, tenant, session, bounds)? }) else { continue };
+        each_from(connection, session, since, usize::MAX >> 1, |key, message| {
+            let Some(message) = message else { return Ok(()) };
+            let hits = probe.hits(&index_terms(&message.message()));
+            frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));
+            if probe.suffices(&hits) && probe.admits(&message) {
+                found.push((key, id, message));
+            }
+            Ok(())
+        })?;
+    }
+    Ok(found)
+}
+
+fn read_indexed(connection: &Connection, tenant: &Tenant, probe: &Probe, bounds: &Bounds) -> Result<Vec<Keyed>, Fault> {
+    let sql = format!(
+        "SELECT {MESSAGE}, s.id FROM word w JOIN message m ON m.id = w.rowid JOIN session s ON s.no = m.session
+         WHERE w.terms MATCH ?1 AND w.rowid BETWEEN ?2 AND ?3 AND s.tenant = ?4 AND (NOT ?5 OR s.declared IS NULL)
+         ORDER BY w.rowid DESC"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let joint = match probe.need {
+        Need::All => " AND ",
+        Need::Any => " OR ",
+    };
+    let expression = probe.terms.iter().map(written).collect::<Vec<_>>().join(joint);
+    let values = params![expression, bounds.low, bounds.high, tenant.as_str(), bounds.undeclared_only];
+    let mut rows = statement.query(values)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let message = stored(row)?;
+        if probe.admits(&message) {
+            found.push((row.get(0)?, SessionId(Hash128(row.get(13)?)), message));
+        }
+        if found.len() >= probe.limit {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// In how many indexed messages a term occurs, up to the cap.
+fn frequency_of(connection: &Connection, term: &Term, bounds: &Bounds) -> Result<u32, Fault> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT count(*) FROM (SELECT rowid FROM word WHERE terms MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",
+        )?
+        .query_row(params![written(term), bounds.low, bounds.high, FREQUENCY_CAP], |row| row.get(0))?)
+}
+
+/// The id of a session, if the tenant owns it and the probe may see it.
+fn visible(connection: &Connection, tenant: &Tenant, no: i64, bounds: &Bounds) -> Result<Option<SessionId>, Fault> {
+    let found: Result<[u8; 16], _> = connection
+        .prepare_cached("SELECT id FROM session WHERE no = ?1 AND tenant = ?2 AND (NOT ?3 OR declared IS NULL)")?
+        .query_row(params![no, tenant.as_str(), bounds.undeclared_only], |row| row.get(0));
+    match found {
+        Ok(id) => Ok(Some(SessionId(Hash128(id)))),
+        Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
+        Err(cause) => Err(cause.into()),
+    }
+}
+
+/// A term in the index's query language.
+fn written(term: &Term) -> String {
+    format!("\"{}\"{}", term.text.replace('"', ""), if term.prefix { "*" } else { "" })
+}
+
+/// Forgets the whole index and marks everything unindexed, so that it is built anew.
+pub(super) fn rebuild(connection: &Connection) -> Result<(), Fault> {
+    let transaction = connection.unchecked_transaction()?;
+    transaction.execute_batch(
+        "INSERT INTO word (word) VALUES ('delete-all'); DELETE FROM unindexed; INSERT INTO unindexed SELECT no, 0 FROM session;",
+    )?;
+    transaction.commit()?;
+    while index_some(connection)? > 0 {}
+    Ok(())
+}
+
+/// Whether every message is in the index or marked as not yet there; the number of the first session where it is not.
+pub(super) fn first_gap(connection: &Connection) -> Result<Option<i64>, Error> {
+    let gap = connection.query_row(
+        "SELECT m.session FROM message m LEFT JOIN unindexed u ON u.session = m.session
+         WHERE (u.since IS NULL OR m.id & 0xFFFFFFFF < u.since) AND m.id NOT IN (SELECT rowid FROM word) LIMIT 1",
+        [],
+        |row| row.get(0),
+    );
+    match gap {
+        Ok(session) => Ok(Some(session)),
+        Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
+        Err(cause) => Err(Error::Damaged(format!("the search index cannot be read: {cause}"))),
+    }
+}

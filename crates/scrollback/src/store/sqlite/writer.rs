@@ -1,0 +1,196 @@
+//! The one thread that writes.
+//!
+//! Whatever waits when it is free is committed together, so that many writers share one flush to disk. Each batch stands
+//! in a savepoint of its own: one that is refused does not disturb the others. When nobody waits, it indexes.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::append::{Applied, apply};
+use super::trouble::{Fault, repeated};
+use super::words;
+use crate::error::{Error, Result};
+use crate::store::{Batch, Committed};
+
+/// How many batches share a commit at most.
+const GROUP_BATCHES: usize = 512;
+/// So many unindexed messages are indexed even while others wait.
+const INDEX_AT: usize = 256;
+/// After so long without work, the rest is indexed.
+const IDLE: Duration = Duration::from_millis(200);
+
+pub(super) type Work<T> = Box<dyn FnOnce(&mut Connection) -> Result<T, Fault> + Send>;
+
+enum Order {
+    Commit(Box<Batch>, oneshot::Sender<Result<Committed>>),
+    Run(Work<u32>, oneshot::Sender<Result<u32>>),
+}
+
+/// A handle to the thread; dropping it lets the thread finish what was ordered and end.
+#[derive(Debug)]
+pub(super) struct Writer {
+    orders: Option<Sender<Order>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    pub(super) fn start(connection: Connection, path: PathBuf) -> Result<Self> {
+        let (orders, inbox) = channel();
+        let mut desk = Desk { connection, path, marked: HashSet::new(), unindexed: 0 };
+        desk.recount()?;
+        let thread = std::thread::Builder::new()
+            .name("scrollback-writer".into())
+            .spawn(move || desk.work(&inbox))
+            .map_err(|cause| Error::store("the writer thread could not be started", cause))?;
+        Ok(Self { orders: Some(orders), thread: Some(thread) })
+    }
+
+    pub(super) async fn commit(&self, batch: Batch) -> Result<Committed> {
+        let (answer, outcome) = oneshot::channel();
+        self.send(Order::Commit(Box::new(batch), answer))?;
+        outcome.await.map_err(|_| gone())?
+    }
+
+    /// Runs something alone on the writing connection, outside any transaction.
+    pub(super) async fn run(&self, work: Work<u32>) -> Result<u32> {
+        let (answer, outcome) = oneshot::channel();
+        self.send(Order::Run(work, answer))?;
+        outcome.await.map_err(|_| gone())?
+    }
+
+    fn send(&self, order: Order) -> Result<()> {
+        self.orders.as_ref().and_then(|orders| orders.send(order).ok()).ok_or_else(gone)
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.orders = None;
+        if let Some(thread) = self.thread.take() {
+            // The thread does not panic; if it did, there is nobody left to tell.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn gone() -> Error {
+    Error::Store { what: "the store has been closed".into(), source: None }
+}
+
+struct Desk {
+    connection: Connection,
+    path: PathBuf,
+    /// Sessions already marked as having unindexed messages.
+    marked: HashSet<i64>,
+    unindexed: usize,
+}
+
+impl Desk {
+    fn work(&mut self, inbox: &Receiver<Order>) {
+        loop {
+            match inbox.recv_timeout(IDLE) {
+                Ok(order) => self.serve(order, inbox),
+                Err(RecvTimeoutError::Timeout) => self.index(1),
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.index(INDEX_AT);
+        }
+        self.index(1);
+    }
+
+    fn serve(&mut self, first: Order, inbox: &Receiver<Order>) {
+        let mut group = Vec::new();
+        let mut next = Some(first);
+        while let Some(order) = next {
+            match order {
+                Order::Commit(batch, answer) => group.push((batch, answer)),
+                Order::Run(work, answer) => {
+                    self.commit(std::mem::take(&mut group));
+                    let outcome = work(&mut self.connection).map_err(|fault| fault.told(&self.path));
+                    let recounted = self.recount();
+                    // A caller that no longer waits is no reason to stop.
+                    let _ = answer.send(outcome.and_then(|value| recounted.map(|()| value)));
+                }
+            }
+            next = if group.len() < GROUP_BATCHES { inbox.try_recv().ok() } else { None };
+        }
+        self.commit(group);
+    }
+
+    fn commit(&mut self, group: Vec<(Box<Batch>, oneshot::Sender<Result<Committed>>)>) {
+        if group.is_empty() {
+            return;
+        }
+        let (batches, answers): (Vec<_>, Vec<_>) = group.into_iter().unzip();
+        match self.write(&batches) {
+            Ok(outcomes) => answers.into_iter().zip(outcomes).for_each(|(answer, outcome)| drop(answer.send(outcome))),
+            Err(fault) => {
+                let error = fault.told(&self.path);
+                if !self.connection.is_autocommit() {
+                    // If even this fails the next BEGIN will say so; nothing was acknowledged.
+                    let _ = self.connection.execute_batch("ROLLBACK");
+                }
+                let _ = self.recount();
+                answers.into_iter().for_each(|answer| drop(answer.send(Err(repeated(&error)))));
+            }
+        }
+    }
+
+    fn write(&mut self, batches: &[Box<Batch>]) -> Result<Vec<Result<Committed>>, Fault> {
+        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        let mut outcomes = Vec::with_capacity(batches.len());
+        for batch in batches {
+            self.connection.prepare_cached("SAVEPOINT batch")?.execute([])?;
+            match apply(&self.connection, batch) {
+                Ok(applied) => outcomes.push(Ok(self.note(applied)?)),
+                Err(fault) if self.connection.is_autocommit() => return Err(fault),
+                Err(fault @ Fault::Sqlite(_)) => return Err(fault),
+                Err(Fault::Ours(error)) => {
+                    self.connection.prepare_cached("ROLLBACK TO batch")?.execute([])?;
+                    outcomes.push(Err(error));
+                }
+            }
+            self.connection.prepare_cached("RELEASE batch")?.execute([])?;
+        }
+        self.connection.execute_batch("COMMIT")?;
+        Ok(outcomes)
+    }
+
+    /// Marks what has to be indexed, once for a session.
+    fn note(&mut self, applied: Applied) -> Result<Committed, Fault> {
+        if let Some((session, since)) = applied.unindexed {
+            if self.marked.insert(session) {
+                words::mark_unindexed(&self.connection, session, since)?;
+            }
+            self.unindexed += applied.committed.added;
+        }
+        Ok(applied.committed)
+    }
+
+    fn index(&mut self, at: usize) {
+        // A failure here leaves the messages marked: they are found by reading, and indexed at the next chance.
+        while self.unindexed >= at.max(1) {
+            match words::index_some(&self.connection) {
+                Ok(0) | Err(_) => break,
+                Ok(_) => drop(self.recount()),
+            }
+        }
+    }
+
+    /// Reads from the file what this thread keeps in mind.
+    fn recount(&mut self) -> Result<()> {
+        let read = || -> rusqlite::Result<_> {
+            let marked = words::unindexed(&self.connection)?.into_iter().map(|(session, _)| session).collect();
+            Ok((marked, words::unindexed_count(&self.connection)?))
+        };
+        let (marked, unindexed) = read().map_err(|cause| super::trouble::told(&self.path, cause))?;
+        (self.marked, self.unindexed) = (marked, unindexed);
+        Ok(())
+    }
+}

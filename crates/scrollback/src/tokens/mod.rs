@@ -1,0 +1,156 @@
+//! How many tokens a message takes.
+//!
+//! Counted once, when a message is stored: exactly, for models that use an OpenAI vocabulary; for every other family the
+//! count in `o200k` and the number of characters written without spaces are enough for an estimate that
+//! [`Calibration`] learns from the usage providers report.
+
+mod calibrate;
+
+use serde::{Deserialize, Serialize};
+
+pub use calibrate::{Calibration, Sample};
+
+use crate::message::{Message, Part};
+use crate::search::is_unspaced;
+
+/// Tokens a chat message costs beyond its words: its role and its frame.
+const FRAME_TOKENS: usize = 4;
+/// What a picture or a document is assumed to cost; providers decide by size, which the JSON seldom tells.
+const ATTACHMENT_TOKENS: usize = 1_100;
+
+/// A vocabulary that is known exactly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Vocabulary {
+    /// GPT-4o and all later OpenAI models.
+    O200k,
+    /// GPT-4 and GPT-3.5.
+    Cl100k,
+}
+
+impl Vocabulary {
+    /// How many tokens a text has.
+    pub fn count(self, text: &str) -> usize {
+        tiktoken::get_encoding(self.name()).expect("both vocabularies are compiled in").count(text)
+    }
+
+    /// Its usual name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::O200k => "o200k_base",
+            Self::Cl100k => "cl100k_base",
+        }
+    }
+
+    /// The vocabulary messages of a model are counted in: its own, or `o200k` as the yardstick for an estimate.
+    pub fn of_model(model: &str) -> Self {
+        match Family::of_model(model) {
+            Family::Exact(vocabulary) => vocabulary,
+            Family::Estimated { .. } => Self::O200k,
+        }
+    }
+}
+
+/// What is known about how a model counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Family {
+    /// Its vocabulary is known.
+    Exact(Vocabulary),
+    /// It is estimated from `o200k`, beginning with these ratios.
+    Estimated {
+        /// Tokens per `o200k` token in languages with spaces, and in code.
+        spaced: f64,
+        /// Tokens per `o200k` token in Chinese, Japanese and the like.
+        unspaced: f64,
+    },
+}
+
+impl Family {
+    /// The family of a model, by its name. A provider's prefix (`openai/gpt-5`) is ignored.
+    pub fn of_model(model: &str) -> Self {
+        let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase();
+        let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+        let estimated = |spaced, unspaced| Self::Estimated { spaced, unspaced };
+        if starts(&["gpt-3.5", "gpt-4-"]) || name == "gpt-4" {
+            Self::Exact(Vocabulary::Cl100k)
+        } else if starts(&["gpt", "chatgpt", "o1", "o3", "o4", "codex"]) {
+            Self::Exact(Vocabulary::O200k)
+        } else if starts(&["claude"]) {
+            estimated(1.2, 1.4)
+        } else if starts(&["gemini", "gemma"]) {
+            estimated(1.05, 1.0)
+        } else if starts(&["qwen", "deepseek", "glm", "kimi", "moonshot"]) {
+            estimated(1.05, 0.7)
+        } else {
+            estimated(1.15, 1.25)
+        }
+    }
+}
+
+/// A message's size, taken once and stored with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Measure {
+    /// What `tokens` counts.
+    pub vocabulary: Vocabulary,
+    /// Tokens, the frame of the message included.
+    pub tokens: u32,
+    /// Characters of languages written without spaces, for the estimate in other families.
+    pub unspaced_chars: u32,
+}
+
+impl Measure {
+    /// Measures a message for a model.
+    pub fn of(message: &Message, model: &str) -> Self {
+        let vocabulary = Vocabulary::of_model(model);
+        let attachments = message.parts().iter().filter(|part| matches!(part, Part::Image(_) | Part::File(_))).count();
+        let mut tokens = FRAME_TOKENS + ATTACHMENT_TOKENS * attachments;
+        let mut unspaced_chars = 0;
+        for piece in message.words() {
+            tokens += vocabulary.count(&piece);
+            unspaced_chars += piece.chars().filter(|&c| is_unspaced(c)).count();
+        }
+        let narrow = |count| u32::try_from(count).unwrap_or(u32::MAX);
+        Self { vocabulary, tokens: narrow(tokens), unspaced_chars: narrow(unspaced_chars) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::Role;
+
+    #[test]
+    fn openai_vocabularies_are_exact() {
+        // Counts published by the reference tokenizer for these texts.
+        assert_eq!(Vocabulary::O200k.count("tiktoken is great!"), 6);
+        assert_eq!(Vocabulary::Cl100k.count("tiktoken is great!"), 6);
+        assert_eq!(Vocabulary::Cl100k.count("お誕生日おめでとう"), 9);
+        assert_eq!(Vocabulary::O200k.count("お誕生日おめでとう"), 8);
+    }
+
+    #[test]
+    fn models_find_their_family() {
+        assert_eq!(Family::of_model("gpt-4"), Family::Exact(Vocabulary::Cl100k));
+        assert_eq!(Family::of_model("openai/gpt-4o-mini"), Family::Exact(Vocabulary::O200k));
+        assert_eq!(Family::of_model("gpt-6-sol"), Family::Exact(Vocabulary::O200k));
+        assert!(matches!(Family::of_model("claude-sonnet-5"), Family::Estimated { .. }));
+        assert!(
+            matches!(Family::of_model("deepseek/deepseek-v4"), Family::Estimated { unspaced, .. } if unspaced < 1.0)
+        );
+    }
+
+    #[test]
+    fn a_message_costs_its_words_and_its_frame() {
+        let measure = Measure::of(&Message::text(&Role::User, "tiktoken is great!"), "gpt-5");
+        assert_eq!((measure.tokens, measure.unspaced_chars), (10, 0));
+        assert_eq!(Measure::of(&Message::text(&Role::User, "数据库 index"), "gpt-5").unspaced_chars, 3);
+    }
+
+    #[test]
+    fn encoded_pictures_are_not_read_as_words() {
+        let json = format!(
+            r#"{{"role":"user","content":[{{"type":"image_url","image_url":{{"url":"data:image/png;base64,{}"}}}}]}}"#,
+            "A".repeat(100_000)
+        );
+        assert!(Measure::of(&Message::from_json(&json).unwrap(), "gpt-5").tokens < 1_200);
+    }
+}
