@@ -56,8 +56,9 @@ impl Hash128 {
 
     /// The hash written in a row to detect damage: the first eight bytes as an integer.
     pub(crate) fn seal(self) -> i64 {
-        let [a, b, c, d, e, f, g, h, ..] = self.0;
-        i64::from_le_bytes([a, b, c, d, e, f, g, h])
+        let mut first = [0; 8];
+        first.copy_from_slice(&self.0[..8]);
+        i64::from_le_bytes(first)
     }
 }
 

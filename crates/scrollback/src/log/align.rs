@@ -199,7 +199,7 @@ impl Finding<'_> {
             let theirs = Features::of(&self.rest[0].message);
             let mut replies = children.iter().filter(|child| child.origin == Origin::Reply);
             let echoed = replies.find(|reply| theirs.echoes(&Features::of(&reply.message())));
-            if let Some(position) = echoed.and_then(|reply| reply.position()) {
+            if let Some(position) = echoed.and_then(super::super::store::Stored::position) {
                 self.take(1, position);
                 continue;
             }
@@ -209,7 +209,7 @@ impl Finding<'_> {
                 self.rewritten().await?
             };
             match rewritten {
-                Some((session, rewrite)) => outcome = Some(self.accept(session, rewrite)),
+                Some((session, rewrite)) => outcome = Some(self.accept(session, &rewrite)),
                 None if self.base.is_none() => return Ok(Outcome::New),
                 None if children.is_empty() => return Ok(outcome.unwrap_or(Outcome::Continue)),
                 None => return Ok(outcome.unwrap_or(Outcome::Branch)),
@@ -246,7 +246,7 @@ impl Finding<'_> {
         Ok(())
     }
 
-    fn accept(&mut self, session: SessionId, rewrite: Rewrite) -> Outcome {
+    fn accept(&mut self, session: SessionId, rewrite: &Rewrite) -> Outcome {
         self.session = session;
         for (i, over) in &rewrite.replaced {
             let over = over.filter(|_| rewrite.change != Change::Compacted);

@@ -1,8 +1,9 @@
 //! Recognising a history that its client has rewritten: cleared results, dropped messages, a summary in place of the past.
 //!
 //! Pure: two sequences in, a mapping out. The client's messages are matched to the true path in order, by their words or by
-//! the ids of their tool calls. The mapping counts only with enough evidence; a wrong link would mix conversations, a
-//! missing one merely starts a branch.
+//! the ids of their tool calls. The mapping counts only with enough evidence: a wrong link would mix conversations, a
+//! missing one merely starts a branch. Applications fill the same template again and again, so the more a client changed,
+//! the more must be left of what the model said.
 
 use std::collections::HashMap;
 
@@ -14,6 +15,8 @@ use crate::store::{Position, Stored};
 const SUBSTANTIAL_CHARS: usize = 40;
 /// Without a tool call in common, this many characters must be.
 const EVIDENCE_CHARS: usize = 200;
+/// A client rewrites the conversation it is in: at most so many messages of the path follow the last one it kept.
+const NEAR_THE_END: usize = 2;
 
 /// What alignment looks at in a message.
 #[derive(Clone, Debug)]
@@ -93,10 +96,7 @@ pub(super) fn recognise(theirs: &[Features], path: &[Stored], skipped: usize) ->
     let ours: Vec<Features> = path.iter().map(|stored| Features::of(&stored.message())).collect();
     let pairs = pairs(theirs, &ours);
     let last = *pairs.last()?;
-    if !is_proof(&pairs, theirs) {
-        return None;
-    }
-    let replaced = replaced(&pairs, last, path);
+    let replaced = replaced(&pairs, path);
     let left_out = skipped + last.ours + 1 - pairs.len();
     let inserted = last.theirs + 1 - pairs.len();
     let change = match (left_out, inserted) {
@@ -105,7 +105,9 @@ pub(super) fn recognise(theirs: &[Features], path: &[Stored], skipped: usize) ->
         (left_out, inserted) if left_out > inserted => Change::Compacted,
         _ => Change::Edited,
     };
-    Some(Rewrite { change, count: last.theirs + 1, at: path[last.ours].position()?, replaced })
+    let left_behind = path.len() - 1 - last.ours;
+    let proven = is_proof(change, &pairs, theirs, left_behind);
+    proven.then_some(Rewrite { change, count: last.theirs + 1, at: path[last.ours].position()?, replaced })
 }
 
 /// Matches in order, each to the first possible message after the match before.
@@ -136,17 +138,24 @@ fn pairs(theirs: &[Features], ours: &[Features]) -> Vec<Pair> {
     pairs
 }
 
-/// Enough in common: a tool call, or two messages, one of them the model's, of some length together.
-fn is_proof(pairs: &[Pair], theirs: &[Features]) -> bool {
+/// Whether there is enough in common for a change of this kind.
+fn is_proof(change: Change, pairs: &[Pair], theirs: &[Features], left_behind: usize) -> bool {
     let equal: Vec<&Features> = pairs.iter().filter(|pair| pair.equal).map(|pair| &theirs[pair.theirs]).collect();
+    let of_model = |features: &&&Features| features.role == Role::Assistant;
+    let enough = equal.len() >= 2
+        && equal.iter().any(|features| features.role == Role::Assistant)
+        && equal.iter().map(|features| features.chars).sum::<usize>() >= EVIDENCE_CHARS;
+    let telling = equal.iter().filter(of_model).filter(|features| features.is_substantial()).count();
     pairs.iter().any(|pair| !theirs[pair.theirs].calls.is_empty())
-        || equal.len() >= 2
-            && equal.iter().any(|features| features.role == Role::Assistant)
-            && equal.iter().map(|features| features.chars).sum::<usize>() >= EVIDENCE_CHARS
+        || enough
+            && match change {
+                Change::Reworded | Change::Truncated => true,
+                Change::Compacted | Change::Edited => telling >= 2 && left_behind <= NEAR_THE_END,
+            }
 }
 
 /// The client's messages up to the last match that are not on the path, each with the message left out in its place.
-fn replaced(pairs: &[Pair], last: Pair, path: &[Stored]) -> Vec<(usize, Option<MessageId>)> {
+fn replaced(pairs: &[Pair], path: &[Stored]) -> Vec<(usize, Option<MessageId>)> {
     let mut replaced = Vec::new();
     let (mut theirs, mut ours) = (0, 0);
     for pair in pairs {
@@ -157,6 +166,24 @@ fn replaced(pairs: &[Pair], last: Pair, path: &[Stored]) -> Vec<(usize, Option<M
         }
         (theirs, ours) = (pair.theirs + 1, pair.ours + 1);
     }
-    debug_assert_eq!((theirs, ours), (last.theirs + 1, last.ours + 1));
     replaced
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(role: &Role, text: &str) -> Features {
+        Features::of(&Message::text(role, text))
+    }
+
+    #[test]
+    fn small_talk_is_matched_only_where_it_is_expected() {
+        let ours =
+            ["a long question that is asked only once, here", "ok", "another question, as long as the first one"];
+        let ours: Vec<_> = ours.iter().map(|text| said(&Role::User, text)).collect();
+        let theirs = [said(&Role::User, "ok"), ours[2].clone()];
+        let matched: Vec<_> = pairs(&theirs, &ours).iter().map(|pair| (pair.theirs, pair.ours)).collect();
+        assert_eq!(matched, [(1, 2)]);
+    }
 }

@@ -21,7 +21,7 @@ pub(super) fn strong(message: &Value) -> Fingerprint {
     match message {
         Value::Object(fields) => feed_message(&mut hasher, fields),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            feed(&mut hasher, message)
+            feed(&mut hasher, message);
         }
     }
     Fingerprint(Hash128::finish(&hasher))
@@ -108,7 +108,9 @@ fn feed(hasher: &mut blake3::Hasher, value: &Value) {
         Value::String(text) => feed_bytes(hasher, b's', text.as_bytes()),
         Value::Array(items) => {
             hasher.update(b"[");
-            items.iter().for_each(|item| feed(hasher, item));
+            for item in items {
+                feed(hasher, item);
+            }
             hasher.update(b"]");
         }
         Value::Object(fields) => {
@@ -136,12 +138,11 @@ pub(super) fn weak(message: &Message) -> Fingerprint {
     feed_bytes(&mut hasher, b'r', message.role().as_str().as_bytes());
     for part in message.parts() {
         match part {
-            Part::Text(text) => feed_words(&mut hasher, text),
             Part::Call { name, arguments, .. } => {
                 feed_bytes(&mut hasher, b'c', name.as_bytes());
                 feed(&mut hasher, arguments);
             }
-            Part::Result { text, .. } => feed_words(&mut hasher, text),
+            Part::Text(text) | Part::Result { text, .. } => feed_words(&mut hasher, text),
             Part::Image(block) | Part::File(block) => feed(&mut hasher, block),
             Part::Thinking(_) | Part::Other(_) => {}
         }

@@ -103,9 +103,8 @@ fn result(call: Option<&str>, content: &Value) -> Part {
     let (mut texts, mut other) = (Vec::new(), Vec::new());
     for part in blocks(content) {
         match part {
-            Part::Text(text) => texts.push(text),
             Part::Image(block) | Part::File(block) | Part::Other(block) => other.push(block),
-            Part::Thinking(text) => texts.push(text),
+            Part::Text(text) | Part::Thinking(text) => texts.push(text),
             Part::Call { arguments, .. } => other.push(arguments),
             Part::Result { text, other: nested, .. } => {
                 texts.push(text);

@@ -1,6 +1,6 @@
 //! From text to terms, alike for every store and every language.
 //!
-//! Languages with spaces give their words, lower-cased; names_in_code and camelCase also give their pieces. Languages without
+//! Languages with spaces give their words, lower-cased; `names_in_code` and camelCase also give their pieces. Languages without
 //! spaces give every pair of neighbouring characters, so that any run of two or more is found without a dictionary; the
 //! last character of a run stands alone, so that single characters are found by prefix.
 
@@ -45,9 +45,9 @@ pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
         let end = rest.find(|c| !is_term_char(c) || is_unspaced(c) != unspaced).unwrap_or(rest.len());
         let (run, tail) = rest.split_at(end);
         if unspaced {
-            pairs(run, &mut take)
+            pairs(run, &mut take);
         } else {
-            word(run, &mut take)
+            word(run, &mut take);
         }
         rest = tail;
     }
@@ -88,7 +88,9 @@ fn word(run: &str, take: &mut impl FnMut(&str)) {
     take(&cut(&run.to_lowercase()));
     let pieces = pieces(run);
     if pieces.len() > 1 {
-        pieces.iter().for_each(|piece| take(&cut(&piece.to_lowercase())));
+        for piece in pieces {
+            take(&cut(&piece.to_lowercase()));
+        }
     }
 }
 

@@ -190,12 +190,11 @@ impl Store for MemoryStore {
             kept.title = kept.title.take().or(batch.title);
             for draft in &batch.path {
                 let depth = parent.map_or(Depth(0), |parent| parent.depth.plus(1));
-                let position = match kept.nodes.get(&(depth, draft.node)) {
-                    Some(known) => *known,
-                    None => {
-                        committed.added += 1;
-                        kept.append(parent, draft)
-                    }
+                let position = if let Some(known) = kept.nodes.get(&(depth, draft.node)) {
+                    *known
+                } else {
+                    committed.added += 1;
+                    kept.append(parent, draft)
                 };
                 committed.path.push(position);
                 parent = Some(position);

@@ -90,8 +90,8 @@ impl Calibration {
         // Reports are noisy in proportion to their size.
         let noise = MEMORY * (0.02 * expected).powi(2).max(1e-6);
         let gain = reach.map(|value| value / (noise + dot(&reach, &x)));
-        for i in 0..3 {
-            self.weights[i] += gain[i] * (y - expected);
+        for (weight, gain) in self.weights.iter_mut().zip(gain) {
+            *weight += gain * (y - expected);
         }
         for (i, row) in self.doubt.iter_mut().enumerate() {
             for (j, cell) in row.iter_mut().enumerate() {

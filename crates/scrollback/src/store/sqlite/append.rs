@@ -80,25 +80,20 @@ fn append_path(
         let at = crate::store::NodeRef { depth, node: draft.node };
         // Below a node that was just written nothing can be known.
         let known = if fresh_parent { None } else { position_at(connection, session, at)? };
-        let position = match known {
-            Some(known) => known,
-            None => {
-                let branch = match parent {
-                    Some(parent) if fresh_parent => parent.branch,
-                    parent => branch_for(connection, session, parent)?,
-                };
-                let position = Position { id: *next, branch, depth, node: draft.node };
-                let row = MessageRow::new(
-                    key_of(session, *next),
-                    parent.map(|parent| parent.id),
-                    Place::Path(position),
-                    draft,
-                );
-                row.insert(connection)?;
-                next.0 += 1;
-                fresh_parent = true;
-                position
-            }
+        let position = if let Some(known) = known {
+            known
+        } else {
+            let branch = match parent {
+                Some(parent) if fresh_parent => parent.branch,
+                parent => branch_for(connection, session, parent)?,
+            };
+            let position = Position { id: *next, branch, depth, node: draft.node };
+            let row =
+                MessageRow::new(key_of(session, *next), parent.map(|parent| parent.id), Place::Path(position), draft);
+            row.insert(connection)?;
+            next.0 += 1;
+            fresh_parent = true;
+            position
         };
         committed.path.push(position);
         parent = Some(position);

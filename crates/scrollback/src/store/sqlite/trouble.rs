@@ -70,10 +70,10 @@ impl From<Error> for Fault {
 
 /// The same failure once more, for each of several callers that it hit at once.
 pub(super) fn repeated(error: &Error) -> Error {
-    match error {
-        Error::Damaged(what) => Error::Damaged(what.clone()),
-        other => Error::Store { what: explained(other), source: None },
+    if let Error::Damaged(what) = error {
+        return Error::Damaged(what.clone());
     }
+    Error::Store { what: explained(error), source: None }
 }
 
 /// An error with all its causes on one line.

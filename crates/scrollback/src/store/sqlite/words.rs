@@ -177,7 +177,7 @@ fn read_unindexed(
 fn read_indexed(connection: &Connection, tenant: &Tenant, probe: &Probe, bounds: &Bounds) -> Result<Vec<Keyed>, Fault> {
     let sql = format!(
         "SELECT {MESSAGE}, s.id FROM word w JOIN message m ON m.id = w.rowid JOIN session s ON s.no = m.session
-         WHERE w.terms MATCH ?1 AND w.rowid BETWEEN ?2 AND ?3 AND s.tenant = ?4 AND (NOT ?5 OR s.declared IS NULL)
+         WHERE w.word MATCH ?1 AND w.rowid BETWEEN ?2 AND ?3 AND s.tenant = ?4 AND (NOT ?5 OR s.declared IS NULL)
          ORDER BY w.rowid DESC"
     );
     let mut statement = connection.prepare_cached(&sql)?;
@@ -205,7 +205,7 @@ fn read_indexed(connection: &Connection, tenant: &Tenant, probe: &Probe, bounds:
 fn frequency_of(connection: &Connection, term: &Term, bounds: &Bounds) -> Result<u32, Fault> {
     Ok(connection
         .prepare_cached(
-            "SELECT count(*) FROM (SELECT rowid FROM word WHERE terms MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",
+            "SELECT count(*) FROM (SELECT rowid FROM word WHERE word MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",
         )?
         .query_row(params![written(term), bounds.low, bounds.high, FREQUENCY_CAP], |row| row.get(0))?)
 }

@@ -137,7 +137,9 @@ impl Desk {
                     let _ = self.connection.execute_batch("ROLLBACK");
                 }
                 let _ = self.recount();
-                answers.into_iter().for_each(|answer| drop(answer.send(Err(repeated(&error)))));
+                for answer in answers {
+                    drop(answer.send(Err(repeated(&error))));
+                }
             }
         }
     }

@@ -1,0 +1,333 @@
+//! Law 6: a client that resends its history adds nothing; an edit makes a branch; a truncation is a shorter view.
+//!
+//! Each test is a thing that real clients do.
+
+mod kit;
+
+use kit::{Bench, assistant, call, long, result, system, talk, user};
+use scrollback::log::{After, Arrival, History, Outcome};
+use scrollback::store::{Beside, Place};
+use scrollback::{At, Tenant};
+use serde_json::{Value, json};
+
+fn with(mut history: Vec<Value>, more: &[Value]) -> Vec<Value> {
+    history.extend_from_slice(more);
+    history
+}
+
+#[tokio::test]
+async fn a_conversation_grows_turn_by_turn() {
+    let bench = Bench::sqlite();
+    let first = bench.send(None, &[user("Why does the build fail?")]).await;
+    assert_eq!((first.outcome, first.added), (Outcome::New, 1));
+    bench.answer(&first, &json!({"role": "assistant", "content": "A feature is missing.", "refusal": null})).await;
+    let history = [user("Why does the build fail?"), assistant("A feature is missing."), user("Which?")];
+    let second = bench.send(None, &history).await;
+    assert_eq!((second.outcome, second.added), (Outcome::Continue, 1));
+    assert_eq!(bench.texts(&second).await, ["Why does the build fail?", "A feature is missing.", "Which?"]);
+}
+
+#[tokio::test]
+async fn sending_again_adds_nothing_even_after_a_restart() {
+    let mut bench = Bench::sqlite();
+    let history = with(vec![system("Be brief.")], &talk("ann", 5));
+    let first = bench.send(Some("s"), &history).await;
+    assert_eq!(first.added, 11);
+    for _ in 0..3 {
+        let again = bench.send(Some("s"), &history).await;
+        assert_eq!((again.outcome, again.added, again.head), (Outcome::Replay, 0, first.head));
+        bench.restart();
+    }
+}
+
+#[tokio::test]
+async fn cache_markers_spacing_and_ids_do_not_make_messages_new() {
+    let bench = Bench::sqlite();
+    let first = bench.send(None, &talk("ann", 2)).await;
+    let text = r#"[ {"content":[{"type":"text","text":"X","cache_control":{"type":"ephemeral"}}], "role":"user"} ]"#;
+    let moved = text.replace('X', &long("ann", 0));
+    let history = History::parse(&moved).unwrap();
+    let again = bench.log.receive(Arrival::new(&bench.tenant, None, "gpt-5", At(9)), &history).await.unwrap();
+    assert_eq!((again.outcome, again.added), (Outcome::Replay, 0));
+    assert_eq!(again.session, first.session);
+}
+
+#[tokio::test]
+async fn a_changed_system_prompt_is_kept_and_changes_nothing_else() {
+    let bench = Bench::sqlite();
+    bench.send(Some("s"), &with(vec![system("It is Monday.")], &talk("ann", 2))).await;
+    let second = bench.send(Some("s"), &with(vec![system("It is Tuesday.")], &talk("ann", 2))).await;
+    assert_eq!((second.outcome, second.added), (Outcome::Replay, 1));
+    let all = bench.all(&second.session).await;
+    let prompts: Vec<_> = all.iter().filter(|m| m.place == Place::Beside(Beside::Preamble)).collect();
+    assert_eq!(prompts.len(), 2);
+}
+
+#[tokio::test]
+async fn an_edited_question_is_a_branch() {
+    let bench = Bench::sqlite();
+    let old = bench.send(None, &talk("ann", 4)).await;
+    let edited = with(talk("ann", 4)[..4].to_vec(), &[user("Let me put that differently.")]);
+    let new = bench.send(None, &edited).await;
+    assert_eq!((new.outcome, new.added), (Outcome::Branch, 1));
+    assert_eq!(bench.texts(&new).await.len(), 5);
+    assert_eq!(bench.texts(&old).await.len(), 8);
+}
+
+#[tokio::test]
+async fn a_regenerated_reply_is_a_sibling() {
+    let bench = Bench::sqlite();
+    let asked = bench.send(None, &[user("Tell me a joke.")]).await;
+    bench.answer(&asked, &assistant("The first joke.")).await;
+    let again = bench.send(None, &[user("Tell me a joke.")]).await;
+    assert_eq!((again.outcome, again.added), (Outcome::Replay, 0));
+    bench.answer(&again, &assistant("The second joke.")).await;
+    let history = [user("Tell me a joke."), assistant("The second joke."), user("Ha.")];
+    let next = bench.send(None, &history).await;
+    assert_eq!((next.outcome, next.added), (Outcome::Continue, 1));
+    assert_eq!(bench.texts(&next).await, ["Tell me a joke.", "The second joke.", "Ha."]);
+    assert_eq!(bench.all(&next.session).await.len(), 4);
+}
+
+#[tokio::test]
+async fn an_echo_that_lost_its_spacing_is_still_the_reply() {
+    let mut bench = Bench::sqlite();
+    let asked = bench.send(None, &[user("Show me code.")]).await;
+    bench.answer(&asked, &assistant("Here:\n\n  let x = 1;  \n")).await;
+    let history = [user("Show me code."), assistant("Here: let x = 1;"), user("Thanks.")];
+    let next = bench.send(None, &history).await;
+    assert_eq!((next.outcome, next.added), (Outcome::Continue, 1));
+    bench.restart();
+    let again = bench.send(None, &with(history.to_vec(), &[assistant("Welcome.")])).await;
+    assert_eq!((again.outcome, again.added), (Outcome::Continue, 1));
+    assert_eq!(bench.texts(&again).await.len(), 4);
+}
+
+#[tokio::test]
+async fn cleared_tool_results_stand_beside_the_originals() {
+    let mut bench = Bench::sqlite();
+    let before = vec![
+        user("List the files."),
+        call("call_1", "ls", &json!({"path": "/"})),
+        result("call_1", &"a very long listing ".repeat(50)),
+        assistant("There are many."),
+    ];
+    let first = bench.send(None, &before).await;
+    let mut after = before.clone();
+    after[2] = result("call_1", "[cleared]");
+    after.push(user("And now?"));
+    for (outcome, added) in [(Outcome::Edited, 2), (Outcome::Replay, 0), (Outcome::Replay, 0)] {
+        let next = bench.send(None, &after).await;
+        assert_eq!((next.outcome, next.added, &next.session), (outcome, added, &first.session));
+        let texts = bench.texts(&next).await;
+        assert_eq!(texts.len(), 5);
+        assert!(texts[2].contains("a very long listing"));
+        bench.restart();
+    }
+    let more = with(after.clone(), &[assistant("Now: nothing."), user("Good.")]);
+    let next = bench.send(None, &more).await;
+    assert_eq!((next.outcome, next.added), (Outcome::Continue, 2));
+    let all = bench.all(&next.session).await;
+    let overlay = all.iter().find(|m| matches!(m.place, Place::Beside(Beside::Overlay(_)))).unwrap();
+    assert_eq!(overlay.place, Place::Beside(Beside::Overlay(scrollback::MessageId(2))));
+}
+
+#[tokio::test]
+async fn a_sliding_window_is_a_shorter_view() {
+    for declared in [Some("s"), None] {
+        let mut bench = Bench::sqlite();
+        let whole = talk("ann", 10);
+        let first = bench.send(declared, &whole).await;
+        let mut window = whole[6..].to_vec();
+        for turn in 0..3 {
+            window.push(user(&long("ann", 100 + turn)));
+            let next = bench.send(declared, &window).await;
+            assert_eq!((next.outcome, next.added), (Outcome::Truncated, 1), "{declared:?} turn {turn}");
+            assert_eq!(next.session, first.session);
+            assert_eq!(bench.texts(&next).await.len(), 21 + 2 * turn);
+            bench.answer(&next, &assistant(&long("the model", 200 + turn))).await;
+            window.push(assistant(&long("the model", 200 + turn)));
+            window.drain(..2);
+            bench.restart();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_summarised_its_past_continues() {
+    for declared in [Some("s"), None] {
+        let bench = Bench::sqlite();
+        let whole = talk("ann", 10);
+        let first = bench.send(declared, &whole).await;
+        let summary = user("Summary of what was said so far: much.");
+        let compacted = with(vec![summary], &[&whole[14..], &[user("Go on.")]].concat());
+        let next = bench.send(declared, &compacted).await;
+        assert_eq!((next.outcome, next.added, &next.session), (Outcome::Compacted, 2, &first.session), "{declared:?}");
+        assert_eq!(bench.texts(&next).await.len(), 21);
+        assert!(bench.all(&next.session).await.iter().any(|m| m.place == Place::Beside(Beside::Insert)));
+        let again = bench.send(declared, &compacted).await;
+        assert_eq!((again.outcome, again.added, again.head), (Outcome::Replay, 0, next.head));
+    }
+}
+
+#[tokio::test]
+async fn a_compaction_that_keeps_nothing_links_to_nothing() {
+    let bench = Bench::sqlite();
+    bench.send(Some("s"), &talk("ann", 10)).await;
+    let next = bench.send(Some("s"), &[user("Summary: we spoke of many things."), user("Go on.")]).await;
+    assert_eq!((next.outcome, next.added), (Outcome::New, 2));
+    assert_eq!(bench.texts(&next).await.len(), 2);
+}
+
+#[tokio::test]
+async fn agents_that_share_an_id_do_not_mix() {
+    let bench = Bench::sqlite();
+    let main = bench.send(Some("cc"), &with(vec![system("You are an agent.")], &talk("the main agent", 3))).await;
+    let title = bench.send(Some("cc"), &[system("Make a title."), user("Title for: the main agent…")]).await;
+    let sub = bench.send(Some("cc"), &with(vec![system("You search.")], &talk("the sub-agent", 2))).await;
+    assert_eq!([main.outcome, title.outcome, sub.outcome], [Outcome::New; 3]);
+    let history = with(talk("the main agent", 3), &[user("go on")]);
+    let main = bench.send(Some("cc"), &history).await;
+    assert_eq!((main.outcome, main.added), (Outcome::Continue, 1));
+    for text in bench.texts(&main).await {
+        assert!(!text.contains("sub-agent") && !text.contains("Title"), "{text}");
+    }
+    for text in bench.texts(&sub).await {
+        assert!(!text.contains("main agent"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_title_call_with_the_same_question_shares_it_and_nothing_else() {
+    let bench = Bench::sqlite();
+    let title = bench.send(Some("oc"), &[system("Make a title."), user("How do lifetimes work?")]).await;
+    bench.answer(&title, &assistant("Lifetimes in Rust")).await;
+    let chat = bench.send(Some("oc"), &[system("Help."), user("How do lifetimes work?")]).await;
+    bench.answer(&chat, &assistant("They name regions.")).await;
+    let history = [system("Help."), user("How do lifetimes work?"), assistant("They name regions."), user("More.")];
+    let next = bench.send(Some("oc"), &history).await;
+    assert_eq!(bench.texts(&next).await, ["How do lifetimes work?", "They name regions.", "More."]);
+}
+
+#[tokio::test]
+async fn two_chats_that_begin_alike_share_their_beginning_and_nothing_else() {
+    let bench = Bench::sqlite();
+    let one = bench.send(None, &[user("hello"), assistant("hi"), user("my cat is ill")]).await;
+    let two = bench.send(None, &[user("hello"), assistant("hi"), user("my code is slow")]).await;
+    assert_eq!(two.outcome, Outcome::Branch);
+    assert_eq!(bench.texts(&one).await, ["hello", "hi", "my cat is ill"]);
+    assert_eq!(bench.texts(&two).await, ["hello", "hi", "my code is slow"]);
+}
+
+#[tokio::test]
+async fn tenants_never_meet() {
+    let bench = Bench::sqlite();
+    let (a, b) = (Tenant::new("a"), Tenant::new("b"));
+    let of_a = bench.send_as(&a, Some("s"), &talk("ann", 10)).await;
+    let of_b = bench.send_as(&b, Some("s"), &talk("ann", 10)).await;
+    assert_eq!((of_b.outcome, of_b.added), (Outcome::New, 20));
+    assert_ne!(of_a.session.id, of_b.session.id);
+    let slid = bench.send_as(&b, None, &with(talk("ann", 10)[6..].to_vec(), &[user("more")])).await;
+    assert_eq!(slid.outcome, Outcome::New);
+    let foreign = scrollback::SessionKey { tenant: b, id: of_a.session.id };
+    assert!(bench.all(&foreign).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_history_without_ids_is_not_taken_for_a_declared_session() {
+    let bench = Bench::sqlite();
+    bench.send(Some("private"), &talk("ann", 10)).await;
+    let slid = bench.send(None, &with(talk("ann", 10)[6..].to_vec(), &[user("more")])).await;
+    assert_eq!(slid.outcome, Outcome::New);
+}
+
+#[tokio::test]
+async fn clients_may_send_only_what_is_new() {
+    let bench = Bench::sqlite();
+    let arrival = |declared| Arrival::new(&bench.tenant, declared, "gpt-5", At(1));
+    let one = r#"[{"role":"user","content":"one"}]"#;
+    let two = r#"[{"role":"user","content":"two"}]"#;
+    let say = |text: &'static str| History::parse(text).unwrap();
+    let first = bench.log.receive_new(arrival(Some("s")), After::Last("s"), &say(one)).await.unwrap();
+    let retry = bench.log.receive_new(arrival(Some("s")), After::Last("s"), &say(one)).await.unwrap();
+    assert_eq!((retry.outcome, retry.added, retry.head), (Outcome::Replay, 0, first.head));
+    let answer = scrollback::log::Answer {
+        message: scrollback::Message::from_json(&assistant("yes").to_string()).unwrap(),
+        model: "gpt-5",
+        response: Some("resp_1"),
+        at: At(2),
+    };
+    bench.log.reply(&first, answer).await.unwrap();
+    let second = bench.log.receive_new(arrival(None), After::Response("resp_1"), &say(two)).await.unwrap();
+    assert_eq!(bench.texts(&second).await, ["one", "yes", "two"]);
+    let third = bench.log.receive_new(arrival(Some("s")), After::Last("s"), &say(one)).await.unwrap();
+    assert_eq!(bench.texts(&third).await, ["one", "yes", "two", "one"]);
+    let unknown = bench.log.receive_new(arrival(None), After::Response("resp_2"), &say(two)).await;
+    assert!(matches!(unknown, Err(scrollback::Error::NotFound(_))));
+}
+
+#[tokio::test]
+async fn reasoning_that_comes_and_goes_changes_no_path() {
+    let mut bench = Bench::sqlite();
+    let reasoning = json!({"type": "reasoning", "encrypted_content": "gAAAA", "summary": []});
+    let full = [user("Think."), reasoning, assistant("Done thinking.")];
+    let first = bench.send(None, &full).await;
+    assert_eq!((first.outcome, first.added), (Outcome::New, 3));
+    let dropped = [user("Think."), assistant("Done thinking."), user("And?")];
+    let next = bench.send(None, &dropped).await;
+    assert_eq!((next.outcome, next.added), (Outcome::Continue, 1));
+    bench.restart();
+    assert_eq!(bench.send(None, &full).await.added, 0);
+}
+
+#[tokio::test]
+async fn two_requests_at_once_become_siblings() {
+    let bench = std::sync::Arc::new(Bench::sqlite());
+    let base = talk("ann", 3);
+    bench.send(Some("s"), &base).await;
+    let mut tasks = Vec::new();
+    for i in 0..16 {
+        let (bench, history) = (bench.clone(), with(base.clone(), &[user(&format!("question {}", i % 8))]));
+        tasks.push(tokio::spawn(async move { bench.send(Some("s"), &history).await }));
+    }
+    let mut heads = std::collections::HashSet::new();
+    for task in tasks {
+        let received = task.await.unwrap();
+        assert_eq!(bench.texts(&received).await.len(), 7);
+        heads.insert(received.head.unwrap().id);
+    }
+    assert_eq!(heads.len(), 8);
+}
+
+/// Applications fill one template for many users: what the texts have in common must not join them.
+#[tokio::test]
+async fn a_filled_template_is_not_the_same_conversation() {
+    let boilerplate =
+        assistant(&"I have read the document carefully and I am ready for your instructions now. ".repeat(4));
+    let instruction =
+        user(&"Please extract every name, date and amount, and explain each of them in one sentence. ".repeat(4));
+    let filled = |start: &[Value], name: &str| {
+        with(start.to_vec(), &[user(&format!("The document of {name}.")), boilerplate.clone(), instruction.clone()])
+    };
+    let shots = talk("an example", 2);
+    for (declared, start) in [(None, vec![]), (Some("app"), vec![]), (None, shots.clone()), (Some("app"), shots)] {
+        let bench = Bench::sqlite();
+        let ann = bench.send(declared, &filled(&start, "Ann")).await;
+        bench.answer(&ann, &assistant("Ann owes 12 euros.")).await;
+        let bob = bench.send(declared, &filled(&start, "Bob")).await;
+        let texts = bench.texts(&bob).await.join(" ");
+        assert!(texts.contains("Bob") && !texts.contains("Ann"), "{declared:?}: {:?} {texts}", bob.outcome);
+    }
+}
+
+#[tokio::test]
+async fn a_question_blacked_out_in_the_middle_is_an_edit() {
+    let bench = Bench::sqlite();
+    let mut history = talk("ann", 6);
+    let first = bench.send(None, &history).await;
+    history[4] = user("[removed]");
+    history.push(user("And then?"));
+    let next = bench.send(None, &history).await;
+    assert_eq!((next.outcome, next.added, &next.session), (Outcome::Edited, 2, &first.session));
+    assert!(bench.texts(&next).await[4].contains("ann speaks"));
+}

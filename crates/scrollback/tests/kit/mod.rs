@@ -1,0 +1,115 @@
+//! What the tests share: stores to run against, and messages to say.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
+
+use std::sync::Arc;
+
+use scrollback::log::{Answer, Arrival, History, Received};
+use scrollback::store::{Span, Stored};
+use scrollback::{At, Log, MemoryStore, Message, Role, SessionKey, SqliteOptions, SqliteStore, Store, Tenant};
+use serde_json::{Value, json};
+
+/// A store that can also forget, with whatever must outlive it.
+pub struct Bench {
+    pub store: Arc<dyn Store>,
+    pub forget: Arc<dyn scrollback::Forget>,
+    pub log: Log,
+    pub tenant: Tenant,
+    _folder: Option<tempfile::TempDir>,
+}
+
+impl Bench {
+    pub fn memory() -> Self {
+        let store = Arc::new(MemoryStore::default());
+        Self::over(store.clone(), store, None)
+    }
+
+    pub fn sqlite() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store =
+            Arc::new(SqliteStore::open(&SqliteOptions::new(folder.path().join("log.db"))).expect("a new store"));
+        Self::over(store.clone(), store, Some(folder))
+    }
+
+    fn over(store: Arc<dyn Store>, forget: Arc<dyn scrollback::Forget>, folder: Option<tempfile::TempDir>) -> Self {
+        let log = Log::new(store.clone());
+        Self { store, forget, log, tenant: Tenant::local(), _folder: folder }
+    }
+
+    /// Forgets what the log remembers in memory, as a restart does.
+    pub fn restart(&mut self) {
+        self.log = Log::new(self.store.clone());
+    }
+
+    pub async fn send(&self, declared: Option<&str>, messages: &[Value]) -> Received {
+        self.send_as(&self.tenant, declared, messages).await
+    }
+
+    pub async fn send_as(&self, tenant: &Tenant, declared: Option<&str>, messages: &[Value]) -> Received {
+        let text = Value::Array(messages.to_vec()).to_string();
+        let history = History::parse(&text).expect("an array");
+        self.log.receive(Arrival::new(tenant, declared, "gpt-5", At(1)), &history).await.expect("received")
+    }
+
+    /// The model answers.
+    pub async fn answer(&self, to: &Received, message: &Value) {
+        let message = Message::from_json(&message.to_string()).expect("a message");
+        let answer = Answer { message, model: "gpt-5", response: None, at: At(2) };
+        self.log.reply(to, answer).await.expect("stored");
+    }
+
+    /// The whole path that ends where `received` does.
+    pub async fn path(&self, received: &Received) -> Vec<Stored> {
+        let Some(head) = received.head else { return Vec::new() };
+        let span = Span::Path { head, from: scrollback::ids::Depth(0) };
+        self.store.read(&received.session, span).await.expect("read")
+    }
+
+    /// The texts on the path.
+    pub async fn texts(&self, received: &Received) -> Vec<String> {
+        self.path(received).await.iter().map(|stored| stored.message().to_text()).collect()
+    }
+
+    pub async fn all(&self, session: &SessionKey) -> Vec<Stored> {
+        let span = Span::Arrival { from: scrollback::MessageId(0), limit: usize::MAX >> 1 };
+        self.store.read(session, span).await.expect("read")
+    }
+}
+
+pub fn user(text: &str) -> Value {
+    json!({"role": "user", "content": text})
+}
+
+pub fn assistant(text: &str) -> Value {
+    json!({"role": "assistant", "content": text})
+}
+
+pub fn system(text: &str) -> Value {
+    json!({"role": "system", "content": text})
+}
+
+pub fn call(id: &str, tool: &str, arguments: &Value) -> Value {
+    let function = json!({"name": tool, "arguments": arguments.to_string()});
+    json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": function}]})
+}
+
+pub fn result(id: &str, text: &str) -> Value {
+    json!({"role": "tool", "tool_call_id": id, "content": text})
+}
+
+/// A sentence long enough to be recognised, different for every number.
+pub fn long(speaker: &str, number: usize) -> String {
+    format!(
+        "{speaker} speaks for the {number}th time and says enough words for anybody to know this message again: {number}."
+    )
+}
+
+/// A conversation of `turns` turns.
+pub fn talk(name: &str, turns: usize) -> Vec<Value> {
+    (0..turns)
+        .flat_map(|i| [user(&long(name, 2 * i)), assistant(&long("the model", 2 * i + 1 + name.len() * 1000))])
+        .collect()
+}
+
+pub fn role(value: &Value) -> Role {
+    value["role"].as_str().unwrap_or_default().into()
+}

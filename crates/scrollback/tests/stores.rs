@@ -1,0 +1,349 @@
+//! The contract of [`scrollback::Store`], as code: every test runs against every store.
+
+#![allow(clippy::unwrap_used, reason = "a failing test may panic")]
+
+mod kit;
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use kit::{Bench, assistant, call, long, result, system, talk, user};
+use scrollback::log::{Arrival, History};
+use scrollback::search::{Query, Reach, find};
+use scrollback::store::{Batch, Expect, Keys, Kind, Lineage, Put, Scope, Span, Which};
+use scrollback::{At, Error, MessageId, SessionId, SessionKey, Tenant};
+use serde_json::value::RawValue;
+
+/// Runs each test against each store.
+macro_rules! contract {
+    ($($test:ident),+ $(,)?) => {
+        mod memory { $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() { super::$test(super::Bench::memory()).await })+ }
+        mod sqlite { $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() { super::$test(super::Bench::sqlite()).await })+ }
+    };
+}
+
+contract! {
+    messages_return_byte_for_byte, spans_read_what_they_say, branches_know_their_fork_and_head, sessions_are_listed,
+    records_have_versions, records_are_read_in_order, a_refused_batch_changes_nothing, one_of_many_writers_wins,
+    a_batch_may_be_committed_twice, nothing_follows_an_unknown_node, words_are_found_in_every_language,
+    search_has_filters, a_path_sees_only_itself, snippets_show_the_words, common_words_are_ranked_too,
+    forgetting_erases_one_session, tenants_are_apart, odd_names_are_only_names, large_messages_are_kept,
+}
+
+fn body(text: &str) -> Box<RawValue> {
+    RawValue::from_string(text.to_owned()).unwrap()
+}
+
+fn put(scope: &Scope, kind: Kind, key: &str, text: &str, expect: Expect) -> Put {
+    Put { scope: scope.clone(), kind, key: key.into(), at: At(7), body: body(text), expect }
+}
+
+async fn write(bench: &Bench, records: Vec<Put>) -> scrollback::Result<()> {
+    let session = SessionKey { tenant: bench.tenant.clone(), id: SessionId::declared(&bench.tenant, "s") };
+    bench.store.commit(Batch::of_records(session, records)).await.map(drop)
+}
+
+async fn texts(bench: &Bench, query: Query) -> Vec<String> {
+    let found = find(&*bench.store, &bench.tenant, &query).await.unwrap();
+    found.iter().map(|found| found.message.message().to_text()).collect()
+}
+
+async fn messages_return_byte_for_byte(bench: Bench) {
+    let odd = [
+        r#"{"role":"user","content":"tab\tand \u4f60\u597d and 你好 and \ud83d\ude00"}"#,
+        r#"{ "content" : [ {"type":"text","text":"a"} , {"type":"hologram","x":1e400,"y":-0.0,"z":12345678901234567890123} ], "role":"user"}"#,
+        r#"{"role":"assistant","content":null,"tool_calls":[{"id":"c","function":{"name":"f","arguments":"{not json"}}],"unknown":{"b":1,"a":2,"b":3}}"#,
+        r#""a bare string""#,
+        "{\n\t\"role\": \"user\",\r\n\t\"content\": \"\"\n}",
+    ];
+    let text = format!("[{}]", odd.join(" ,\n "));
+    let history = History::parse(&text).unwrap();
+    let received = bench.log.receive(Arrival::new(&bench.tenant, Some("s"), "gpt-5", At(3)), &history).await.unwrap();
+    let all = bench.all(&received.session).await;
+    assert_eq!(all.iter().map(|stored| stored.raw.get()).collect::<Vec<_>>(), odd);
+    assert!(all.iter().all(|stored| stored.at == At(3)));
+}
+
+async fn spans_read_what_they_say(bench: Bench) {
+    let received = bench.send(Some("s"), &talk("ann", 3)).await;
+    let head = received.head.unwrap();
+    let read = |span| bench.store.read(&received.session, span);
+    let ids = |stored: Vec<scrollback::store::Stored>| stored.iter().map(|stored| stored.id.0).collect::<Vec<_>>();
+    let wanted = vec![MessageId(4), MessageId(0), MessageId(99)];
+    assert_eq!(ids(read(Span::Ids(wanted)).await.unwrap()), [4, 0]);
+    assert_eq!(ids(read(Span::Arrival { from: MessageId(2), limit: 2 }).await.unwrap()), [2, 3]);
+    assert_eq!(ids(read(Span::Path { head, from: scrollback::ids::Depth(3) }).await.unwrap()), [3, 4, 5]);
+    assert_eq!(ids(read(Span::After(None)).await.unwrap()), [0]);
+    assert_eq!(ids(read(Span::After(Some(head))).await.unwrap()), [0; 0]);
+    assert_eq!(ids(read(Span::Last).await.unwrap()), [5]);
+    let nobody = SessionKey { tenant: bench.tenant.clone(), id: SessionId::declared(&bench.tenant, "nobody") };
+    assert!(bench.store.read(&nobody, Span::Last).await.unwrap().is_empty());
+}
+
+async fn branches_know_their_fork_and_head(bench: Bench) {
+    let talk = talk("ann", 4);
+    let first = bench.send(Some("s"), &talk).await;
+    let forked = bench.send(Some("s"), &[&talk[..4], &[user("another way"), assistant("fine")]].concat()).await;
+    let again = bench.send(Some("s"), &[&talk[..4], &[user("another way"), assistant("better")]].concat()).await;
+    let session = bench.store.sessions(&bench.tenant, Which::Id(first.session.id)).await.unwrap().remove(0);
+    let heads: Vec<_> = session.branches.iter().map(|branch| branch.head).collect();
+    assert_eq!(heads, [first.head.unwrap(), forked.head.unwrap(), again.head.unwrap()]);
+    let forks: Vec<_> = session.branches.iter().map(|branch| branch.fork.map(|fork| fork.id.0)).collect();
+    assert_eq!(forks, [None, Some(3), Some(8)]);
+    let lineage = Lineage::of(again.head.unwrap(), &session.branches);
+    let all = bench.all(&first.session).await;
+    let seen: Vec<_> = all.iter().filter(|stored| lineage.holds(&stored.place)).map(|stored| stored.id.0).collect();
+    assert_eq!(seen, [0, 1, 2, 3, 8, 10]);
+    let path: Vec<_> = bench.path(&again).await.iter().map(|stored| stored.id.0).collect();
+    assert_eq!(path, seen);
+}
+
+async fn sessions_are_listed(bench: Bench) {
+    for name in ["alpha", "beta", "alphabet"] {
+        bench.send(Some(name), &[user(name)]).await;
+    }
+    bench.send(None, &[system("Be brief."), user("nameless")]).await;
+    let list = async |which| bench.store.sessions(&bench.tenant, which).await.unwrap();
+    let names = |sessions: &[scrollback::store::Session]| -> Vec<Option<String>> {
+        sessions.iter().map(|session| session.declared.clone()).collect()
+    };
+    let all = list(Which::Page { skip: 0, limit: 10 }).await;
+    assert_eq!(names(&all), [None, Some("alphabet".into()), Some("beta".into()), Some("alpha".into())]);
+    assert_eq!(all.iter().map(|session| session.messages).collect::<Vec<_>>(), [2, 1, 1, 1]);
+    assert_eq!(names(&list(Which::Page { skip: 1, limit: 2 }).await), [Some("alphabet".into()), Some("beta".into())]);
+    assert_eq!(list(Which::Named("alpha".into())).await.len(), 2);
+    assert_eq!(list(Which::Named(all[2].id.to_string()[..8].into())).await[0].id, all[2].id);
+    assert!(list(Which::Named("*".into())).await.is_empty());
+}
+
+async fn records_have_versions(bench: Bench) {
+    let scope = Scope::Tenant(bench.tenant.clone());
+    for kind in Kind::ALL {
+        write(&bench, vec![put(&scope, kind, "k", r#"{"n":1}"#, Expect::Absent)]).await.unwrap();
+        write(&bench, vec![put(&scope, kind, "k", r#"{ "n": 2 }"#, Expect::Version(1))]).await.unwrap();
+        let stale = write(&bench, vec![put(&scope, kind, "k", "3", Expect::Version(1))]).await;
+        assert!(matches!(stale, Err(Error::Conflict(_))));
+        let record = bench.store.records(&scope, kind, Keys::One("k".into())).await.unwrap().remove(0);
+        assert_eq!((record.version, record.body.get(), record.at), (2, r#"{ "n": 2 }"#, At(7)));
+    }
+}
+
+async fn records_are_read_in_order(bench: Bench) {
+    let session = SessionKey { tenant: bench.tenant.clone(), id: SessionId::declared(&bench.tenant, "s") };
+    let scope = Scope::Session(session);
+    let puts = ["b", "a", "c", "d"].map(|key| put(&scope, Kind::Event, key, "1", Expect::Any)).to_vec();
+    write(&bench, puts).await.unwrap();
+    write(&bench, vec![put(&scope, Kind::Note, "z", "1", Expect::Any)]).await.unwrap();
+    let page = async |after: &str, limit| {
+        let records = bench.store.records(&scope, Kind::Event, Keys::After(after.into(), limit)).await.unwrap();
+        records.into_iter().map(|record| record.key).collect::<Vec<_>>()
+    };
+    assert_eq!(page("", 3).await, ["a", "b", "c"]);
+    assert_eq!(page("c", 3).await, ["d"]);
+    assert!(
+        bench
+            .store
+            .records(&Scope::Tenant(bench.tenant.clone()), Kind::Event, Keys::After(String::new(), 9))
+            .await
+            .unwrap()
+            .is_empty()
+    );
+}
+
+async fn a_refused_batch_changes_nothing(bench: Bench) {
+    let scope = Scope::Tenant(bench.tenant.clone());
+    let puts =
+        vec![put(&scope, Kind::Note, "one", "1", Expect::Any), put(&scope, Kind::Note, "two", "1", Expect::Version(5))];
+    assert!(matches!(write(&bench, puts).await, Err(Error::Conflict(_))));
+    assert!(bench.store.records(&scope, Kind::Note, Keys::After(String::new(), 9)).await.unwrap().is_empty());
+}
+
+/// Leases and epochs rest on this: of many that saw the same version, exactly one may write.
+async fn one_of_many_writers_wins(bench: Bench) {
+    let bench = Arc::new(bench);
+    let scope = Scope::Tenant(bench.tenant.clone());
+    write(&bench, vec![put(&scope, Kind::Job, "job", "0", Expect::Absent)]).await.unwrap();
+    let mut tasks = Vec::new();
+    for _ in 0..16 {
+        let (bench, put) = (bench.clone(), put(&scope, Kind::Job, "job", "1", Expect::Version(1)));
+        tasks.push(tokio::spawn(async move { write(&bench, vec![put]).await.is_ok() }));
+    }
+    let mut winners = 0;
+    for task in tasks {
+        winners += usize::from(task.await.unwrap());
+    }
+    assert_eq!(winners, 1);
+}
+
+async fn a_batch_may_be_committed_twice(bench: Bench) {
+    let bench = Arc::new(bench);
+    let mut tasks = Vec::new();
+    for _ in 0..8 {
+        let bench = bench.clone();
+        tasks.push(tokio::spawn(async move { bench.send(Some("s"), &talk("ann", 5)).await }));
+    }
+    let mut added = 0;
+    let mut heads = HashSet::new();
+    for task in tasks {
+        let received = task.await.unwrap();
+        added += received.added;
+        heads.insert(received.head.unwrap().id);
+    }
+    assert_eq!((added, heads.len()), (10, 1));
+}
+
+async fn nothing_follows_an_unknown_node(bench: Bench) {
+    let received = bench.send(Some("s"), &[user("hello")]).await;
+    let mut lost = received.clone();
+    lost.session.id = SessionId::declared(&bench.tenant, "elsewhere");
+    let answer = scrollback::log::Answer {
+        message: scrollback::Message::text(&scrollback::Role::Assistant, "hi"),
+        model: "gpt-5",
+        response: None,
+        at: At(2),
+    };
+    assert!(matches!(bench.log.reply(&lost, answer).await, Err(Error::NotFound(_))));
+    assert!(bench.all(&lost.session).await.is_empty());
+    assert_eq!(bench.store.sessions(&bench.tenant, Which::Page { skip: 0, limit: 9 }).await.unwrap().len(), 1);
+}
+
+async fn words_are_found_in_every_language(bench: Bench) {
+    let said = [
+        "We moved the billing database to Frankfurt.",
+        "我们把账单数据库迁移到了法兰克福，索引要重建。",
+        "東京都の天気は晴れです。カメラを持って行きます。",
+        "청구서 데이터베이스를 옮겼습니다.",
+        "Мы перенесли базу данных.",
+        "ย้ายฐานข้อมูลแล้ว",
+        "fn recall_page(index: PageIndex) -> Result<Page>",
+        "Done 🎉 at last",
+    ];
+    let history: Vec<_> = said.iter().map(|text| user(text)).collect();
+    bench.send(Some("s"), &history).await;
+    let cases = [
+        ("database", 0),
+        ("FRANKFURT billing", 0),
+        ("索引", 1),
+        ("数据库", 1),
+        ("账单", 1),
+        ("库", 1),
+        ("天気", 2),
+        ("カメラ", 2),
+        ("데이터", 3),
+        ("данных", 4),
+        ("ข้อมูล", 5),
+        ("recall_page", 6),
+        ("PageIndex", 6),
+        ("recall", 6),
+        ("🎉", 7),
+    ];
+    for (query, expected) in cases {
+        assert_eq!(texts(&bench, Query::new(query)).await.first().map(String::as_str), Some(said[expected]), "{query}");
+    }
+    assert!(texts(&bench, Query::new("Berlin")).await.is_empty());
+    assert!(matches!(find(&*bench.store, &bench.tenant, &Query::new("…")).await, Err(Error::Invalid(_))));
+}
+
+async fn search_has_filters(bench: Bench) {
+    let history = [user("apples from me"), assistant("apples from the model"), user("pears")];
+    let text = serde_json::Value::Array(history.to_vec()).to_string();
+    let times = [At(10), At(20), At(30)];
+    let arrival = Arrival { times: Some(&times), ..Arrival::new(&bench.tenant, Some("one"), "gpt-5", At(99)) };
+    let one = bench.log.receive(arrival, &History::parse(&text).unwrap()).await.unwrap();
+    bench.send(Some("two"), &[user("apples elsewhere")]).await;
+    let all = Query { limit: 9, ..Query::new("apples") };
+    assert_eq!(texts(&bench, all.clone()).await.len(), 3);
+    assert_eq!(texts(&bench, Query { reach: Reach::Session(one.session.id), ..all.clone() }).await.len(), 2);
+    assert_eq!(texts(&bench, Query { role: Some("assistant".into()), ..all.clone() }).await, ["apples from the model"]);
+    assert_eq!(
+        texts(&bench, Query { since: Some(At(15)), until: Some(At(25)), ..all.clone() }).await,
+        ["apples from the model"]
+    );
+    assert_eq!(texts(&bench, Query { reach: Reach::Undeclared, ..all }).await.len(), 0);
+}
+
+async fn a_path_sees_only_itself(bench: Bench) {
+    let talk = talk("ann", 2);
+    bench.send(Some("s"), &[&talk[..], &[user("the secret is plum")]].concat()).await;
+    let other = bench.send(Some("s"), &[&talk[..], &[user("no secret here")]].concat()).await;
+    let session = bench.store.sessions(&bench.tenant, Which::Id(other.session.id)).await.unwrap().remove(0);
+    let lineage = Lineage::of(other.head.unwrap(), &session.branches);
+    let reach = Reach::Path(other.session.id, lineage);
+    assert_eq!(texts(&bench, Query { reach: reach.clone(), ..Query::new("secret") }).await, ["no secret here"]);
+    assert!(texts(&bench, Query { reach, ..Query::new("plum") }).await.is_empty());
+    assert_eq!(texts(&bench, Query::new("plum")).await.len(), 1);
+}
+
+async fn snippets_show_the_words(bench: Bench) {
+    let text = format!("{} the Needle is here {}", "hay ".repeat(200), "straw ".repeat(200));
+    bench.send(Some("s"), &[user(&text)]).await;
+    let found = find(&*bench.store, &bench.tenant, &Query::new("needle")).await.unwrap();
+    assert!(found[0].snippet.marked("[", "]").contains("the [Needle] is here"));
+}
+
+async fn common_words_are_ranked_too(bench: Bench) {
+    let mut history: Vec<_> = (0..300).map(|i| user(&format!("message number {i} about nothing"))).collect();
+    history.insert(150, user("message about lifetimes, and lifetimes again"));
+    bench.send(Some("s"), &history).await;
+    assert!(texts(&bench, Query::new("message lifetimes")).await[0].contains("lifetimes"));
+    assert_eq!(texts(&bench, Query { limit: 10, ..Query::new("message") }).await.len(), 10);
+}
+
+async fn forgetting_erases_one_session(bench: Bench) {
+    let gone = bench.send(Some("gone"), &[user("forget the apricot")]).await;
+    let kept = bench.send(Some("kept"), &[user("keep the apricot")]).await;
+    write(&bench, vec![put(&Scope::Session(gone.session.clone()), Kind::Note, "n", "1", Expect::Any)]).await.unwrap();
+    assert_eq!(bench.forget.forget(&gone.session).await.unwrap(), 1);
+    assert!(bench.all(&gone.session).await.is_empty());
+    assert_eq!(bench.all(&kept.session).await.len(), 1);
+    assert_eq!(texts(&bench, Query::new("apricot")).await, ["keep the apricot"]);
+    assert!(
+        bench
+            .store
+            .records(&Scope::Session(gone.session.clone()), Kind::Note, Keys::One("n".into()))
+            .await
+            .unwrap()
+            .is_empty()
+    );
+    assert!(matches!(bench.forget.forget(&gone.session).await, Err(Error::NotFound(_))));
+    bench.log.forget_recent();
+    assert_eq!(bench.send(Some("gone"), &[user("forget the apricot")]).await.added, 1);
+}
+
+async fn tenants_are_apart(bench: Bench) {
+    let (ann, bob) = (Tenant::new("ann"), Tenant::new("bob"));
+    let secret = bench.send_as(&ann, Some("s"), &[user("the safe is behind the painting")]).await;
+    bench.send_as(&bob, Some("s"), &[user("hello")]).await;
+    let as_bob = SessionKey { tenant: bob.clone(), id: secret.session.id };
+    assert!(bench.all(&as_bob).await.is_empty());
+    assert!(bench.store.sessions(&bob, Which::Id(secret.session.id)).await.unwrap().is_empty());
+    assert!(find(&*bench.store, &bob, &Query::new("painting")).await.unwrap().is_empty());
+    let reach = Reach::Session(secret.session.id);
+    assert!(find(&*bench.store, &bob, &Query { reach, ..Query::new("painting") }).await.unwrap().is_empty());
+    assert!(matches!(bench.forget.forget(&as_bob).await, Err(Error::NotFound(_))));
+    assert_eq!(find(&*bench.store, &ann, &Query::new("painting")).await.unwrap().len(), 1);
+}
+
+async fn odd_names_are_only_names(bench: Bench) {
+    for name in ["'; DROP TABLE message; --", "%_*?[]\"\\", "a\u{0}b", "../../etc/passwd", "名前", ""] {
+        let received = bench
+            .send(
+                Some(name),
+                &[user(&format!("said under {name}")), call("c'", "f\"", &name.into()), result("c'", name)],
+            )
+            .await;
+        assert_eq!(bench.all(&received.session).await.len(), 3);
+        let scope = Scope::Session(received.session);
+        write(&bench, vec![put(&scope, Kind::Setting, &format!("k{name}"), "1", Expect::Absent)]).await.unwrap();
+    }
+    find(&*bench.store, &bench.tenant, &Query::new("\"'; DROP* NEAR(a b) AND OR NOT ^x {y}")).await.unwrap();
+}
+
+async fn large_messages_are_kept(bench: Bench) {
+    let text = (0..60_000).map(|i| format!("word{i} ")).collect::<String>();
+    let received = bench.send(Some("s"), &[user(&long("ann", 1)), user(&text), user("the end")]).await;
+    assert_eq!(bench.all(&received.session).await[1].message().to_text(), text);
+    assert_eq!(texts(&bench, Query::new("word59999")).await.len(), 1);
+}
