@@ -342,7 +342,7 @@ async fn odd_names_are_only_names(bench: Bench) {
 }
 
 async fn large_messages_are_kept(bench: Bench) {
-    let text = (0..60_000).map(|i| format!("word{i} ")).collect::<String>();
+    let text = (0..60_000).map(|i| format!("word{i}")).collect::<Vec<_>>().join(" ");
     let received = bench.send(Some("s"), &[user(&long("ann", 1)), user(&text), user("the end")]).await;
     assert_eq!(bench.all(&received.session).await[1].message().to_text(), text);
     assert_eq!(texts(&bench, Query::new("word59999")).await.len(), 1);

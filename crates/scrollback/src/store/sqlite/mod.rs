@@ -60,9 +60,9 @@ impl SqliteOptions {
 /// Keeps everything in one SQLite file.
 #[derive(Debug)]
 pub struct SqliteStore {
-    // Dropped in this order: the writer finishes before the lock is given up.
-    writer: Option<Writer>,
+    // Dropped in this order: the writer closes the file last, which empties the journal, and then gives up the lock.
     readers: Readers,
+    writer: Option<Writer>,
     path: PathBuf,
     _lock: Option<File>,
 }
@@ -76,7 +76,7 @@ impl SqliteStore {
         let connection = schema::open_writing(options)?;
         let readers = Readers::start(path, options.readers)?;
         let writer = Writer::start(connection, path.clone())?;
-        Ok(Self { writer: Some(writer), readers, path: path.clone(), _lock: Some(lock) })
+        Ok(Self { readers, writer: Some(writer), path: path.clone(), _lock: Some(lock) })
     }
 
     /// Opens a file for reading only, beside whichever process writes to it.
@@ -86,7 +86,7 @@ impl SqliteStore {
             return Err(Error::NotFound(format!("there is no store at {} yet", path.display())));
         }
         let readers = Readers::start(path, options.readers)?;
-        Ok(Self { writer: None, readers, path: path.clone(), _lock: None })
+        Ok(Self { readers, writer: None, path: path.clone(), _lock: None })
     }
 
     /// The file.

@@ -17,6 +17,9 @@ const APPLICATION_ID: i32 = 0x5363_7262;
 /// Small pages, because the journal writes whole pages: a small message then costs about 4 KB to append durably, not 12.
 const PAGE_BYTES: u32 = 1024;
 
+/// How long the journal may grow before a commit has to move it into the file; the writer does so earlier when idle.
+const JOURNAL_PAGES: u32 = 16_384;
+
 /// A connection that may write, with the schema brought up to date.
 pub(super) fn open_writing(options: &SqliteOptions) -> Result<Connection> {
     let path = &options.path;
@@ -27,7 +30,9 @@ pub(super) fn open_writing(options: &SqliteOptions) -> Result<Connection> {
     };
     let settings = format!(
         "PRAGMA page_size = {PAGE_BYTES}; PRAGMA journal_mode = WAL; PRAGMA synchronous = {synchronous};
-         PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 16777216;"
+         PRAGMA wal_autocheckpoint = {JOURNAL_PAGES};
+         PRAGMA journal_size_limit = {};",
+        JOURNAL_PAGES * PAGE_BYTES
     );
     connection.execute_batch(&settings).map_err(|cause| told(path, cause))?;
     migrate(path, &mut connection)?;

@@ -1,7 +1,7 @@
 //! The one thread that writes.
 //!
 //! Whatever waits when it is free is committed together, so that many writers share one flush to disk. Each batch stands
-//! in a savepoint of its own: one that is refused does not disturb the others. When nobody waits, it indexes.
+//! in a savepoint of its own: one that is refused does not disturb the others. When nobody waits, it indexes and tidies.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn start(connection: Connection, path: PathBuf) -> Result<Self> {
         let (orders, inbox) = channel();
-        let mut desk = Desk { connection, path, marked: HashSet::new(), unindexed: 0 };
+        let mut desk = Desk { connection, path, marked: HashSet::new(), unindexed: 0, journal: true };
         desk.recount()?;
         let thread = std::thread::Builder::new()
             .name("scrollback-writer".into())
@@ -89,6 +89,8 @@ struct Desk {
     /// Sessions already marked as having unindexed messages.
     marked: HashSet<i64>,
     unindexed: usize,
+    /// Whether the journal holds anything that is not in the file yet.
+    journal: bool,
 }
 
 impl Desk {
@@ -96,7 +98,7 @@ impl Desk {
         loop {
             match inbox.recv_timeout(IDLE) {
                 Ok(order) => self.serve(order, inbox),
-                Err(RecvTimeoutError::Timeout) => self.index(1),
+                Err(RecvTimeoutError::Timeout) => self.tidy(),
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             self.index(INDEX_AT);
@@ -145,6 +147,7 @@ impl Desk {
     }
 
     fn write(&mut self, batches: &[Box<Batch>]) -> Result<Vec<Result<Committed>>, Fault> {
+        self.journal = true;
         self.connection.execute_batch("BEGIN IMMEDIATE")?;
         let mut outcomes = Vec::with_capacity(batches.len());
         for batch in batches {
@@ -173,6 +176,15 @@ impl Desk {
             self.unindexed += applied.committed.added;
         }
         Ok(applied.committed)
+    }
+
+    /// What is done when nobody waits: the index is completed and the journal moved into the file.
+    fn tidy(&mut self) {
+        self.index(1);
+        if std::mem::take(&mut self.journal) {
+            // What cannot be moved now, because somebody reads it, is moved at the next chance.
+            let _ = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
+        }
     }
 
     fn index(&mut self, at: usize) {

@@ -1,0 +1,43 @@
+//! `scrollback doctor`: is every byte what was written?
+
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::{Desk, counted, progress, say, say_json, talk};
+
+#[derive(Debug, Args)]
+pub(super) struct Doctor {
+    /// Build the search index anew and tidy the journal first; messages are never changed
+    #[arg(long)]
+    repair: bool,
+}
+
+impl Doctor {
+    pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
+        if self.repair {
+            desk.writing()?.reindex().await?;
+            talk("the search index was built anew");
+        }
+        let store = desk.reading()?;
+        let bar = progress(0, "checking");
+        let shown = bar.clone();
+        let checkup = store.check(move |seen| shown.update(|state| {
+            state.set_len(seen);
+            state.set_pos(seen);
+        })).await?;
+        bar.finish_and_clear();
+        if desk.json {
+            say_json(&checkup)?;
+        } else {
+            let (sessions, messages) = (counted(checkup.sessions, "session"), counted(checkup.messages, "message"));
+            say(format!("{}: {sessions}, {messages}, {}", store.path().display(), counted(checkup.records, "record")))?;
+            checkup.problems.iter().try_for_each(|problem| say(format!("  {problem}")))?;
+            say(match checkup.problem_count {
+                0 => "all is well".to_owned(),
+                count => format!("{}. Keep a copy of the file before you do anything else", counted(count, "problem")),
+            })?;
+        }
+        Ok(if checkup.problem_count == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}

@@ -1,0 +1,194 @@
+//! `scrollback import` and `scrollback export`: conversations from other programs' files, and out again.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use clap::{Args, ValueEnum};
+use scrollback::ids::Depth;
+use scrollback::import::{self, Format};
+use scrollback::store::{Session, Span, Which};
+use scrollback::{Log, SessionKey, Store, export};
+use serde::Serialize;
+
+use super::{Desk, counted, now, progress, say, say_json, talk};
+
+/// How many complaints about a file are shown.
+const COMPLAINTS: usize = 5;
+
+#[derive(Debug, Args)]
+pub(super) struct Import {
+    /// Files to read, or folders to look through; - reads standard input
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// What the files are, if it should not be guessed: openai, chatgpt, claude, claude-code, codex
+    #[arg(long)]
+    format: Option<Format>,
+}
+
+/// What importing one file did.
+#[derive(Debug, Serialize)]
+struct Imported {
+    file: PathBuf,
+    format: &'static str,
+    conversations: usize,
+    messages: usize,
+    added: usize,
+    skipped: Vec<String>,
+}
+
+impl Import {
+    pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
+        let log = Log::new(desk.writing()?);
+        let mut failed = false;
+        for file in files_of(&self.files)? {
+            match self.file(desk, &log, &file).await {
+                Ok(imported) if desk.json => say_json(&imported)?,
+                Ok(imported) => imported.tell()?,
+                Err(error) => {
+                    failed = true;
+                    talk(&format!("{}: {error:#}", file.display()));
+                }
+            }
+        }
+        Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+
+    async fn file(&self, desk: &Desk, log: &Log, file: &Path) -> anyhow::Result<Imported> {
+        let text = read(file)?;
+        let format = self.format.or_else(|| Format::guess(&text)).context(
+            "the format is not recognised; name it with --format (openai, chatgpt, claude, claude-code, codex)",
+        )?;
+        let import = import::read(format, &text)?;
+        let bar = progress(import.conversations.len() as u64, "importing");
+        let (mut messages, mut added) = (0, 0);
+        for conversation in &import.conversations {
+            messages += conversation.messages.len();
+            added += import::store(log, &desk.tenant, conversation, now()).await?.added;
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        let (conversations, skipped) = (import.conversations.len(), import.skipped);
+        Ok(Imported { file: file.to_owned(), format: format.as_str(), conversations, messages, added, skipped })
+    }
+}
+
+impl Imported {
+    fn tell(&self) -> anyhow::Result<()> {
+        let (conversations, messages) =
+            (counted(self.conversations as u64, "conversation"), counted(self.messages as u64, "message"));
+        let file = self.file.display();
+        say(format!("{file}: {} format, {conversations}, {messages}, {} new", self.format, self.added))?;
+        for complaint in self.skipped.iter().take(COMPLAINTS) {
+            talk(&format!("  not read: {complaint}"));
+        }
+        if self.skipped.len() > COMPLAINTS {
+            talk(&format!("  and {} more; --json lists them all", self.skipped.len() - COMPLAINTS));
+        }
+        Ok(())
+    }
+}
+
+/// The files named, and the JSON files in the folders named.
+fn files_of(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for path in named {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let before = files.len();
+        walk(path, &mut files)?;
+        if files.len() == before {
+            bail!("{} holds no .json or .jsonl file", path.display());
+        }
+    }
+    Ok(files)
+}
+
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
+    let entries = std::fs::read_dir(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
+    paths.sort();
+    for path in paths {
+        if path.is_dir() {
+            walk(&path, files)?;
+        } else if path.extension().is_some_and(|ending| ending == "json" || ending == "jsonl") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn read(file: &Path) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    if file == Path::new("-") {
+        std::io::stdin().lock().read_to_end(&mut bytes)?;
+    } else {
+        bytes = std::fs::read(file).context("the file cannot be read")?;
+    }
+    String::from_utf8(bytes).context("the file is not text (UTF-8). Exports come as a ZIP: unpack it and name conversations.json")
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Shape {
+    /// One JSON line for each branch, as other tools read it and `import` reads it back
+    Jsonl,
+    /// For people
+    Markdown,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    /// The session: its name, its id, or the beginning of either; all of them if not given
+    session: Option<String>,
+    /// The format to write
+    #[arg(long, value_enum, default_value = "jsonl")]
+    format: Shape,
+    /// The file to write; standard output if not given
+    #[arg(long, short)]
+    output: Option<PathBuf>,
+}
+
+impl Export {
+    pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
+        let store = desk.reading()?;
+        let sessions = match &self.session {
+            Some(name) => vec![desk.session(&store, name).await?],
+            None => store.sessions(&desk.tenant, Which::Page { skip: 0, limit: usize::MAX >> 1 }).await?,
+        };
+        let mut out: Box<dyn Write> = match &self.output {
+            Some(path) => {
+                let file = std::fs::File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
+                Box::new(std::io::BufWriter::new(file))
+            }
+            None => Box::new(std::io::stdout().lock()),
+        };
+        let bar = progress(sessions.len() as u64, "exporting");
+        // Oldest first, so that reading the file back gives the same order.
+        for session in sessions.iter().rev() {
+            self.session(desk, &store, session, &mut out).await?;
+            bar.inc(1);
+        }
+        out.flush()?;
+        bar.finish_and_clear();
+        if let Some(path) = &self.output {
+            talk(&format!("{} written to {}", counted(sessions.len() as u64, "session"), path.display()));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn session(&self, desk: &Desk, store: &dyn Store, session: &Session, out: &mut dyn Write) -> anyhow::Result<()> {
+        let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
+        for branch in &session.branches {
+            let path = store.read(&key, Span::Path { head: branch.head, from: Depth(0) }).await?;
+            let text = match self.format {
+                Shape::Jsonl => export::jsonl(session, &path),
+                Shape::Markdown => export::markdown(session, &path),
+            };
+            out.write_all(text.as_bytes())?;
+        }
+        Ok(())
+    }
+}

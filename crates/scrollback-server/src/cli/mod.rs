@@ -1,0 +1,175 @@
+//! The command line: data on stdout, talk on stderr, `--json` everywhere.
+//!
+//! One file for each command, each with the same verb: `run`.
+
+mod demo;
+mod doctor;
+mod exchange;
+mod forget;
+mod search;
+mod sessions;
+mod show;
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use clap::{Args, Parser, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+use scrollback::store::{Session, Which};
+use scrollback::{At, SqliteStore, Store, Tenant};
+
+use crate::config::{self, Settings, Surroundings};
+
+/// Keeps whole conversations and shows a model the part that fits.
+#[derive(Debug, Parser)]
+#[command(name = "scrollback", version, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    common: Common,
+}
+
+#[derive(Debug, Args)]
+struct Common {
+    /// The file conversations are kept in
+    #[arg(long, global = true, env = "SCROLLBACK_STORE", value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// The settings file
+    #[arg(long, global = true, env = "SCROLLBACK_CONFIG", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Print JSON, one value a line
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// See it work: a shipped conversation is kept, shown and searched
+    Demo(demo::Demo),
+    /// Read conversations from ChatGPT, Claude, Claude Code, Codex or OpenAI-style files
+    Import(exchange::Import),
+    /// Write conversations as JSONL or Markdown
+    Export(exchange::Export),
+    /// List the conversations
+    Sessions(sessions::Sessions),
+    /// Show a conversation
+    Show(show::Show),
+    /// Find messages by their words, in any language
+    Search(search::Search),
+    /// Check every byte of the store
+    Doctor(doctor::Doctor),
+    /// Erase a conversation for good
+    Forget(forget::Forget),
+}
+
+/// What every command works with.
+struct Desk {
+    settings: Settings,
+    tenant: Tenant,
+    json: bool,
+}
+
+/// Does what the arguments say.
+pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
+    let common = arguments.common;
+    let settings = config::read(common.config.as_deref(), common.store, &Surroundings::read())?;
+    let desk = Desk { settings, tenant: Tenant::local(), json: common.json };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().context("the runtime could not be started")?;
+    runtime.block_on(async {
+        match arguments.command {
+            Command::Demo(command) => command.run(&desk).await,
+            Command::Import(command) => command.run(&desk).await,
+            Command::Export(command) => command.run(&desk).await,
+            Command::Sessions(command) => command.run(&desk).await,
+            Command::Show(command) => command.run(&desk).await,
+            Command::Search(command) => command.run(&desk).await,
+            Command::Doctor(command) => command.run(&desk).await,
+            Command::Forget(command) => command.run(&desk).await,
+        }
+    })
+}
+
+impl Desk {
+    /// The store, for reading; works beside a process that writes.
+    fn reading(&self) -> anyhow::Result<SqliteStore> {
+        let store = SqliteStore::open_reading(&self.settings.store);
+        store.context("nothing has been kept yet, or the store cannot be read: `scrollback import FILE` begins one")
+    }
+
+    /// The store, for writing; its folder is made if need be.
+    fn writing(&self) -> anyhow::Result<Arc<SqliteStore>> {
+        let path = &self.settings.store.path;
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
+            std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+        }
+        Ok(Arc::new(SqliteStore::open(&self.settings.store)?))
+    }
+
+    /// The one session a person means: by its whole name, or by the beginning of its name or id.
+    async fn session(&self, store: &dyn Store, name: &str) -> anyhow::Result<Session> {
+        let mut found = store.sessions(&self.tenant, Which::Named(name.to_owned())).await?;
+        if let Some(exact) = found.iter().position(|session| session.declared.as_deref() == Some(name)) {
+            return Ok(found.swap_remove(exact));
+        }
+        match found.len() {
+            0 => bail!("no session is called “{name}”: `scrollback sessions` lists them"),
+            1 => Ok(found.remove(0)),
+            several => {
+                let names: Vec<String> = found.iter().take(5).map(|session| session.id.to_string()).collect();
+                bail!("“{name}” could be {several} sessions: {}. Write more of it", names.join(", "))
+            }
+        }
+    }
+}
+
+/// The clock of the program; the library has none.
+fn now() -> At {
+    At(jiff::Timestamp::now().as_microsecond())
+}
+
+/// A time as people read it, in their own zone.
+fn local(at: At) -> String {
+    let time = jiff::Timestamp::from_microsecond(at.0);
+    time.map_or_else(|_| at.to_string(), |time| time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string())
+}
+
+/// Says something to the person.
+pub(crate) fn talk(text: &str) {
+    // If even stderr is gone there is nobody to tell.
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Writes a line of output.
+fn say(text: impl std::fmt::Display) -> anyhow::Result<()> {
+    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
+}
+
+/// Writes a JSON value on a line.
+fn say_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
+    say(serde_json::to_string(value)?)
+}
+
+/// Bold where a person looks at a terminal, plain elsewhere.
+fn bold() -> (&'static str, &'static str) {
+    if std::io::stdout().is_terminal() { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") }
+}
+
+/// A bar that shows how far long work has come; invisible where nobody looks.
+fn progress(total: u64, what: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} {per_sec} {eta}");
+    let bar = ProgressBar::new(total).with_message(what);
+    match style {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+/// A count with its noun: "1 message", "2 messages".
+fn counted(count: impl Into<u64>, noun: &str) -> String {
+    let count = count.into();
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}

@@ -1,0 +1,116 @@
+//! `scrollback search WORDS`: messages by their words, best first.
+
+use std::process::ExitCode;
+
+use anyhow::Context;
+use clap::Args;
+use scrollback::search::{Found, Query, Reach, Snippet, find};
+use scrollback::store::Lineage;
+use scrollback::{At, Store};
+use serde::Serialize;
+
+use super::show::{Line, branch};
+use super::{Desk, bold, local, say, say_json, talk};
+
+#[derive(Debug, Args)]
+pub(super) struct Search {
+    /// The words
+    #[arg(required = true)]
+    words: Vec<String>,
+    /// Only in this session
+    #[arg(long)]
+    session: Option<String>,
+    /// Only on this branch of the session
+    #[arg(long, requires = "session")]
+    branch: Option<u32>,
+    /// Only what this role said: user, assistant, tool, system
+    #[arg(long)]
+    role: Option<String>,
+    /// Only what was said since: a date such as 2026-11-15, or a time such as 2026-11-15T09:30:00Z
+    #[arg(long, value_parser = moment)]
+    since: Option<At>,
+    /// Only what was said before
+    #[arg(long, value_parser = moment)]
+    until: Option<At>,
+    /// How many to show
+    #[arg(long, default_value_t = 10)]
+    limit: usize,
+}
+
+impl Search {
+    pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
+        let store = desk.reading()?;
+        let reach = self.reach(desk, &store).await?;
+        let query =
+            Query { text: self.words.join(" "), reach, role: self.role, since: self.since, until: self.until, limit: self.limit };
+        let found = find(&store, &desk.tenant, &query).await?;
+        if desk.json {
+            found.iter().try_for_each(|found| say_json(&Hit::of(found)))?;
+        } else {
+            found.iter().try_for_each(print)?;
+        }
+        if found.is_empty() {
+            talk("nothing found");
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn reach(&self, desk: &Desk, store: &dyn Store) -> anyhow::Result<Reach> {
+        let Some(name) = &self.session else { return Ok(Reach::Everywhere) };
+        let session = desk.session(store, name).await?;
+        match self.branch {
+            None => Ok(Reach::Session(session.id)),
+            Some(number) => {
+                let branch = branch(&session, Some(number))?.context("the session has no messages")?;
+                Ok(Reach::Path(session.id, Lineage::of(branch.head, &session.branches)))
+            }
+        }
+    }
+}
+
+/// A date, at midnight in the person's zone, or an exact time.
+fn moment(text: &str) -> Result<At, String> {
+    let day = || {
+        let date: jiff::civil::Date = text.parse().ok()?;
+        let zoned = date.to_zoned(jiff::tz::TimeZone::system()).ok()?;
+        Some(At(zoned.timestamp().as_microsecond()))
+    };
+    At::parse(text).or_else(day).ok_or_else(|| "write a date such as 2026-11-15 or a time such as 2026-11-15T09:30:00Z".into())
+}
+
+#[derive(Serialize)]
+struct Hit<'a> {
+    session: String,
+    score: f64,
+    snippet: &'a Snippet,
+    #[serde(flatten)]
+    line: Line<'a>,
+}
+
+impl<'a> Hit<'a> {
+    fn of(found: &'a Found) -> Self {
+        let (session, line) = (found.session.to_string(), Line::of(&found.message));
+        Self { session, score: found.score, snippet: &found.snippet, line }
+    }
+}
+
+pub(super) fn print(found: &Found) -> anyhow::Result<()> {
+    let (on, off) = bold();
+    let session = &found.session.to_string()[..12];
+    let message = &found.message;
+    say(format!("{session} {} {} · {}", message.id, message.role, local(message.at)))?;
+    let marks = if on.is_empty() { ("«", "»") } else { (on, off) };
+    say(format!("  {}", found.snippet.marked(marks.0, marks.1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_are_dates_or_times() {
+        assert_eq!(moment("1970-01-01T00:00:01Z"), Ok(At(1_000_000)));
+        assert!(moment("2026-11-15").is_ok());
+        assert!(moment("yesterday").is_err());
+    }
+}
