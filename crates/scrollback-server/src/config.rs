@@ -110,7 +110,10 @@ fn meant(said: Said, store: Option<PathBuf>, surroundings: &Surroundings) -> any
         SaidDurability::Full => Durability::Full,
         SaidDurability::Normal => Durability::Normal,
     };
-    Ok(Settings { store: SqliteOptions { path, durability, readers: said.store.readers.max(1) }, model: said.tokens.model })
+    Ok(Settings {
+        store: SqliteOptions { path, durability, readers: said.store.readers.max(1) },
+        model: said.tokens.model,
+    })
 }
 
 #[cfg(test)]
@@ -126,9 +129,10 @@ mod tests {
         let shipped = include_str!("../../../scrollback.toml");
         assert_eq!(toml::from_str::<Said>(shipped).unwrap(), Said::default());
         let table: toml::Table = toml::from_str(shipped).unwrap();
-        let listed: Vec<_> = table.iter().flat_map(|(part, keys)| {
-            keys.as_table().unwrap().keys().map(move |key| format!("{part}.{key}"))
-        }).collect();
+        let listed: Vec<_> = table
+            .iter()
+            .flat_map(|(part, keys)| keys.as_table().unwrap().keys().map(move |key| format!("{part}.{key}")))
+            .collect();
         assert_eq!(listed, ["store.path", "store.durability", "store.readers", "tokens.model"]);
     }
 

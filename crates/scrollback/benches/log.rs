@@ -2,8 +2,18 @@
 //!
 //! `cargo bench --bench log` runs all; `cargo bench --bench log -- append align` runs some. Prints Markdown rows for
 //! `docs/performance.md`.
-#![allow(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a benchmark may panic and prints its result")]
-#![allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "figures, not amounts")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a benchmark may panic and prints its result"
+)]
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "figures, not amounts"
+)]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -128,20 +138,25 @@ fn row(cells: &[String]) {
 }
 
 async fn append() {
-    println!("\n### append\n| writers | Scrollback messages/s | plain SQLite messages/s | ratio |\n|---|---|---|---|");
+    println!(
+        "\n### append\n| writers | Scrollback messages/s | plain SQLite | ratio | plain SQLite with FTS5 | ratio |"
+    );
+    println!("|---|---|---|---|---|---|");
     for writers in [1_usize, 16] {
         let each = 3_000 / writers;
         let mut speech = speech();
         let said: Vec<Vec<Message>> = (0..writers).map(|_| (0..each).map(|_| speech.message(400)).collect()).collect();
         // Warm up the tokenizer, which loads once in a process.
         Measure::of(&said[0][0], "gpt-5");
-        let (ours, plain) = (appended(&said).await, plain(&said));
+        let (ours, bare, searchable) = (appended(&said).await, plain(&said, ""), plain(&said, SEARCHABLE));
         let rate = |time: Duration| (writers * each) as f64 / time.as_secs_f64();
         row(&[
             writers.to_string(),
             format!("{:.0}", rate(ours)),
-            format!("{:.0}", rate(plain)),
-            format!("{:.2}", rate(ours) / rate(plain)),
+            format!("{:.0}", rate(bare)),
+            format!("{:.2}", rate(ours) / rate(bare)),
+            format!("{:.0}", rate(searchable)),
+            format!("{:.2}", rate(ours) / rate(searchable)),
         ]);
     }
 }
@@ -170,8 +185,12 @@ async fn appended(said: &[Vec<Message>]) -> Duration {
     start.elapsed()
 }
 
+/// What makes plain SQLite find words, too.
+const SEARCHABLE: &str = "CREATE VIRTUAL TABLE f USING fts5 (raw, content = '');
+    CREATE TRIGGER t AFTER INSERT ON m BEGIN INSERT INTO f (rowid, raw) VALUES (new.no + 100000 * substr(new.session, 2), new.raw); END;";
+
 /// The least that is durable: one row with its session and number in a transaction of its own.
-fn plain(said: &[Vec<Message>]) -> Duration {
+fn plain(said: &[Vec<Message>], more: &str) -> Duration {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("p.db");
     let open = || {
@@ -180,9 +199,8 @@ fn plain(said: &[Vec<Message>]) -> Duration {
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;").unwrap();
         connection
     };
-    open()
-        .execute_batch("CREATE TABLE m (session TEXT, no INTEGER, raw TEXT, PRIMARY KEY (session, no)) WITHOUT ROWID")
-        .unwrap();
+    let table = "CREATE TABLE m (session TEXT, no INTEGER, raw TEXT, PRIMARY KEY (session, no)) WITHOUT ROWID;";
+    open().execute_batch(&format!("{table} {more}")).unwrap();
     let start = Instant::now();
     std::thread::scope(|scope| {
         for (writer, messages) in said.iter().enumerate() {
@@ -199,11 +217,16 @@ fn plain(said: &[Vec<Message>]) -> Duration {
 }
 
 async fn align() {
-    println!("\n### align\n| messages | bytes | receive, one new turn | of it splitting JSON | of it hashing | durable write | beyond |");
+    println!(
+        "\n### align\n| messages | bytes | receive, one new turn | of it splitting JSON | of it hashing | durable write | beyond |"
+    );
     println!("|---|---|---|---|---|---|---|");
     for count in [10, 100, 1_000, 10_000] {
         let folder = tempfile::tempdir().unwrap();
-        let options = SqliteOptions { durability: scrollback::store::Durability::Normal, ..SqliteOptions::new(folder.path().join("a.db")) };
+        let options = SqliteOptions {
+            durability: scrollback::store::Durability::Normal,
+            ..SqliteOptions::new(folder.path().join("a.db"))
+        };
         let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&options).unwrap());
         let log = Log::new(store.clone());
         let (tenant, mut speech) = (Tenant::local(), speech());
@@ -253,7 +276,9 @@ fn written() -> u64 {
 }
 
 async fn bytes() {
-    println!("\n### bytes\n| message | history | written per append | 1.5 × message + a page | with index and checkpoint |\n|---|---|---|---|---|");
+    println!(
+        "\n### bytes\n| message | history | written per append | 1.5 × message + a page | with index and checkpoint |\n|---|---|---|---|---|"
+    );
     for size in [400, 4_000, 40_000] {
         for history in [0, 1_000, 20_000] {
             if size * history > 100_000_000 {
@@ -279,7 +304,13 @@ async fn bytes() {
             let (appended, limit) = ((written() - before) / 100, raw / 100 * 3 / 2 + 4096);
             drop(store);
             let everything = (written() - before) / 100;
-            row(&[(raw / 100).to_string(), history.to_string(), appended.to_string(), limit.to_string(), everything.to_string()]);
+            row(&[
+                (raw / 100).to_string(),
+                history.to_string(),
+                appended.to_string(),
+                limit.to_string(),
+                everything.to_string(),
+            ]);
         }
     }
 }
@@ -302,8 +333,11 @@ async fn open() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
     fill(&SqliteStore::open(&SqliteOptions::new(&path)).unwrap(), 1, 100_000, 400).await;
-    println!("\n### open: a session of 100,000 messages\n| opened and last 50 messages read | memory above an idle process |\n|---|---|");
-    let output = std::process::Command::new(std::env::current_exe().unwrap()).arg("open-only").arg(&path).output().unwrap();
+    println!(
+        "\n### open: a session of 100,000 messages\n| opened and last 50 messages read | memory above an idle process |\n|---|---|"
+    );
+    let output =
+        std::process::Command::new(std::env::current_exe().unwrap()).arg("open-only").arg(&path).output().unwrap();
     println!("{}", String::from_utf8(output.stdout).unwrap().trim());
 }
 

@@ -54,6 +54,8 @@ async fn play(desk: &Desk, options: &SqliteOptions) -> anyhow::Result<()> {
         let query = Query { limit: 2, ..Query::new(words) };
         find(&*store, &desk.tenant, &query).await?.iter().try_for_each(search::print)?;
     }
-    say("\nNext: `scrollback import conversations.json` reads your own history from ChatGPT, Claude, Claude Code or Codex;")?;
+    say(
+        "\nNext: `scrollback import conversations.json` reads your own history from ChatGPT, Claude, Claude Code or Codex;",
+    )?;
     say("`scrollback sessions`, `show`, `search` and `export` work on it. `scrollback --help` lists the rest.")
 }

@@ -22,10 +22,14 @@ impl Doctor {
         let store = desk.reading()?;
         let bar = progress(0, "checking");
         let shown = bar.clone();
-        let checkup = store.check(move |seen| shown.update(|state| {
-            state.set_len(seen);
-            state.set_pos(seen);
-        })).await?;
+        let checkup = store
+            .check(move |seen| {
+                shown.update(|state| {
+                    state.set_len(seen);
+                    state.set_pos(seen);
+                })
+            })
+            .await?;
         bar.finish_and_clear();
         if desk.json {
             say_json(&checkup)?;

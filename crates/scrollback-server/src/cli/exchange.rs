@@ -128,7 +128,8 @@ fn read(file: &Path) -> anyhow::Result<String> {
     } else {
         bytes = std::fs::read(file).context("the file cannot be read")?;
     }
-    String::from_utf8(bytes).context("the file is not text (UTF-8). Exports come as a ZIP: unpack it and name conversations.json")
+    String::from_utf8(bytes)
+        .context("the file is not text (UTF-8). Exports come as a ZIP: unpack it and name conversations.json")
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -160,7 +161,8 @@ impl Export {
         };
         let mut out: Box<dyn Write> = match &self.output {
             Some(path) => {
-                let file = std::fs::File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
+                let file =
+                    std::fs::File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
                 Box::new(std::io::BufWriter::new(file))
             }
             None => Box::new(std::io::stdout().lock()),
@@ -179,7 +181,13 @@ impl Export {
         Ok(ExitCode::SUCCESS)
     }
 
-    async fn session(&self, desk: &Desk, store: &dyn Store, session: &Session, out: &mut dyn Write) -> anyhow::Result<()> {
+    async fn session(
+        &self,
+        desk: &Desk,
+        store: &dyn Store,
+        session: &Session,
+        out: &mut dyn Write,
+    ) -> anyhow::Result<()> {
         let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
         for branch in &session.branches {
             let path = store.read(&key, Span::Path { head: branch.head, from: Depth(0) }).await?;

@@ -24,7 +24,10 @@ impl Forget {
         let session = desk.session(&*store, &self.session).await?;
         let title = sessions::title(desk, &*store, &session).await?;
         if !self.yes {
-            talk(&format!("“{title}” ({}) will be erased for good. Type yes to go on:", counted(session.messages, "message")));
+            talk(&format!(
+                "“{title}” ({}) will be erased for good. Type yes to go on:",
+                counted(session.messages, "message")
+            ));
             if !confirmed()? {
                 bail!("nothing was erased; without a terminal, --yes is needed");
             }

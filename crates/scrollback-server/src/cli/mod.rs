@@ -134,7 +134,10 @@ fn now() -> At {
 /// A time as people read it, in their own zone.
 fn local(at: At) -> String {
     let time = jiff::Timestamp::from_microsecond(at.0);
-    time.map_or_else(|_| at.to_string(), |time| time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string())
+    time.map_or_else(
+        |_| at.to_string(),
+        |time| time.to_zoned(jiff::tz::TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
+    )
 }
 
 /// Says something to the person.

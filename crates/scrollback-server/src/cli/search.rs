@@ -41,8 +41,14 @@ impl Search {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         let store = desk.reading()?;
         let reach = self.reach(desk, &store).await?;
-        let query =
-            Query { text: self.words.join(" "), reach, role: self.role, since: self.since, until: self.until, limit: self.limit };
+        let query = Query {
+            text: self.words.join(" "),
+            reach,
+            role: self.role,
+            since: self.since,
+            until: self.until,
+            limit: self.limit,
+        };
         let found = find(&store, &desk.tenant, &query).await?;
         if desk.json {
             found.iter().try_for_each(|found| say_json(&Hit::of(found)))?;
@@ -75,7 +81,9 @@ fn moment(text: &str) -> Result<At, String> {
         let zoned = date.to_zoned(jiff::tz::TimeZone::system()).ok()?;
         Some(At(zoned.timestamp().as_microsecond()))
     };
-    At::parse(text).or_else(day).ok_or_else(|| "write a date such as 2026-11-15 or a time such as 2026-11-15T09:30:00Z".into())
+    At::parse(text)
+        .or_else(day)
+        .ok_or_else(|| "write a date such as 2026-11-15 or a time such as 2026-11-15T09:30:00Z".into())
 }
 
 #[derive(Serialize)]

@@ -46,7 +46,11 @@ impl Sessions {
         }
         say(table.trim_fmt())?;
         if sessions.len() == self.limit {
-            talk(&format!("{} shown; --skip {} goes on", counted(self.limit as u64, "session"), self.skip + self.limit));
+            talk(&format!(
+                "{} shown; --skip {} goes on",
+                counted(self.limit as u64, "session"),
+                self.skip + self.limit
+            ));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -70,10 +70,14 @@ impl From<Error> for Fault {
 
 /// The same failure once more, for each of several callers that it hit at once.
 pub(super) fn repeated(error: &Error) -> Error {
-    if let Error::Damaged(what) = error {
-        return Error::Damaged(what.clone());
+    match error {
+        Error::NotFound(what) => Error::NotFound(what.clone()),
+        Error::Invalid(what) => Error::Invalid(what.clone()),
+        Error::InUse { path, holder } => Error::InUse { path: path.clone(), holder: holder.clone() },
+        Error::Conflict(what) => Error::Conflict(what.clone()),
+        Error::Store { .. } => Error::Store { what: explained(error), source: None },
+        Error::Damaged(what) => Error::Damaged(what.clone()),
     }
-    Error::Store { what: explained(error), source: None }
 }
 
 /// An error with all its causes on one line.

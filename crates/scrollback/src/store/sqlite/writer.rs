@@ -148,23 +148,37 @@ impl Desk {
 
     fn write(&mut self, batches: &[Box<Batch>]) -> Result<Vec<Result<Committed>>, Fault> {
         self.journal = true;
-        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        self.say("BEGIN IMMEDIATE")?;
         let mut outcomes = Vec::with_capacity(batches.len());
-        for batch in batches {
-            self.connection.prepare_cached("SAVEPOINT batch")?.execute([])?;
-            match apply(&self.connection, batch) {
-                Ok(applied) => outcomes.push(Ok(self.note(applied)?)),
-                Err(fault) if self.connection.is_autocommit() => return Err(fault),
-                Err(fault @ Fault::Sqlite(_)) => return Err(fault),
-                Err(Fault::Ours(error)) => {
-                    self.connection.prepare_cached("ROLLBACK TO batch")?.execute([])?;
-                    outcomes.push(Err(error));
-                }
+        if let [batch] = batches {
+            let applied = apply(&self.connection, batch)?;
+            outcomes.push(Ok(self.note(applied)?));
+        } else {
+            for batch in batches {
+                outcomes.push(self.write_among_others(batch)?);
             }
-            self.connection.prepare_cached("RELEASE batch")?.execute([])?;
         }
-        self.connection.execute_batch("COMMIT")?;
+        self.say("COMMIT")?;
         Ok(outcomes)
+    }
+
+    /// Writes a batch so that it can be refused without the others. A failure of the file itself hits them all.
+    fn write_among_others(&mut self, batch: &Batch) -> Result<Result<Committed>, Fault> {
+        self.say("SAVEPOINT batch")?;
+        let outcome = match apply(&self.connection, batch) {
+            Ok(applied) => Ok(self.note(applied)?),
+            Err(fault @ Fault::Sqlite(_)) => return Err(fault),
+            Err(Fault::Ours(error)) => {
+                self.say("ROLLBACK TO batch")?;
+                Err(error)
+            }
+        };
+        self.say("RELEASE batch")?;
+        Ok(outcome)
+    }
+
+    fn say(&self, sql: &str) -> rusqlite::Result<()> {
+        self.connection.prepare_cached(sql)?.execute([]).map(drop)
     }
 
     /// Marks what has to be indexed, once for a session.

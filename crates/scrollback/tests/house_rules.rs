@@ -1,0 +1,106 @@
+//! The rules of the house that no compiler checks.
+#![allow(clippy::unwrap_used, reason = "a failing test may panic")]
+
+use std::path::{Path, PathBuf};
+
+/// Longer than this is not one thing any more.
+const FILE_LINES: usize = 400;
+/// Names that say nothing; see CONTRIBUTING.md.
+const EMPTY_NAMES: [&str; 12] =
+    ["manager", "service", "handler", "util", "utils", "common", "core", "data", "info", "misc", "helper", "helpers"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn sources(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn library() -> Vec<(PathBuf, String)> {
+    let files = sources(&root().join("crates/scrollback/src")).into_iter();
+    files.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
+}
+
+/// The part of a file before its tests.
+fn code(text: &str) -> &str {
+    text.split("#[cfg(test)]").next().unwrap()
+}
+
+#[test]
+fn files_are_one_thing() {
+    for crate_name in ["scrollback", "scrollback-server"] {
+        for path in sources(&root().join("crates").join(crate_name).join("src")) {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let lines = code(&text).lines().count();
+            assert!(lines <= FILE_LINES || path.ends_with("store/mod.rs"), "{} has {lines} lines", path.display());
+            assert!(text.starts_with("//!"), "{} does not say what it is", path.display());
+            let name = path.file_stem().unwrap().to_str().unwrap();
+            assert!(!EMPTY_NAMES.contains(&name), "{} has an empty name", path.display());
+        }
+    }
+}
+
+#[test]
+fn the_library_has_no_clock_no_environment_and_no_network() {
+    for (path, text) in library() {
+        for word in ["SystemTime", "Timestamp::now", "std::env", "std::net", "println!", "Zoned::now"] {
+            assert!(!code(&text).contains(word), "{} uses {word}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_store_cannot_delete() {
+    let text = std::fs::read_to_string(root().join("crates/scrollback/src/store/mod.rs")).unwrap();
+    let contract = text.split("pub trait Store").nth(1).unwrap().split("\n}\n").next().unwrap();
+    let methods: Vec<&str> = contract.lines().filter_map(|line| line.trim().strip_prefix("async fn ")).collect();
+    assert!(methods.len() <= 6, "a contract of {} methods", methods.len());
+    for method in methods {
+        assert!(
+            !["delete", "remove", "forget", "clear", "update"].iter().any(|verb| method.starts_with(verb)),
+            "{method}"
+        );
+    }
+}
+
+#[test]
+fn deleting_sql_stands_only_where_it_may() {
+    for (path, text) in library() {
+        let may = ["forget.rs", "words.rs"].iter().any(|name| path.ends_with(name));
+        assert!(may || !code(&text).contains("DELETE FROM"), "{} deletes", path.display());
+    }
+}
+
+#[test]
+fn the_glossary_knows_the_outcomes_and_the_records() {
+    let glossary = std::fs::read_to_string(root().join("GLOSSARY.md")).unwrap();
+    for word in ["replay", "continue", "edited", "branch", "truncated", "compacted", "new"] {
+        assert!(glossary.contains(word), "{word}");
+    }
+    for kind in scrollback::store::Kind::ALL {
+        let name = serde_json::to_string(&kind).unwrap();
+        assert!(glossary.contains(name.trim_matches('"')), "{name}");
+    }
+}
+
+#[test]
+fn every_link_in_the_documents_leads_somewhere() {
+    for document in ["README.md", "README.zh-CN.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "docs/performance.md"] {
+        let path = root().join(document);
+        let text = std::fs::read_to_string(&path).unwrap();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let outside = link.starts_with("http") || link.starts_with('#');
+            assert!(outside || path.parent().unwrap().join(link).exists(), "{document} links to {link}");
+        }
+    }
+}
