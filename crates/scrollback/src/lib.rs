@@ -21,7 +21,9 @@
 //! ```
 
 pub mod error;
+pub mod export;
 pub mod ids;
+pub mod import;
 pub mod log;
 pub mod message;
 pub mod search;

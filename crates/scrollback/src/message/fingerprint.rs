@@ -142,9 +142,16 @@ pub(super) fn weak(message: &Message) -> Fingerprint {
                 feed_bytes(&mut hasher, b'c', name.as_bytes());
                 feed(&mut hasher, arguments);
             }
-            Part::Text(text) | Part::Result { text, .. } => feed_words(&mut hasher, text),
-            Part::Image(block) | Part::File(block) => feed(&mut hasher, block),
-            Part::Thinking(_) | Part::Other(_) => {}
+            Part::Text(text) => feed_words(&mut hasher, text),
+            Part::Result { text, other, .. } => {
+                feed_words(&mut hasher, text);
+                for block in other {
+                    feed(&mut hasher, block);
+                }
+            }
+            // What we cannot read may be all a message says: two that differ in it must not count as one.
+            Part::Image(block) | Part::File(block) | Part::Other(block) => feed(&mut hasher, block),
+            Part::Thinking(_) => {}
         }
     }
     Fingerprint(Hash128::finish(&hasher))
@@ -225,5 +232,22 @@ mod tests {
         assert_ne!(a.strong(), b.strong());
         assert_eq!(a.weak(), b.weak());
         assert_ne!(a.weak(), message(r#"{"role":"assistant","content":"an other answer"}"#).weak());
+    }
+
+    #[test]
+    fn weak_tells_apart_what_only_unknown_blocks_and_pictures_say() {
+        let said = |kind: &str, block: &str| message(&format!(r#"{{"role":"{kind}","content":[{block}]}}"#)).weak();
+        for role in ["assistant", "tool"] {
+            assert_ne!(said(role, r#"{"type":"hologram","of":"a"}"#), said(role, r#"{"type":"hologram","of":"b"}"#));
+        }
+        let shot = |picture: &str| {
+            said(
+                "user",
+                &format!(
+                    r#"{{"type":"tool_result","tool_use_id":"t","content":[{{"type":"image","source":"{picture}"}}]}}"#
+                ),
+            )
+        };
+        assert_ne!(shot("a"), shot("b"));
     }
 }

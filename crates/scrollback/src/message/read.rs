@@ -38,7 +38,8 @@ fn parts_of_message(fields: &Map<String, Value>, role: &str) -> Vec<Part> {
     }
     let content = fields.get("content").unwrap_or(&Value::Null);
     if role == "tool" || role == "function" {
-        parts.push(result(string(fields, "tool_call_id").or_else(|| string(fields, "name")), content));
+        // A tool's name is no id: it would link every result of one tool to every other.
+        parts.push(result(string(fields, "tool_call_id"), content));
     } else {
         parts.extend(blocks(content));
     }
@@ -178,6 +179,11 @@ mod tests {
             &json!({"role": "tool", "tool_call_id": "c1", "content": "a\nb"}),
             "tool",
             &[Part::Result { call: Some("c1".into()), text: "a\nb".into(), other: vec![] }],
+        );
+        check(
+            &json!({"role": "function", "name": "ls", "content": "a"}),
+            "function",
+            &[Part::Result { call: None, text: "a".into(), other: vec![] }],
         );
     }
 

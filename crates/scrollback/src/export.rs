@@ -1,0 +1,122 @@
+//! Conversations for elsewhere: one path as a line of JSON that can be imported again, or as Markdown for people.
+//!
+//! Both take the messages of one path, oldest first, and return text; where it goes is the caller's business.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use crate::ids::At;
+use crate::message::Part;
+use crate::store::{Session, Stored};
+
+/// Where pictures and files say what they are, the most telling first.
+const PLACES: [&str; 13] = [
+    "/file_name",
+    "/filename",
+    "/file/filename",
+    "/title",
+    "/name",
+    "/source/url",
+    "/image_url/url",
+    "/image_url",
+    "/asset_pointer",
+    "/file_id",
+    "/source/file_id",
+    "/source/media_type",
+    "/input_audio/format",
+];
+
+/// A path as one line: the messages byte for byte, and beside them what else [`crate::import`] needs.
+pub fn jsonl(session: &Session, messages: &[Stored]) -> String {
+    // A line break in valid JSON is always space between tokens; inside a string it is written as an escape.
+    let raws: Vec<String> = messages.iter().map(|stored| stored.raw.get().replace(['\n', '\r'], " ")).collect();
+    let ours = json!({
+        "session": session.id.to_string(),
+        "declared": session.declared,
+        "title": session.title,
+        "branch": messages.last().and_then(Stored::position).map(|head| head.branch),
+        "times": messages.iter().map(|stored| stored.at).collect::<Vec<_>>(),
+    });
+    format!("{{\"messages\":[{}],\"scrollback\":{ours}}}\n", raws.join(","))
+}
+
+/// A path as Markdown, with times in UTC.
+pub fn markdown(session: &Session, messages: &[Stored]) -> String {
+    let name = session.title.as_deref().or(session.declared.as_deref());
+    let mut page = format!("# {}\n", name.map_or_else(|| session.id.to_string(), one_line));
+    for stored in messages {
+        let _ = write!(page, "\n## {} · {} · {}\n", stored.id, one_line(stored.role.as_str()), minute(stored.at));
+        for piece in stored.message().parts().iter().map(piece).filter(|piece| !piece.trim().is_empty()) {
+            let _ = write!(page, "\n{}\n", piece.trim_end_matches('\n'));
+        }
+    }
+    page
+}
+
+fn piece(part: &Part) -> String {
+    match part {
+        Part::Text(text) => text.clone(),
+        Part::Thinking(text) if text.is_empty() => "> (thinking that cannot be read)".to_owned(),
+        Part::Thinking(text) => format!("> {}", text.trim_end().replace('\n', "\n> ")),
+        Part::Image(block) => mention("image", block),
+        Part::File(block) => mention("file", block),
+        Part::Call { name, arguments, .. } => format!("Calls {}:\n\n{}", one_line(name), fenced_value(arguments)),
+        Part::Result { text, other, .. } => {
+            let words = (!text.is_empty() || other.is_empty()).then(|| fenced("", text));
+            let others = other.iter().map(other_piece);
+            format!("Result:\n\n{}", words.into_iter().chain(others).collect::<Vec<_>>().join("\n\n"))
+        }
+        Part::Other(block) => other_piece(block),
+    }
+}
+
+fn other_piece(block: &Value) -> String {
+    match kind(block) {
+        Some("image" | "image_url" | "input_image" | "chatgpt.image_asset_pointer") => mention("image", block),
+        Some("file" | "document" | "input_file" | "input_audio" | "claude.file" | "chatgpt.attachment") => {
+            mention("file", block)
+        }
+        Some(_) | None => fenced_value(block),
+    }
+}
+
+fn kind(block: &Value) -> Option<&str> {
+    block.get("type")?.as_str()
+}
+
+/// One line for what cannot be shown: its name, its address or its type, whichever is there.
+fn mention(what: &str, block: &Value) -> String {
+    let texts = PLACES.iter().filter_map(|place| block.pointer(place)?.as_str());
+    match texts.filter(|text| !text.is_empty() && !text.starts_with("data:")).map(one_line).next() {
+        Some(text) => format!("[{what}: {text}]"),
+        None => format!("[{what}]"),
+    }
+}
+
+fn fenced_value(value: &Value) -> String {
+    match value {
+        Value::String(text) => fenced("", text),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            fenced("json", &serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string()))
+        }
+    }
+}
+
+/// A fenced block whose fence is longer than any run of backticks inside.
+fn fenced(language: &str, text: &str) -> String {
+    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(3.max(longest + 1));
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    format!("{fence}{language}\n{text}{end}{fence}")
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A time to the minute, in UTC.
+fn minute(at: At) -> String {
+    let time = jiff::Timestamp::from_microsecond(at.0);
+    time.map_or_else(|_| at.to_string(), |time| time.strftime("%Y-%m-%d %H:%M").to_string())
+}

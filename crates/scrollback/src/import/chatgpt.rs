@@ -1,0 +1,159 @@
+//! ChatGPT's `conversations.json`: each conversation a tree of nodes, edited questions and second answers included.
+//!
+//! Messages become OpenAI chat messages. Words become text; whatever else a message holds is kept whole as a block of type
+//! `chatgpt.…`, so that nothing of it is lost.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value, json};
+
+use super::entries::{Entry, array, elements, kept, raw, text};
+use super::tree::Tree;
+use super::{Conversation, Import};
+use crate::ids::At;
+
+pub(super) fn read(text: &str) -> Import {
+    let entries = elements(text);
+    let mut import = Import { conversations: Vec::new(), skipped: entries.skipped };
+    for entry in &entries.read {
+        let value = entry.value();
+        match value.get("mapping").and_then(Value::as_object) {
+            Some(mapping) => read_conversation(entry, &value, mapping, &mut import),
+            None => import.skipped.push(entry.complaint("is no conversation: it has no “mapping”")),
+        }
+    }
+    import
+}
+
+/// A node's message, made into ours.
+struct Said {
+    message: Value,
+    at: Option<At>,
+    model: Option<String>,
+}
+
+fn read_conversation(entry: &Entry<'_>, value: &Value, mapping: &Map<String, Value>, import: &mut Import) {
+    let numbers: HashMap<&str, usize> = mapping.keys().enumerate().map(|(number, id)| (id.as_str(), number)).collect();
+    let number = |value: &Value, key: &str| text(value, key).and_then(|id| numbers.get(id).copied());
+    let mut said: Vec<Option<Said>> = Vec::new();
+    for (id, node) in mapping {
+        said.push(read_message(node.get("message").unwrap_or(&Value::Null)).unwrap_or_else(|what| {
+            import.skipped.push(entry.complaint(format!("has a node “{id}” {what}")));
+            None
+        }));
+    }
+    let tree = Tree::new(mapping.values().zip(&said).map(|(node, said)| (number(node, "parent"), said.is_some())));
+    let paths = tree.paths(number(value, "current_node"), |leaf| said[leaf].as_ref().and_then(|said| said.at));
+    if paths.is_empty() {
+        import.skipped.push(entry.complaint("has no messages"));
+    }
+    for path in paths {
+        let path: Vec<&Said> = path.into_iter().filter_map(|node| said[node].as_ref()).collect();
+        import.conversations.push(conversation(value, &path));
+    }
+}
+
+fn conversation(value: &Value, path: &[&Said]) -> Conversation {
+    let id = text(value, "conversation_id").or_else(|| text(value, "id"));
+    let model = path.iter().rev().find_map(|said| said.model.as_deref()).or_else(|| text(value, "default_model_slug"));
+    Conversation {
+        declared: id.map(|id| format!("chatgpt:{id}")),
+        title: text(value, "title").map(str::to_owned),
+        model: model.map(str::to_owned),
+        messages: path.iter().map(|said| (raw(&said.message), said.at)).collect(),
+    }
+}
+
+/// Reads a message; `None` if it says nothing.
+fn read_message(message: &Value) -> Result<Option<Said>, &'static str> {
+    if message.is_null() {
+        return Ok(None);
+    }
+    let author = message.get("author").unwrap_or(&Value::Null);
+    let role = text(author, "role").ok_or("whose message has no role")?;
+    let content = message.get("content").unwrap_or(&Value::Null);
+    let metadata = message.get("metadata").unwrap_or(&Value::Null);
+    let mut blocks = blocks(content);
+    blocks.extend(array(metadata, "attachments").iter().map(|file| kept("chatgpt.attachment", file)));
+    if blocks.is_empty() {
+        return Ok(None);
+    }
+    let mut fields = Map::new();
+    fields.insert("role".into(), if is_standing(content) { "system" } else { role }.into());
+    fields.extend(text(author, "name").map(|name| ("name".to_owned(), name.into())));
+    fields.insert("content".into(), plain(blocks));
+    let at = message.get("create_time").and_then(Value::as_f64).map(At::from_seconds);
+    let model = text(metadata, "model_slug").map(str::to_owned);
+    Ok(Some(Said { message: Value::Object(fields), at, model }))
+}
+
+/// Whether it is what the person or the model noted for all conversations: nobody said it in this one.
+fn is_standing(content: &Value) -> bool {
+    text(content, "content_type").is_some_and(|kind| kind.ends_with("_editable_context"))
+}
+
+fn blocks(content: &Value) -> Vec<Value> {
+    let kind = text(content, "content_type").unwrap_or("unknown");
+    match (kind, content) {
+        (_, Value::Null) => Vec::new(),
+        (_, Value::String(_)) => block(content).into_iter().collect(),
+        ("text" | "multimodal_text", _) if content.get("parts").is_some() => {
+            array(content, "parts").iter().filter_map(block).collect()
+        }
+        _ => vec![kept(&format!("chatgpt.{kind}"), content)],
+    }
+}
+
+fn block(part: &Value) -> Option<Value> {
+    match part {
+        Value::Null => None,
+        Value::String(words) if words.is_empty() => None,
+        Value::String(words) => Some(json!({"type": "text", "text": words})),
+        Value::Object(_) | Value::Array(_) | Value::Bool(_) | Value::Number(_) => {
+            let kind = text(part, "content_type").unwrap_or("part");
+            Some(kept(&format!("chatgpt.{kind}"), part))
+        }
+    }
+}
+
+/// Blocks as content: a single text is a string.
+fn plain(blocks: Vec<Value>) -> Value {
+    match &blocks[..] {
+        [one] if text(one, "type") == Some("text") => one["text"].clone(),
+        _ => Value::Array(blocks),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(content: &Value, expected: &Value) {
+        let message = json!({"author": {"role": "assistant"}, "content": content});
+        assert_eq!(&read_message(&message).unwrap().unwrap().message["content"], expected);
+    }
+
+    #[test]
+    fn words_are_text_and_the_rest_is_kept_whole() {
+        check(&json!({"content_type": "text", "parts": ["hi"]}), &json!("hi"));
+        check(
+            &json!({"content_type": "text", "parts": ["a", "", "b"]}),
+            &json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]),
+        );
+        check(
+            &json!({"content_type": "multimodal_text", "parts": [{"content_type": "image_asset_pointer", "type": 1}]}),
+            &json!([{"type": "chatgpt.image_asset_pointer", "content_type": "image_asset_pointer", "original_type": 1}]),
+        );
+        check(
+            &json!({"content_type": "code", "language": "python", "text": "1+1"}),
+            &json!([{"type": "chatgpt.code", "content_type": "code", "language": "python", "text": "1+1"}]),
+        );
+    }
+
+    #[test]
+    fn empty_messages_say_nothing_and_roles_are_needed() {
+        let empty = json!({"author": {"role": "system"}, "content": {"content_type": "text", "parts": [""]}});
+        assert!(read_message(&empty).unwrap().is_none());
+        assert!(read_message(&json!({"content": "hi"})).is_err());
+    }
+}

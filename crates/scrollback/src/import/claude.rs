@@ -1,0 +1,138 @@
+//! Claude's `conversations.json`: messages in order, in newer exports with the message each one follows.
+//!
+//! Blocks are kept as they are. The text of an attachment becomes a text block below its file's name; a file without text
+//! is kept as a block of type `claude.file`.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::entries::{Entry, array, elements, kept, raw, text};
+use super::tree::Tree;
+use super::{Conversation, Import};
+use crate::ids::At;
+
+/// How the id begins that stands for “no parent”.
+const NO_PARENT: &str = "00000000-0000-";
+
+pub(super) fn read(text: &str) -> Import {
+    let entries = elements(text);
+    let mut import = Import { conversations: Vec::new(), skipped: entries.skipped };
+    for entry in &entries.read {
+        let value = entry.value();
+        match value.get("chat_messages").and_then(Value::as_array) {
+            Some(messages) => read_conversation(entry, &value, messages, &mut import),
+            None => import.skipped.push(entry.complaint("is no conversation: it has no “chat_messages”")),
+        }
+    }
+    import
+}
+
+fn read_conversation(entry: &Entry<'_>, value: &Value, messages: &[Value], import: &mut Import) {
+    let mut said = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        said.push(read_message(message).unwrap_or_else(|what| {
+            import.skipped.push(entry.complaint(format!("has a message, number {}, {what}", index + 1)));
+            None
+        }));
+    }
+    let tree = Tree::new(parents(messages).into_iter().zip(said.iter().map(Option::is_some)));
+    let selected = text(value, "current_leaf_message_uuid");
+    let selected = selected.and_then(|id| messages.iter().position(|message| text(message, "uuid") == Some(id)));
+    let paths = tree.paths(selected, |leaf| time(&messages[leaf]));
+    if paths.is_empty() {
+        import.skipped.push(entry.complaint("has no messages"));
+    }
+    for path in paths {
+        let path = path.into_iter().filter_map(|node| Some((raw(said[node].as_ref()?), time(&messages[node]))));
+        import.conversations.push(Conversation {
+            declared: text(value, "uuid").map(|id| format!("claude:{id}")),
+            title: text(value, "name").map(str::to_owned),
+            model: text(value, "model").map(str::to_owned),
+            messages: path.collect(),
+        });
+    }
+}
+
+/// The number of the message each one follows: the one it names, else the one before it.
+fn parents(messages: &[Value]) -> Vec<Option<usize>> {
+    let ids = messages.iter().enumerate().filter_map(|(number, message)| Some((text(message, "uuid")?, number)));
+    let numbers: HashMap<&str, usize> = ids.collect();
+    let parent = |(number, message): (usize, &Value)| match text(message, "parent_message_uuid") {
+        Some(id) if id.starts_with(NO_PARENT) => None,
+        Some(id) => numbers.get(id).copied().or(number.checked_sub(1)),
+        None => number.checked_sub(1),
+    };
+    messages.iter().enumerate().map(parent).collect()
+}
+
+fn time(message: &Value) -> Option<At> {
+    At::parse(text(message, "created_at")?)
+}
+
+/// Reads a message; `None` if it says nothing.
+fn read_message(message: &Value) -> Result<Option<Value>, &'static str> {
+    let role = match text(message, "sender").ok_or("without a sender")? {
+        "human" => "user",
+        sender => sender,
+    };
+    let blocks = array(message, "content").iter().filter(|block| !is_empty_text(block)).cloned();
+    let mut blocks: Vec<Value> = blocks.collect();
+    if blocks.is_empty() {
+        blocks.extend(text(message, "text").map(|words| json!({"type": "text", "text": words})));
+    }
+    blocks.extend(array(message, "attachments").iter().map(attachment));
+    blocks.extend(array(message, "files").iter().map(file));
+    Ok((!blocks.is_empty()).then(|| json!({"role": role, "content": blocks})))
+}
+
+fn is_empty_text(block: &Value) -> bool {
+    text(block, "type") == Some("text") && text(block, "text").is_none()
+}
+
+fn attachment(attached: &Value) -> Value {
+    let Some(words) = text(attached, "extracted_content") else { return file(attached) };
+    let name = text(attached, "file_name").unwrap_or("attachment");
+    json!({"type": "text", "text": format!("{name}\n\n{words}")})
+}
+
+fn file(value: &Value) -> Value {
+    kept("claude.file", value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(message: &Value, content: &Value) {
+        assert_eq!(&read_message(message).unwrap().unwrap()["content"], content);
+    }
+
+    #[test]
+    fn blocks_come_before_text_and_attachments_after() {
+        check(&json!({"sender": "human", "text": "old"}), &json!([{"type": "text", "text": "old"}]));
+        check(
+            &json!({"sender": "human", "text": "x", "content": [{"type": "text", "text": "new", "citations": []}]}),
+            &json!([{"type": "text", "text": "new", "citations": []}]),
+        );
+        check(
+            &json!({"sender": "human", "text": "", "content": [{"type": "text", "text": ""}],
+                "attachments": [{"file_name": "a.txt", "extracted_content": "words"}, {"file_name": "b.bin"}],
+                "files": ["c.png"]}),
+            &json!([{"type": "text", "text": "a.txt\n\nwords"}, {"type": "claude.file", "file_name": "b.bin"},
+                {"type": "claude.file", "value": "c.png"}]),
+        );
+    }
+
+    #[test]
+    fn a_message_follows_the_one_it_names_or_the_one_before() {
+        let messages = [
+            json!({"uuid": "a"}),
+            json!({"uuid": "b"}),
+            json!({"uuid": "c", "parent_message_uuid": "a"}),
+            json!({"uuid": "d", "parent_message_uuid": "lost"}),
+            json!({"uuid": "e", "parent_message_uuid": "00000000-0000-4000-8000-000000000000"}),
+        ];
+        assert_eq!(parents(&messages), [None, Some(0), Some(0), Some(2), None]);
+    }
+}

@@ -1,0 +1,319 @@
+//! Claude Code's session files: one JSON object a line, linked by `uuid` and `parentUuid`.
+//!
+//! The messages come out as Claude Code sends them to the model, so that an imported session goes on when it is live again:
+//! the lines of one reply (same `message.id`) are one message, and so are the results of calls made at once, each of which
+//! names its own line of the reply as its parent. Sub-agents (sidechains) are conversations of their own. Progress, error
+//! notices and the like are links of the chain and no messages.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::value::RawValue;
+
+use super::entries::{Fields, lines};
+use super::tree::Tree;
+use super::{Conversation, Import};
+use crate::ids::At;
+
+/// The model's name on messages that Claude Code wrote itself.
+const SYNTHETIC: &str = "<synthetic>";
+
+pub(super) fn read(text: &str) -> Import {
+    let entries = lines(text);
+    let mut session = Session { skipped: entries.skipped, ..Session::default() };
+    for entry in &entries.read {
+        let taken = entry.fields().ok_or("is not an object").and_then(|line| session.take(&line));
+        if let Err(what) = taken {
+            session.skipped.push(entry.complaint(what));
+        }
+    }
+    session.finish()
+}
+
+/// What a line says.
+struct Said<'a> {
+    role: String,
+    content: &'a RawValue,
+    reply: Option<String>,
+    model: Option<String>,
+}
+
+/// One message, or a line that is only a link of the chain.
+#[derive(Default)]
+struct Node<'a> {
+    uuid: String,
+    parent: Option<usize>,
+    session: Option<String>,
+    is_side: bool,
+    at: Option<At>,
+    role: String,
+    model: Option<String>,
+    /// The content of each of its lines.
+    contents: Vec<&'a RawValue>,
+    /// The calls it answers, if it holds nothing but results.
+    answers: HashSet<String>,
+}
+
+impl Node<'_> {
+    fn says(&self) -> bool {
+        !self.contents.is_empty()
+    }
+}
+
+/// A session, as far as it has been read.
+#[derive(Default)]
+struct Session<'a> {
+    nodes: Vec<Node<'a>>,
+    by_uuid: HashMap<String, usize>,
+    by_reply: HashMap<(bool, String), usize>,
+    /// The message with the results of a message's calls.
+    by_calls: HashMap<usize, usize>,
+    last: HashMap<bool, usize>,
+    /// The title a person gave.
+    named: Option<String>,
+    /// Titles the model gave, with the message each was written for.
+    titles: Vec<(Option<String>, String)>,
+    skipped: Vec<String>,
+}
+
+impl<'a> Session<'a> {
+    fn take(&mut self, line: &Fields<'a>) -> Result<(), &'static str> {
+        let kind = line.text("type").unwrap_or_default();
+        self.named = line.text("customTitle").or(self.named.take());
+        if kind == "summary" || kind == "ai-title" {
+            let title = line.text("summary").or_else(|| line.text("aiTitle"));
+            self.titles.extend(title.map(|title| (line.text("leafUuid"), title)));
+            return Ok(());
+        }
+        let said = if line.is_true("isApiErrorMessage") { None } else { said(&kind, line)? };
+        let uuid = line.text("uuid").unwrap_or_default();
+        let is_repeated = self.by_uuid.contains_key(&uuid);
+        match said {
+            Some(said) if is_repeated => self.repeat(&uuid, &said),
+            Some(said) => {
+                let node = self.place(self.node(&uuid, line), said);
+                self.know(uuid, node);
+                Ok(())
+            }
+            None if uuid.is_empty() || is_repeated => Ok(()),
+            None => {
+                let node = self.push(self.node(&uuid, line));
+                self.know(uuid, node);
+                Ok(())
+            }
+        }
+    }
+
+    /// A line seen before is passed over, unless it says something else now.
+    fn repeat(&self, uuid: &str, said: &Said<'_>) -> Result<(), &'static str> {
+        let known = &self.nodes[self.by_uuid[uuid]].contents;
+        let is_known = known.iter().any(|content| content.get() == said.content.get());
+        if is_known { Ok(()) } else { Err("has the “uuid” of an earlier line, but other words") }
+    }
+
+    fn node(&self, uuid: &str, line: &Fields<'_>) -> Node<'a> {
+        let is_side = line.is_true("isSidechain");
+        Node {
+            uuid: uuid.to_owned(),
+            parent: self.parent(line, is_side),
+            session: line.text("sessionId"),
+            is_side,
+            at: line.text("timestamp").and_then(|time| At::parse(&time)),
+            ..Node::default()
+        }
+    }
+
+    /// The node a line names, if it is of the same chain. A parent that is not in the file was lost with a bad line: then
+    /// the line before takes its place.
+    fn parent(&self, line: &Fields<'_>, is_side: bool) -> Option<usize> {
+        let last = self.last.get(&is_side).copied();
+        match line.text("parentUuid") {
+            Some(uuid) => match self.by_uuid.get(&uuid).copied() {
+                Some(parent) => Some(parent).filter(|parent| self.nodes[*parent].is_side == is_side),
+                None => last,
+            },
+            None if line.has("parentUuid") => None,
+            None => last,
+        }
+    }
+
+    /// Puts what a line says where it belongs: to the reply or the results it is part of, else to a message of its own.
+    fn place(&mut self, mut node: Node<'a>, said: Said<'a>) -> usize {
+        let reply = said.reply.filter(|_| said.role == "assistant").map(|id| (node.is_side, id));
+        if let Some(&known) = reply.as_ref().and_then(|reply| self.by_reply.get(reply)) {
+            return self.append(known, said.content);
+        }
+        node.answers = answers(said.content);
+        let calls = node.parent.filter(|_| !node.answers.is_empty()).and_then(|parent| self.nearest(parent));
+        if let Some(known) = calls.and_then(|calls| self.results(calls, &node.answers)) {
+            self.nodes[known].answers.extend(node.answers);
+            return self.append(known, said.content);
+        }
+        (node.role, node.model, node.contents) = (said.role, said.model, vec![said.content]);
+        let number = self.push(node);
+        self.by_reply.extend(reply.map(|reply| (reply, number)));
+        self.by_calls.extend(calls.map(|calls| (calls, number)));
+        number
+    }
+
+    /// The message at a node or above it.
+    fn nearest(&self, node: usize) -> Option<usize> {
+        std::iter::successors(Some(node), |node| self.nodes[*node].parent).find(|node| self.nodes[*node].says())
+    }
+
+    /// The message that further results belong to: at `calls` or below it, and without an answer to the same call.
+    fn results(&self, calls: usize, answers: &HashSet<String>) -> Option<usize> {
+        let is_results = !self.nodes[calls].answers.is_empty();
+        let results = if is_results { Some(calls) } else { self.by_calls.get(&calls).copied() };
+        results.filter(|results| self.nodes[*results].answers.is_disjoint(answers))
+    }
+
+    fn append(&mut self, node: usize, content: &'a RawValue) -> usize {
+        let contents = &mut self.nodes[node].contents;
+        if contents.iter().all(|known| known.get() != content.get()) {
+            contents.push(content);
+        }
+        node
+    }
+
+    fn push(&mut self, node: Node<'a>) -> usize {
+        self.nodes.push(node);
+        self.nodes.len() - 1
+    }
+
+    fn know(&mut self, uuid: String, node: usize) {
+        self.last.insert(self.nodes[node].is_side, node);
+        if !uuid.is_empty() {
+            self.by_uuid.insert(uuid, node);
+        }
+    }
+
+    fn finish(self) -> Import {
+        let tree = Tree::new(self.nodes.iter().map(|node| (node.parent, node.says())));
+        let mut paths = tree.paths(None, |leaf| leaf);
+        paths.sort_by_key(|path| path.last().is_none_or(|leaf| !self.nodes[*leaf].is_side));
+        let title = self.title();
+        let conversations = paths.iter().map(|path| {
+            let nodes: Vec<&Node<'_>> = path.iter().map(|node| &self.nodes[*node]).collect();
+            conversation(&nodes, &self.nodes[tree.root(path[0])], title)
+        });
+        Import { conversations: conversations.collect(), skipped: self.skipped.clone() }
+    }
+
+    /// The person's title, else the newest one written for a message of this file, else the newest.
+    fn title(&self) -> Option<&str> {
+        let is_ours = |leaf: &Option<String>| leaf.as_ref().is_none_or(|leaf| self.by_uuid.contains_key(leaf));
+        let ours = self.titles.iter().rfind(|(leaf, _)| is_ours(leaf)).or(self.titles.last());
+        self.named.as_deref().or(ours.map(|(_, title)| title.as_str()))
+    }
+}
+
+fn conversation(path: &[&Node<'_>], root: &Node<'_>, title: Option<&str>) -> Conversation {
+    let session = path.iter().rev().find_map(|node| node.session.clone());
+    let is_side = root.is_side;
+    let declared = session.map(|id| if is_side { format!("{id}/sidechain-{}", root.uuid) } else { id });
+    Conversation {
+        declared,
+        title: title.filter(|_| !is_side).map(str::to_owned),
+        model: path.iter().rev().find_map(|node| node.model.clone()),
+        messages: path.iter().map(|node| (message(node), node.at)).collect(),
+    }
+}
+
+/// What a line says; `None` for the many kinds of lines that are no messages.
+fn said<'a>(kind: &str, line: &Fields<'a>) -> Result<Option<Said<'a>>, &'static str> {
+    if let Some(queued) = line.object("attachment").filter(|it| it.text("type").as_deref() == Some("queued_command")) {
+        let said = |content| Said { role: "user".into(), content, reply: None, model: None };
+        return Ok(queued.raw("prompt").map(said));
+    }
+    let Some(message) = line.object("message") else {
+        let is_turn = kind == "user" || kind == "assistant" || kind.is_empty();
+        return if is_turn { Err("has no “message”") } else { Ok(None) };
+    };
+    let content = message.raw("content").ok_or("has a “message” without content")?;
+    let role = message.text("role").unwrap_or_else(|| kind.to_owned());
+    let model = message.text("model").filter(|model| model != SYNTHETIC);
+    Ok(Some(Said { role, content, reply: message.text("id"), model }))
+}
+
+/// The calls that content answers, if it is nothing but results.
+fn answers(content: &RawValue) -> HashSet<String> {
+    let blocks: Vec<&RawValue> = serde_json::from_str(content.get()).unwrap_or_default();
+    let call = |block: &&RawValue| Fields::of(block).and_then(|block| block.text("tool_use_id"));
+    blocks.iter().map(call).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// The message as Claude Code sends it: role and content, the blocks of all its lines together.
+fn message(node: &Node<'_>) -> Box<RawValue> {
+    let content = match &node.contents[..] {
+        [one] => one.get().to_owned(),
+        several => format!("[{}]", several.iter().flat_map(|content| blocks(content)).collect::<Vec<_>>().join(",")),
+    };
+    let role = serde_json::Value::from(node.role.as_str());
+    RawValue::from_string(format!("{{\"role\":{role},\"content\":{content}}}"))
+        .expect("role and content are valid JSON")
+}
+
+fn blocks(content: &RawValue) -> Vec<String> {
+    match serde_json::from_str::<Vec<&RawValue>>(content.get()) {
+        Ok(blocks) => blocks.into_iter().map(|block| block.get().to_owned()).collect(),
+        Err(_) => vec![format!("{{\"type\":\"text\",\"text\":{}}}", content.get())],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(kind: &str, uuid: &str, parent: &str, content: &str) -> String {
+        let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
+        format!(
+            r#"{{"type":"{kind}","uuid":"{uuid}","parentUuid":{parent},"sessionId":"s","message":{{"role":"{kind}","content":{content}}}}}"#
+        )
+    }
+
+    fn check(lines: &[String], paths: &[&[&str]], skipped: &[&str]) {
+        let import = read(&lines.join("\n"));
+        let contents = |one: &Conversation| -> Vec<String> {
+            let raws = one.messages.iter().map(|(raw, _)| raw.get());
+            raws.map(|raw| raw[raw.find("content").unwrap() + 9..raw.len() - 1].to_owned()).collect()
+        };
+        assert_eq!(import.conversations.iter().map(contents).collect::<Vec<_>>(), paths);
+        assert_eq!(import.skipped, skipped);
+    }
+
+    #[test]
+    fn a_lost_line_does_not_break_the_chain() {
+        let lines = [line("user", "a", "", "1"), "{\"uuid\":\"b\"".into(), line("assistant", "c", "b", "3")];
+        check(&lines, &[&["1", "3"]], &["line 2 is cut off"]);
+    }
+
+    #[test]
+    fn a_line_written_twice_is_read_once() {
+        let lines = [line("user", "a", "", "1"), line("user", "a", "", "1"), line("user", "a", "", "2")];
+        check(&lines, &[&["1"]], &["line 3 has the “uuid” of an earlier line, but other words"]);
+    }
+
+    #[test]
+    fn results_that_follow_each_other_are_one_message_and_a_second_answer_is_a_branch() {
+        let result = |call: &str, words: &str| format!(r#"[{{"tool_use_id":"{call}","content":"{words}"}}]"#);
+        let lines = [
+            line("assistant", "a", "", "0"),
+            line("user", "b", "a", &result("x", "1")),
+            line("user", "c", "b", &result("y", "2")),
+            line("user", "d", "a", &result("x", "3")),
+        ];
+        let both = r#"[{"tool_use_id":"x","content":"1"},{"tool_use_id":"y","content":"2"}]"#;
+        check(&lines, &[&["0", both], &["0", &result("x", "3")]], &[]);
+    }
+
+    #[test]
+    fn titles_of_this_file_come_first_and_a_persons_before_all() {
+        let mut lines =
+            vec![line("user", "a", "", "1"), r#"{"type":"summary","summary":"ours","leafUuid":"a"}"#.into()];
+        lines.push(r#"{"type":"summary","summary":"another","leafUuid":"z"}"#.into());
+        let title = |lines: &[String]| read(&lines.join("\n")).conversations[0].title.clone();
+        assert_eq!(title(&lines).as_deref(), Some("ours"));
+        lines.insert(0, r#"{"type":"custom-title","customTitle":"mine"}"#.into());
+        assert_eq!(title(&lines).as_deref(), Some("mine"));
+    }
+}

@@ -1,0 +1,188 @@
+//! Conversations from elsewhere: the files of ChatGPT, Claude, Claude Code, Codex and anything that speaks OpenAI's JSON.
+//!
+//! [`read`] turns a file's text into [`Conversation`]s, each one path from the first message to a leaf; [`store`] feeds one
+//! to the log. A source with branches gives one conversation per leaf: the log is addressed by content, so what they share
+//! is stored once, and importing a file twice adds nothing. No file is opened here. The way back is [`crate::export`].
+
+mod chatgpt;
+mod claude;
+mod claude_code;
+mod codex;
+mod entries;
+mod guess;
+mod openai;
+mod tree;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::value::RawValue;
+
+use crate::error::{Error, Result};
+use crate::ids::{At, Tenant};
+use crate::log::{Arrival, History, Log, Received, array_of};
+use crate::store::Origin;
+
+/// The kinds of files that can be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Lines or arrays of OpenAI messages, our own export among them.
+    OpenAi,
+    /// `conversations.json` of a ChatGPT export.
+    ChatGpt,
+    /// `conversations.json` of a Claude export.
+    Claude,
+    /// A session file of Claude Code.
+    ClaudeCode,
+    /// A rollout file of Codex.
+    Codex,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 5] = [Self::OpenAi, Self::ChatGpt, Self::Claude, Self::ClaudeCode, Self::Codex];
+
+    /// Its name on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai",
+            Self::ChatGpt => "chatgpt",
+            Self::Claude => "claude",
+            Self::ClaudeCode => "claude-code",
+            Self::Codex => "codex",
+        }
+    }
+
+    /// The format of a text, judged by what is in it.
+    pub fn guess(text: &str) -> Option<Self> {
+        guess::format_of(text)
+    }
+
+    /// What a file of this format looks like, for whoever gave another.
+    fn looks_like(self) -> &'static str {
+        match self {
+            Self::OpenAi => "JSON lines with “messages” arrays, arrays of messages, or one message a line",
+            Self::ChatGpt => "the conversations.json of a ChatGPT export, an array of conversations with a “mapping”",
+            Self::Claude => "the conversations.json of a Claude export, an array of conversations with “chat_messages”",
+            Self::ClaudeCode => "a Claude Code session, JSON lines with “uuid”, “parentUuid” and “message”",
+            Self::Codex => "a Codex rollout, JSON lines with “timestamp”, “type” and “payload”",
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Format {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let names = Self::ALL.map(Self::as_str).join(", ");
+        let found = Self::ALL.into_iter().find(|format| format.as_str() == name);
+        found.ok_or_else(|| Error::Invalid(format!("“{name}” is not a format that can be read; there are {names}")))
+    }
+}
+
+/// One path of a conversation, from its first message to its last.
+#[derive(Clone, Debug)]
+pub struct Conversation {
+    /// The session it belongs to; branches of one conversation share it.
+    pub declared: Option<String>,
+    /// Its title.
+    pub title: Option<String>,
+    /// The model that answered last.
+    pub model: Option<String>,
+    /// The messages, and when each was said if that is known.
+    pub messages: Vec<(Box<RawValue>, Option<At>)>,
+}
+
+impl Conversation {
+    /// When each message was said: an unknown time is that of the message before, at the head that of the first known one.
+    fn times(&self, otherwise: At) -> Vec<At> {
+        let first = self.messages.iter().find_map(|(_, at)| *at).unwrap_or(otherwise);
+        let before = self.messages.iter().scan(first, |before, (_, at)| {
+            *before = at.unwrap_or(*before);
+            Some(*before)
+        });
+        before.collect()
+    }
+}
+
+/// What a file holds.
+#[derive(Clone, Debug, Default)]
+pub struct Import {
+    /// Its conversations. Of several branches of one, that which was in use comes last.
+    pub conversations: Vec<Conversation>,
+    /// What could not be understood, in words, with the number of its line or entry.
+    pub skipped: Vec<String>,
+}
+
+/// Reads the text of a file. What cannot be understood is listed; only a text without any conversation is an error.
+pub fn read(format: Format, text: &str) -> Result<Import> {
+    let text = text.trim_start_matches('\u{feff}');
+    let import = match format {
+        Format::OpenAi => openai::read(text),
+        Format::ChatGpt => chatgpt::read(text),
+        Format::Claude => claude::read(text),
+        Format::ClaudeCode => claude_code::read(text),
+        Format::Codex => codex::read(text),
+    };
+    if import.conversations.is_empty() {
+        let expected = format.looks_like();
+        let why = import.skipped.first().map_or_else(|| "it is empty".to_owned(), Clone::clone);
+        return Err(Error::Invalid(format!("no conversation found; expected {expected}, but {why}")));
+    }
+    Ok(import)
+}
+
+/// Stores one conversation; `at` stands for times that the file does not tell.
+pub async fn store(log: &Log, tenant: &Tenant, conversation: &Conversation, at: At) -> Result<Received> {
+    let text = array_of(conversation.messages.iter().map(|(raw, _)| &**raw));
+    let times = conversation.times(at);
+    let model = conversation.model.as_deref().unwrap_or_default();
+    let began = times.first().copied().unwrap_or(at);
+    let arrival = Arrival {
+        title: conversation.title.as_deref(),
+        origin: Origin::Import,
+        times: Some(&times),
+        ..Arrival::new(tenant, conversation.declared.as_deref(), model, began)
+    };
+    log.receive(arrival, &History::parse(&text)?).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn formats_read_back_their_names() {
+        for format in Format::ALL {
+            assert_eq!(format.to_string().parse::<Format>().unwrap(), format);
+        }
+        let error = "word".parse::<Format>().unwrap_err().to_string();
+        assert!(error.contains("“word”") && error.contains("claude-code"), "{error}");
+    }
+
+    #[test]
+    fn a_text_without_conversations_is_refused_with_what_was_expected() {
+        for format in Format::ALL {
+            for text in ["", " \n", "{}", "[]", "[[]]", "null", "Dear diary,\nnothing happened.", "\u{feff}[{\"a\":"] {
+                let error = read(format, text).unwrap_err().to_string();
+                assert!(error.contains(format.looks_like()), "{format}: {error}");
+            }
+        }
+    }
+
+    #[test]
+    fn unknown_times_are_those_of_the_neighbour() {
+        let message = |at| (RawValue::from_string("{}".into()).unwrap(), at);
+        let mut conversation = Conversation { declared: None, title: None, model: None, messages: vec![] };
+        conversation.messages = vec![message(None), message(Some(At(5))), message(None), message(Some(At(7)))];
+        assert_eq!(conversation.times(At(9)), [At(5), At(5), At(5), At(7)]);
+        conversation.messages = vec![message(None)];
+        assert_eq!(conversation.times(At(9)), [At(9)]);
+    }
+}

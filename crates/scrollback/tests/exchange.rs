@@ -1,0 +1,353 @@
+//! Conversations from other programs' files, into the log and out again. The files are in `fixtures/exports`.
+
+#![allow(clippy::unwrap_used, reason = "a failing test may panic")]
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use scrollback::import::{self, Conversation, Format, Import};
+use scrollback::log::{Arrival, History, Log, Outcome, array_of};
+use scrollback::store::{Origin, Session, Span, Stored, Which};
+use scrollback::{At, MemoryStore, Message, MessageId, SessionKey, Tenant, export, ids};
+use serde_json::Value;
+
+const NOW: At = At(1_800_000_000_000_000);
+
+fn fixture(format: Format) -> &'static str {
+    match format {
+        Format::OpenAi => include_str!("../../../fixtures/exports/openai.jsonl"),
+        Format::ChatGpt => include_str!("../../../fixtures/exports/chatgpt.json"),
+        Format::Claude => include_str!("../../../fixtures/exports/claude.json"),
+        Format::ClaudeCode => include_str!("../../../fixtures/exports/claude-code.jsonl"),
+        Format::Codex => include_str!("../../../fixtures/exports/codex.jsonl"),
+    }
+}
+
+fn read(format: Format) -> Import {
+    import::read(format, fixture(format)).unwrap()
+}
+
+fn new_log() -> Log {
+    Log::new(Arc::new(MemoryStore::default()))
+}
+
+/// Stores everything and says how many messages that added.
+async fn store_all(log: &Log, conversations: &[Conversation]) -> usize {
+    let mut added = 0;
+    for conversation in conversations {
+        added += import::store(log, &Tenant::local(), conversation, NOW).await.unwrap().added;
+    }
+    added
+}
+
+async fn sessions(log: &Log) -> Vec<Session> {
+    log.store().sessions(&Tenant::local(), Which::Page { skip: 0, limit: 100 }).await.unwrap()
+}
+
+fn key(session: &Session) -> SessionKey {
+    SessionKey { tenant: Tenant::local(), id: session.id }
+}
+
+/// Every session with the path of each of its branches.
+async fn paths(log: &Log) -> Vec<(Session, Vec<Stored>)> {
+    let mut paths = Vec::new();
+    for session in sessions(log).await {
+        for branch in &session.branches {
+            let span = Span::Path { head: branch.head, from: ids::Depth(0) };
+            paths.push((session.clone(), log.store().read(&key(&session), span).await.unwrap()));
+        }
+    }
+    paths
+}
+
+async fn all_words(log: &Log) -> String {
+    let mut words = String::new();
+    for session in sessions(log).await {
+        let everything = Span::Arrival { from: MessageId(0), limit: 1_000 };
+        for stored in log.store().read(&key(&session), everything).await.unwrap() {
+            assert_eq!(stored.origin, Origin::Import);
+            words += &stored.message().to_text();
+            words.push('\n');
+        }
+    }
+    words
+}
+
+/// A conversation as text: what it is called, then one line a message.
+fn outline(conversation: &Conversation) -> String {
+    let name = |name: &Option<String>| name.clone().unwrap_or_else(|| "-".into());
+    let head = [&conversation.declared, &conversation.title, &conversation.model].map(name).join(" | ");
+    let lines = conversation.messages.iter().map(|(raw, _)| {
+        let message = Message::new(raw.clone());
+        format!("\n{}: {}", message.role(), message.to_text().replace('\n', " / "))
+    });
+    head + &lines.collect::<String>()
+}
+
+fn check(format: Format, conversations: &[&str], skipped: &[&str]) {
+    let import = read(format);
+    let outlines: Vec<String> = import.conversations.iter().map(outline).collect();
+    assert_eq!(outlines, conversations);
+    assert_eq!(import.skipped, skipped);
+}
+
+#[test]
+fn every_format_is_known_by_its_content() {
+    for format in Format::ALL {
+        assert_eq!(Format::guess(fixture(format)), Some(format));
+    }
+}
+
+#[test]
+fn openai_lines() {
+    check(
+        Format::OpenAi,
+        &[
+            "bakery-1 | Sourdough | gpt-5\nsystem: You are a patient baker.\nuser: Why is my sourdough so flat?\nassistant: Most often the starter is too young. How old is yours?",
+            "- | - | -\nuser: 这张照片里是什么鸟？ / type image_url image_url url https://example.org/bird.jpg\nassistant: 看起来是一只白鹡鸰。",
+            "trains-7 | - | -\nuser: Is the 9:40 to Basel late?\nassistant: departures / to Basel\ntool: 9:40 platform 7, on time\nassistant: No, it leaves on time from platform 7.",
+        ],
+        &["line 5 is not JSON from column 2 on", "line 6 is cut off", "line 3 has “messages” that are no array"],
+    );
+}
+
+#[test]
+fn chatgpt_branches() {
+    let standing = "\nsystem: type chatgpt.user_editable_context content_type user_editable_context user_profile I garden on a balcony. user_instructions Answer briefly.";
+    let shared = format!("{standing}\nuser: What grows in deep shade?\nassistant: Ferns, hostas and sweet woodruff.");
+    check(
+        Format::ChatGpt,
+        &[
+            &format!(
+                "chatgpt:c-garden | Garden plan | gpt-4o{shared}\nuser: And in full sun?\nassistant: Lavender, thyme and tomatoes."
+            ),
+            &format!(
+                "chatgpt:c-garden | Garden plan | gpt-5{shared}\nuser: type chatgpt.image_asset_pointer content_type image_asset_pointer asset_pointer file-service://file-balcony size_bytes 1200 width 640 height 480 / 半阴的阳台种什么好？ / type chatgpt.attachment id file-balcony name balcony.png mime_type image/png\nassistant: type chatgpt.thoughts content_type thoughts thoughts summary 看光照 content 阳台朝东，上午有光。 source_analysis_msg_id x\nassistant: type chatgpt.code content_type code language python text hours = 4 / print(hours * 7)\ntool: type chatgpt.execution_output content_type execution_output text 28\nassistant: 一周约二十八小时光照， / 适合薄荷和绣球。"
+            ),
+            &format!(
+                "chatgpt:c-garden | Garden plan | gpt-5{shared}\nuser: And in full sun?\nassistant: Rosemary loves it, and so do figs."
+            ),
+            "chatgpt:c-peak | Lookups | -\nuser: How high is the Säntis?\ntool: type chatgpt.tether_quote content_type tether_quote url https://example.org/a title Old map text 2504 m\nassistant: An old map says 2504 metres.",
+            "chatgpt:c-peak | Lookups | -\nuser: How high is the Säntis?\ntool: type chatgpt.tether_quote content_type tether_quote url https://example.org/b title Survey text 2501.9 m\nassistant: 2501.9 metres above the sea.",
+        ],
+        &[
+            "entry 1 has a node “odd” whose message has no role",
+            "entry 2 is no conversation: it has no “mapping”",
+            "entry 4 has no messages",
+        ],
+    );
+    let tool = &read(Format::ChatGpt).conversations[4].messages[1];
+    assert!(tool.0.get().starts_with(r#"{"role":"tool","name":"browser","content":[{"type":"chatgpt.tether_quote","#));
+    assert_eq!(tool.1, Some(At::from_seconds(1_763_200_003.25)));
+}
+
+#[test]
+fn claude_branches_and_attachments() {
+    let shared =
+        "\nuser: How do I tune a violin?\nassistant: Fifths, from A. / Start with A at 440 Hz, then D, G and E.";
+    check(
+        Format::Claude,
+        &[
+            &format!(
+                "claude:k-violin | Violin practice | -{shared}\nuser: And a viola?\nassistant: C, G, D and A, a fifth lower."
+            ),
+            &format!(
+                "claude:k-violin | Violin practice | -{shared}\nuser: 大提琴呢？\nassistant: web_search / query 大提琴 定弦 / C2 G2 D3 A3 / 大提琴定弦为 C、G、D、A，比中提琴低八度。"
+            ),
+            "claude:k-notes | - | -\nuser: Summarise my notes. / notes.txt /  / Buy oats. / Call the plumber. / type claude.file file_name kitchen.jpg\nassistant: Oats and a plumber.",
+        ],
+        &[
+            "entry 2 has a message, number 2, without a sender",
+            "entry 3 has no messages",
+            "entry 4 is no conversation: it has no “chat_messages”",
+        ],
+    );
+}
+
+const CODE: &str = "5e551017-0000-4000-8000-00000000c0de";
+
+#[test]
+fn claude_code_replies_results_branches_and_sidechains() {
+    let shared = "\nuser: Prices are rounded wrongly in cart.py. Please fix it.\nassistant: Look at the file first. / I will read the code and its tests. / Read / file_path cart.py / Read / file_path test_cart.py\nuser: def total(items): return round(sum(items), 1) / assert total([0.25]) == 0.25\nassistant: total() rounds to one digit; it should be two.";
+    let name = "Fix the price rounding | claude-sonnet-4-5";
+    check(
+        Format::ClaudeCode,
+        &[
+            &format!(
+                "{CODE}/sidechain-s1 | - | claude-sonnet-4-5\nuser: Find every caller of total().\nassistant: It is called from checkout.py only."
+            ),
+            &format!("{CODE} | {name}{shared}\nuser: 用两位小数，谢谢。\nassistant: 好的，已经改为两位小数。"),
+            &format!(
+                "{CODE} | {name}{shared}\nuser: Use Decimal instead, see this shot. / type image source type base64 media_type image/png data iVBORw0KGgo=\nassistant: Done: total() now uses Decimal.\nuser: Also round the tax.\nassistant: The tax is rounded the same way now."
+            ),
+        ],
+        &["line 14 is cut off", "line 26 is cut off", "line 25 has a “message” without content"],
+    );
+    let import = read(Format::ClaudeCode);
+    let results: Value = serde_json::from_str(import.conversations[2].messages[2].0.get()).unwrap();
+    assert_eq!(results["content"].as_array().unwrap().len(), 2, "calls made at once are answered in one message");
+}
+
+#[test]
+fn codex_items_keep_their_bytes() {
+    check(
+        Format::Codex,
+        &[
+            "0199c0de-7000-7000-8000-000000000001 | - | gpt-5-codex\ndeveloper: Work in small steps.\nuser: Which port does the server use?\nassistant: Search the configuration.\nassistant: shell / command rg port\ntool: config.toml: port = 8088\nassistant: 服务器使用 8088 端口。\nuser: Make it 9099.",
+        ],
+        &["line 9 is cut off", "line 12 of type “novelty” is not known"],
+    );
+    let (raw, at) = &read(Format::Codex).conversations[0].messages[1];
+    assert!(fixture(Format::Codex).contains(raw.get()) && raw.get().starts_with(r#"{"type":"message", "role""#));
+    assert_eq!(*at, At::parse("2026-05-03T14:00:09Z"));
+}
+
+#[tokio::test]
+async fn importing_twice_adds_nothing() {
+    for format in Format::ALL {
+        let (log, import) = (new_log(), read(format));
+        assert!(store_all(&log, &import.conversations).await > 0);
+        assert_eq!(store_all(&log, &import.conversations).await, 0, "{format}");
+        log.forget_recent();
+        assert_eq!(store_all(&log, &import.conversations).await, 0, "{format}");
+    }
+}
+
+#[tokio::test]
+async fn every_word_is_in_the_log() {
+    for format in Format::ALL {
+        let (log, import) = (new_log(), read(format));
+        store_all(&log, &import.conversations).await;
+        let words = all_words(&log).await;
+        for message in import.conversations.iter().flat_map(|conversation| &conversation.messages) {
+            let text = Message::new(message.0.clone()).to_text();
+            assert!(words.contains(&text), "{format}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn branches_share_what_they_have_in_common_and_the_selected_is_the_newest() {
+    let (log, import) = (new_log(), read(Format::ChatGpt));
+    store_all(&log, &import.conversations).await;
+    for (declared, branches, messages, newest) in
+        [("chatgpt:c-garden", 3, 11, "Rosemary"), ("chatgpt:c-peak", 2, 5, "2501.9 metres")]
+    {
+        let listed = log.store().sessions(&Tenant::local(), Which::Named(declared.into())).await.unwrap();
+        assert_eq!((listed[0].branches.len(), listed[0].messages), (branches, messages), "{declared}");
+        let last = log.store().read(&key(&listed[0]), Span::Last).await.unwrap();
+        assert!(last[0].raw.get().contains(newest), "{declared}: {last:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_exported_comes_back_byte_for_byte() {
+    for format in Format::ALL {
+        let log = new_log();
+        store_all(&log, &read(format).conversations).await;
+        let (mut file, mut seen) = (String::new(), HashSet::new());
+        for (session, path) in paths(&log).await {
+            let line = export::jsonl(&session, &path);
+            let back = import::read(Format::OpenAi, &line).unwrap();
+            let [back] = &back.conversations[..] else { panic!("{format}: {line}") };
+            assert_eq!((&back.declared, &back.title), (&session.declared, &session.title));
+            let theirs: Vec<_> = back.messages.iter().map(|(raw, at)| (raw.get(), *at)).collect();
+            assert_eq!(theirs, path.iter().map(|stored| (stored.raw.get(), Some(stored.at))).collect::<Vec<_>>());
+            seen.insert(session.id);
+            file += &line;
+        }
+        assert_eq!(Format::guess(&file), Some(Format::OpenAi));
+        let back = import::read(Format::OpenAi, &file).unwrap();
+        assert_eq!(store_all(&log, &back.conversations).await, 0, "{format}");
+        let elsewhere = new_log();
+        store_all(&elsewhere, &back.conversations).await;
+        assert_eq!(sessions(&elsewhere).await.iter().map(|session| session.id).collect::<HashSet<_>>(), seen);
+        let again: HashSet<String> =
+            paths(&elsewhere).await.iter().map(|(session, path)| export::jsonl(session, path)).collect();
+        assert_eq!(again, file.split_inclusive('\n').map(str::to_owned).collect(), "{format}");
+    }
+}
+
+#[tokio::test]
+async fn an_imported_claude_code_session_goes_on_live() {
+    let (log, import) = (new_log(), read(Format::ClaudeCode));
+    store_all(&log, &import.conversations).await;
+    log.forget_recent();
+    let mut messages: Vec<_> =
+        import.conversations.last().unwrap().messages.iter().map(|(raw, _)| raw.clone()).collect();
+    messages.push(
+        Message::from_json(r#"{"role":"user","content":[{"type":"text","text":"Thanks. Run the tests."}]}"#)
+            .unwrap()
+            .raw()
+            .to_owned(),
+    );
+    let text = array_of(messages.iter().map(|raw| &**raw));
+    let tenant = Tenant::local();
+    let arrival = Arrival::new(&tenant, Some(CODE), "claude-sonnet-4-5", NOW);
+    let received = log.receive(arrival, &History::parse(&text).unwrap()).await.unwrap();
+    assert_eq!((received.outcome, received.added), (Outcome::Continue, 1));
+}
+
+#[tokio::test]
+async fn line_breaks_between_tokens_do_not_break_the_line() {
+    let log = new_log();
+    let text = "[\n {\n  \"role\": \"user\",\r\n  \"content\": \"one\\ntwo\"\n }\n]";
+    store_all(&log, &import::read(Format::OpenAi, text).unwrap().conversations).await;
+    let [(session, path)] = &paths(&log).await[..] else { panic!("one path") };
+    let line = export::jsonl(session, path);
+    assert_eq!((line.matches('\n').count(), line.contains('\r')), (1, false));
+    let back = import::read(Format::OpenAi, &line).unwrap();
+    assert_eq!(back.conversations[0].messages[0].0.get(), "{   \"role\": \"user\",    \"content\": \"one\\ntwo\"  }");
+    assert_eq!(store_all(&log, &back.conversations).await, 0);
+}
+
+#[tokio::test]
+async fn a_path_can_be_read_as_markdown() {
+    let text = r#"{"title":"Tides\n and moon","messages":[
+        {"role":"user","content":[{"type":"text","text":"When is high tide?"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]},
+        {"role":"assistant","content":[{"type":"thinking","thinking":"Look it up.\nThen answer."},{"type":"tool_use","id":"t","name":"tides","input":{"at":"Brest"}}]},
+        {"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"```\n06:12\n```"}]},
+        {"role":"assistant","content":"At 06:12.\n\n- and again at 18:40"}],
+        "scrollback":{"times":[1794735000000000,1794735060000000,null,1794735120000000]}}"#;
+    let log = new_log();
+    store_all(&log, &import::read(Format::OpenAi, text).unwrap().conversations).await;
+    let [(session, path)] = &paths(&log).await[..] else { panic!("one path") };
+    let expected = "# Tides and moon
+
+## m0 · user · 2026-11-15 09:30
+
+When is high tide?
+
+[image: image/png]
+
+## m1 · assistant · 2026-11-15 09:31
+
+> Look it up.
+> Then answer.
+
+Calls tides:
+
+```json
+{
+  \"at\": \"Brest\"
+}
+```
+
+## m2 · user · 2026-11-15 09:31
+
+Result:
+
+````
+```
+06:12
+```
+````
+
+## m3 · assistant · 2026-11-15 09:32
+
+At 06:12.
+
+- and again at 18:40
+";
+    assert_eq!(export::markdown(session, path), expected);
+}
