@@ -14,7 +14,6 @@ use serde::Deserialize;
 #[serde(deny_unknown_fields, default)]
 struct Said {
     store: SaidStore,
-    tokens: SaidTokens,
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
@@ -32,21 +31,9 @@ enum SaidDurability {
     Normal,
 }
 
-#[derive(Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields, default)]
-struct SaidTokens {
-    model: String,
-}
-
 impl Default for SaidStore {
     fn default() -> Self {
         Self { path: PathBuf::new(), durability: SaidDurability::Full, readers: 2 }
-    }
-}
-
-impl Default for SaidTokens {
-    fn default() -> Self {
-        Self { model: "gpt-5".into() }
     }
 }
 
@@ -54,8 +41,6 @@ impl Default for SaidTokens {
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) store: SqliteOptions,
-    /// The model whose tokens are counted where a conversation does not name one.
-    pub(crate) model: String,
 }
 
 /// The environment, as far as settings depend on it.
@@ -110,10 +95,7 @@ fn meant(said: Said, store: Option<PathBuf>, surroundings: &Surroundings) -> any
         SaidDurability::Full => Durability::Full,
         SaidDurability::Normal => Durability::Normal,
     };
-    Ok(Settings {
-        store: SqliteOptions { path, durability, readers: said.store.readers.max(1) },
-        model: said.tokens.model,
-    })
+    Ok(Settings { store: SqliteOptions { path, durability, readers: said.store.readers.max(1) } })
 }
 
 #[cfg(test)]
@@ -133,7 +115,7 @@ mod tests {
             .iter()
             .flat_map(|(part, keys)| keys.as_table().unwrap().keys().map(move |key| format!("{part}.{key}")))
             .collect();
-        assert_eq!(listed, ["store.path", "store.durability", "store.readers", "tokens.model"]);
+        assert_eq!(listed, ["store.path", "store.durability", "store.readers"]);
     }
 
     #[test]

@@ -108,13 +108,13 @@ async fn cleared_tool_results_stand_beside_the_originals() {
     let mut bench = Bench::sqlite();
     let before = vec![
         user("List the files."),
-        call("call_1", "ls", &json!({"path": "/"})),
-        result("call_1", &"a very long listing ".repeat(50)),
+        call("call_8fK2mQx7Lr", "ls", &json!({"path": "/"})),
+        result("call_8fK2mQx7Lr", &"a very long listing ".repeat(50)),
         assistant("There are many."),
     ];
     let first = bench.send(None, &before).await;
     let mut after = before.clone();
-    after[2] = result("call_1", "[cleared]");
+    after[2] = result("call_8fK2mQx7Lr", "[cleared]");
     after.push(user("And now?"));
     for (outcome, added) in [(Outcome::Edited, 2), (Outcome::Replay, 0), (Outcome::Replay, 0)] {
         let next = bench.send(None, &after).await;

@@ -22,7 +22,6 @@ const SHOWN: usize = 4;
 pub(super) struct Demo {}
 
 impl Demo {
-    #[expect(clippy::unused_self, reason = "every command runs alike")]
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         let folder = std::env::temp_dir().join(format!("scrollback-demo-{}", std::process::id()));
         std::fs::create_dir_all(&folder).context("the demo needs a temporary folder")?;

@@ -27,7 +27,7 @@ impl Doctor {
                 shown.update(|state| {
                     state.set_len(seen);
                     state.set_pos(seen);
-                })
+                });
             })
             .await?;
         bar.finish_and_clear();

@@ -31,7 +31,7 @@ impl Sessions {
             return Ok(ExitCode::SUCCESS);
         }
         let mut table = Table::new();
-        table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
         table.set_header(["session", "messages", "branches", "last", "title"]);
         for session in &sessions {
             let id = session.id.to_string();

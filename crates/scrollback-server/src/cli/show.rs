@@ -40,7 +40,7 @@ impl Show {
         }
         let title = sessions::title(desk, &store, &session).await?;
         talk(&format!("{title} · {} · {}", session.id, counted(session.messages, "message")));
-        messages.iter().try_for_each(|stored| print(stored))?;
+        messages.iter().try_for_each(print)?;
         if session.branches.len() > 1 {
             talk(&format!("one of {} branches; --branch N shows another", session.branches.len()));
         }

@@ -7,12 +7,12 @@ use std::collections::{HashMap, HashSet};
 
 use super::history::History;
 use super::recent::{Door, Recent, Stretch};
-use super::rewrite::{Change, Features, Rewrite, recognise};
+use super::rewrite::{Candidate, Change, Features, Rewrite, recognise};
 use crate::error::{Error, Result};
 use crate::ids::{BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
 use crate::search::{Need, Probe, Reach, Term, anchors};
-use crate::store::{Lineage, Origin, Position, Span, Store, Which};
+use crate::store::{Lineage, Origin, Place, Position, Span, Store, Stored, Which};
 
 /// How many messages are looked up by their anchors when a history has to be recognised: from its end, and its beginning.
 const ANCHORED: usize = 16;
@@ -74,6 +74,8 @@ pub(super) struct Aligned {
 pub(super) struct Asker<'a> {
     pub(super) tenant: &'a Tenant,
     pub(super) declared: Option<&'a str>,
+    /// Whether the history may have been rewritten. One read from a file is exactly what was said.
+    pub(super) rewrites: bool,
 }
 
 /// The request, read as far as necessary.
@@ -133,6 +135,7 @@ pub(super) async fn align(
         store,
         tenant: asker.tenant,
         declared: asker.declared.is_some(),
+        rewrites: asker.rewrites,
         session: stretch.map_or(claimed, |stretch| stretch.session),
         base: stretch.map(|stretch| stretch.at),
         rest: opened.links,
@@ -177,6 +180,7 @@ struct Finding<'a> {
     store: &'a dyn Store,
     tenant: &'a Tenant,
     declared: bool,
+    rewrites: bool,
     session: SessionId,
     base: Option<Position>,
     rest: Vec<Link>,
@@ -199,15 +203,12 @@ impl Finding<'_> {
             let theirs = Features::of(&self.rest[0].message);
             let mut replies = children.iter().filter(|child| child.origin == Origin::Reply);
             let echoed = replies.find(|reply| theirs.echoes(&Features::of(&reply.message())));
-            if let Some(position) = echoed.and_then(super::super::store::Stored::position) {
+            if let Some(position) = echoed.and_then(Stored::position) {
                 self.take(1, position);
                 continue;
             }
-            let rewritten = if outcome.is_some() || self.base.is_some() && children.is_empty() {
-                None
-            } else {
-                self.rewritten().await?
-            };
+            let possible = self.rewrites && outcome.is_none() && (self.base.is_none() || !children.is_empty());
+            let rewritten = if possible { self.rewritten().await? } else { None };
             match rewritten {
                 Some((session, rewrite)) => outcome = Some(self.accept(session, &rewrite)),
                 None if self.base.is_none() => return Ok(Outcome::New),
@@ -267,44 +268,69 @@ impl Finding<'_> {
         if !theirs.iter().any(Features::could_prove) {
             return Ok(None);
         }
-        for (session, branch, shallowest) in self.candidates().await? {
+        let sightings = self.sightings().await?;
+        for (session, branch) in ranked(&sightings) {
             let key = SessionKey { tenant: self.tenant.clone(), id: session };
             let Some(listed) = self.store.sessions(self.tenant, Which::Id(session)).await?.pop() else { continue };
             let Some(head) = listed.branches.iter().find(|b| b.id == branch).map(|branch| branch.head) else {
                 continue;
             };
-            let beyond = self.base.is_none_or(|base| {
-                session == self.session && Lineage::of(head, &listed.branches).holds(&crate::store::Place::Path(base))
-            });
-            if !beyond {
+            let lineage = Lineage::of(head, &listed.branches);
+            let base = self.base.map(Place::Path);
+            if base.is_some_and(|base| session != self.session || !lineage.holds(&base)) {
                 continue;
             }
+            let here = |sighting: &Sighting| sighting.session == session && lineage.holds(&Place::Path(sighting.at));
+            let shallowest =
+                sightings.iter().filter(|s| here(s)).map(|sighting| sighting.at.depth.0).min().unwrap_or(0);
             let earliest = self.base.map_or(0, |base| base.depth.0 + 1);
-            let from = shallowest.0.saturating_sub(MARGIN).max(earliest);
+            let from = shallowest.saturating_sub(MARGIN).max(earliest);
             let path = self.store.read(&key, Span::Path { head, from: Depth(from) }).await?;
-            if let Some(rewrite) = recognise(&theirs, &path, (from - earliest) as usize) {
+            let telling: Vec<bool> = theirs
+                .iter()
+                .map(|features| {
+                    let mut seen = sightings.iter().filter(|s| s.features.resembles(features)).peekable();
+                    seen.peek().is_some() && seen.all(here)
+                })
+                .collect();
+            let skipped = (from - earliest) as usize;
+            let candidate = Candidate { path: &path, skipped, based: self.base.is_some(), telling: &telling };
+            if let Some(rewrite) = recognise(&theirs, &candidate) {
                 return Ok(Some((session, rewrite)));
             }
         }
         Ok(None)
     }
 
-    /// Branches that hold messages of the rest, the most promising first, with the first depth one was found at.
-    async fn candidates(&self) -> Result<Vec<(SessionId, BranchId, Depth)>> {
+    /// Where in the log messages of the rest are found, by their words or calls.
+    async fn sightings(&self) -> Result<Vec<Sighting>> {
         let (head, tail) = (self.rest.iter().take(ANCHORED), self.rest.iter().rev().take(ANCHORED));
         let terms: HashSet<String> = head.chain(tail).flat_map(|link| anchors(&link.message)).collect();
         let reach = if self.declared || self.base.is_some() { Reach::Session(self.session) } else { Reach::Undeclared };
         let probe = Probe::new(terms.into_iter().map(Term::exact).collect(), Need::Any, reach, CANDIDATES);
         let found = self.store.matching(self.tenant, probe).await?;
-        let mut votes: HashMap<(SessionId, BranchId), (usize, Depth, MessageId)> = HashMap::new();
-        for (session, message) in &found.messages {
-            let Some(position) = message.position() else { continue };
-            let vote = votes.entry((*session, position.branch)).or_insert((0, position.depth, message.id));
-            *vote = (vote.0 + 1, vote.1.min(position.depth), vote.2.max(message.id));
-        }
-        let mut ranked: Vec<_> = votes.into_iter().collect();
-        ranked
-            .sort_by_key(|(place, (count, _, newest))| (std::cmp::Reverse(*count), std::cmp::Reverse(*newest), *place));
-        Ok(ranked.into_iter().map(|((session, branch), (_, depth, _))| (session, branch, depth)).collect())
+        let sighting = |(session, stored): &(SessionId, Stored)| {
+            Some(Sighting { session: *session, at: stored.position()?, features: Features::of(&stored.message()) })
+        };
+        Ok(found.messages.iter().filter_map(sighting).collect())
     }
+}
+
+/// A message of the log that may be one of the request's.
+struct Sighting {
+    session: SessionId,
+    at: Position,
+    features: Features,
+}
+
+/// The branches with sightings, the most promising first: many, then new.
+fn ranked(sightings: &[Sighting]) -> Vec<(SessionId, BranchId)> {
+    let mut votes: HashMap<(SessionId, BranchId), (usize, MessageId)> = HashMap::new();
+    for Sighting { session, at, .. } in sightings {
+        let vote = votes.entry((*session, at.branch)).or_insert((0, at.id));
+        *vote = (vote.0 + 1, vote.1.max(at.id));
+    }
+    let mut ranked: Vec<_> = votes.into_iter().collect();
+    ranked.sort_by_key(|(branch, vote)| (std::cmp::Reverse(*vote), *branch));
+    ranked.into_iter().map(|(branch, _)| branch).collect()
 }

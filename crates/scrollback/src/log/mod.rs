@@ -89,7 +89,8 @@ impl Log {
 
     /// Takes a whole history and stores what is new in it. When this returns, nothing of it can be lost.
     pub async fn receive(&self, arrival: Arrival<'_>, history: &History<'_>) -> Result<Received> {
-        let asker = Asker { tenant: arrival.tenant, declared: arrival.declared };
+        let rewrites = arrival.origin != Origin::Import;
+        let asker = Asker { tenant: arrival.tenant, declared: arrival.declared, rewrites };
         let aligned = align::align(&*self.store, &self.recent, asker, history).await?;
         let session = SessionKey { tenant: arrival.tenant.clone(), id: aligned.session };
         let batch = batch_of(arrival, &session, &aligned);

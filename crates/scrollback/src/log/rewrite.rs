@@ -18,6 +18,9 @@ const EVIDENCE_CHARS: usize = 200;
 /// A client rewrites the conversation it is in: at most so many messages of the path follow the last one it kept.
 const NEAR_THE_END: usize = 2;
 
+/// Shorter ids of calls are counted from one by some servers; longer ones are drawn at random and unique.
+const UNIQUE_ID_CHARS: usize = 12;
+
 /// What alignment looks at in a message.
 #[derive(Clone, Debug)]
 pub(super) struct Features {
@@ -45,6 +48,11 @@ impl Features {
     /// Whether this is the other as a client echoes it.
     pub(super) fn echoes(&self, other: &Self) -> bool {
         self.weak == other.weak || self.same_calls(other)
+    }
+
+    /// Whether the other could be this message, wherever it stands: the same words, or a call in common.
+    pub(super) fn resembles(&self, other: &Self) -> bool {
+        self.weak == other.weak || self.calls.iter().any(|call| other.calls.contains(call))
     }
 
     fn is_substantial(&self) -> bool {
@@ -91,8 +99,21 @@ struct Pair {
     equal: bool,
 }
 
-/// Maps `theirs` onto `path`, which begins `skipped` messages after the place known so far.
-pub(super) fn recognise(theirs: &[Features], path: &[Stored], skipped: usize) -> Option<Rewrite> {
+/// A path that a history may be a rewriting of.
+pub(super) struct Candidate<'a> {
+    /// Its messages, from some depth on.
+    pub(super) path: &'a [Stored],
+    /// How many of its messages lie between the place known so far and the first of `path`.
+    pub(super) skipped: usize,
+    /// Whether a place is known so far; without one the beginnings differ.
+    pub(super) based: bool,
+    /// For each message of the history, whether it was said on this path alone: what is said elsewhere, too, proves nothing.
+    pub(super) telling: &'a [bool],
+}
+
+/// Maps `theirs` onto a path.
+pub(super) fn recognise(theirs: &[Features], candidate: &Candidate<'_>) -> Option<Rewrite> {
+    let (path, skipped) = (candidate.path, candidate.skipped);
     let ours: Vec<Features> = path.iter().map(|stored| Features::of(&stored.message())).collect();
     let pairs = pairs(theirs, &ours);
     let last = *pairs.last()?;
@@ -105,9 +126,14 @@ pub(super) fn recognise(theirs: &[Features], path: &[Stored], skipped: usize) ->
         (left_out, inserted) if left_out > inserted => Change::Compacted,
         _ => Change::Edited,
     };
-    let left_behind = path.len() - 1 - last.ours;
-    let proven = is_proof(change, &pairs, theirs, left_behind);
-    proven.then_some(Rewrite { change, count: last.theirs + 1, at: path[last.ours].position()?, replaced })
+    let near_the_end = path.len() - 1 - last.ours <= NEAR_THE_END;
+    let evidence = Evidence::of(&pairs, theirs, candidate.telling);
+    evidence.proves(change, candidate.based, near_the_end).then_some(Rewrite {
+        change,
+        count: last.theirs + 1,
+        at: path[last.ours].position()?,
+        replaced,
+    })
 }
 
 /// Matches in order, each to the first possible message after the match before.
@@ -138,20 +164,43 @@ fn pairs(theirs: &[Features], ours: &[Features]) -> Vec<Pair> {
     pairs
 }
 
-/// Whether there is enough in common for a change of this kind.
-fn is_proof(change: Change, pairs: &[Pair], theirs: &[Features], left_behind: usize) -> bool {
-    let equal: Vec<&Features> = pairs.iter().filter(|pair| pair.equal).map(|pair| &theirs[pair.theirs]).collect();
-    let of_model = |features: &&&Features| features.role == Role::Assistant;
-    let enough = equal.len() >= 2
-        && equal.iter().any(|features| features.role == Role::Assistant)
-        && equal.iter().map(|features| features.chars).sum::<usize>() >= EVIDENCE_CHARS;
-    let telling = equal.iter().filter(of_model).filter(|features| features.is_substantial()).count();
-    pairs.iter().any(|pair| !theirs[pair.theirs].calls.is_empty())
-        || enough
-            && match change {
-                Change::Reworded | Change::Truncated => true,
-                Change::Compacted | Change::Edited => telling >= 2 && left_behind <= NEAR_THE_END,
-            }
+/// What a history and a path have in common that is said nowhere else.
+struct Evidence {
+    /// A tool call.
+    call: bool,
+    messages: usize,
+    chars: usize,
+    /// Substantial messages of the model.
+    replies: usize,
+    any_reply: bool,
+}
+
+impl Evidence {
+    fn of(pairs: &[Pair], theirs: &[Features], telling: &[bool]) -> Self {
+        let counted = pairs.iter().filter(|pair| telling[pair.theirs]);
+        let call = counted.clone().any(|pair| theirs[pair.theirs].calls.iter().any(|id| id.len() >= UNIQUE_ID_CHARS));
+        let equal: Vec<_> = counted.filter(|pair| pair.equal).map(|pair| &theirs[pair.theirs]).collect();
+        let replies: Vec<_> = equal.iter().filter(|features| features.role == Role::Assistant).collect();
+        Self {
+            call,
+            messages: equal.len(),
+            chars: equal.iter().map(|features| features.chars).sum(),
+            replies: replies.iter().filter(|reply| reply.is_substantial()).count(),
+            any_reply: !replies.is_empty(),
+        }
+    }
+
+    /// Whether it is enough for a change of this kind.
+    fn proves(&self, change: Change, based: bool, near_the_end: bool) -> bool {
+        let enough = self.messages >= 2 && self.any_reply && self.chars >= EVIDENCE_CHARS;
+        self.call
+            || enough
+                && match change {
+                    Change::Reworded | Change::Truncated => true,
+                    Change::Compacted => self.replies >= 2 && near_the_end,
+                    Change::Edited => self.replies >= 2 && near_the_end && based,
+                }
+    }
 }
 
 /// The client's messages up to the last match that are not on the path, each with the message left out in its place.
