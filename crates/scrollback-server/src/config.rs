@@ -115,7 +115,7 @@ mod tests {
             .iter()
             .flat_map(|(part, keys)| keys.as_table().unwrap().keys().map(move |key| format!("{part}.{key}")))
             .collect();
-        assert_eq!(listed, ["store.path", "store.durability", "store.readers"]);
+        assert_eq!(listed, ["store.durability", "store.path", "store.readers"]);
     }
 
     #[test]

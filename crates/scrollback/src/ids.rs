@@ -156,7 +156,7 @@ impl NodeId {
 }
 
 /// A message's number within its session, in order of arrival; written `m42` wherever a model or a person reads it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MessageId(pub u32);
 
 impl fmt::Display for MessageId {
@@ -171,6 +171,18 @@ impl FromStr for MessageId {
     fn from_str(text: &str) -> Result<Self, Error> {
         let number = text.strip_prefix('m').unwrap_or(text).parse();
         number.map(Self).map_err(|_| Error::Invalid(format!("“{text}” is not a message id such as m42")))
+    }
+}
+
+impl Serialize for MessageId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for MessageId {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 
@@ -191,7 +203,7 @@ impl Depth {
 pub struct BranchId(pub u32);
 
 /// A moment, in microseconds since 1970 UTC. The library never reads a clock: callers say what time it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct At(pub i64);
 
 impl At {
@@ -204,6 +216,13 @@ impl At {
     /// An RFC 3339 time such as `2026-11-15T09:30:00Z`.
     pub fn parse(text: &str) -> Option<Self> {
         text.parse::<jiff::Timestamp>().ok().map(|time| Self(time.as_microsecond()))
+    }
+}
+
+/// Written as people and other programs read it: RFC 3339.
+impl Serialize for At {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -104,7 +104,7 @@ fn openai_lines() {
         Format::OpenAi,
         &[
             "bakery-1 | Sourdough | gpt-5\nsystem: You are a patient baker.\nuser: Why is my sourdough so flat?\nassistant: Most often the starter is too young. How old is yours?",
-            "- | - | -\nuser: 这张照片里是什么鸟？ / type image_url image_url url https://example.org/bird.jpg\nassistant: 看起来是一只白鹡鸰。",
+            "- | - | -\nuser: 这张照片里是什么鸟？ / https://example.org/bird.jpg\nassistant: 看起来是一只白鹡鸰。",
             "trains-7 | - | -\nuser: Is the 9:40 to Basel late?\nassistant: departures / to Basel\ntool: 9:40 platform 7, on time\nassistant: No, it leaves on time from platform 7.",
         ],
         &["line 5 is not JSON from column 2 on", "line 6 is cut off", "line 3 has “messages” that are no array"],
@@ -178,7 +178,7 @@ fn claude_code_replies_results_branches_and_sidechains() {
             ),
             &format!("{CODE} | {name}{shared}\nuser: 用两位小数，谢谢。\nassistant: 好的，已经改为两位小数。"),
             &format!(
-                "{CODE} | {name}{shared}\nuser: Use Decimal instead, see this shot. / type image source type base64 media_type image/png data iVBORw0KGgo=\nassistant: Done: total() now uses Decimal.\nuser: Also round the tax.\nassistant: The tax is rounded the same way now."
+                "{CODE} | {name}{shared}\nuser: Use Decimal instead, see this shot.\nassistant: Done: total() now uses Decimal.\nuser: Also round the tax.\nassistant: The tax is rounded the same way now."
             ),
         ],
         &["line 14 is cut off", "line 26 is cut off", "line 25 has a “message” without content"],
@@ -308,7 +308,7 @@ async fn a_path_can_be_read_as_markdown() {
         {"role":"assistant","content":[{"type":"thinking","thinking":"Look it up.\nThen answer."},{"type":"tool_use","id":"t","name":"tides","input":{"at":"Brest"}}]},
         {"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"```\n06:12\n```"}]},
         {"role":"assistant","content":"At 06:12.\n\n- and again at 18:40"}],
-        "scrollback":{"times":[1794735000000000,1794735060000000,null,1794735120000000]}}"#;
+        "scrollback":{"times":["2026-11-15T09:30:00Z","2026-11-15T09:31:00Z",null,"2026-11-15T09:32:00Z"]}}"#;
     let log = new_log();
     store_all(&log, &import::read(Format::OpenAi, text).unwrap().conversations).await;
     let [(session, path)] = &paths(&log).await[..] else { panic!("one path") };

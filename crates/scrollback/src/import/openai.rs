@@ -69,7 +69,8 @@ fn conversation(
     let text = |fields: Option<&Fields<'_>>, key: &str| fields.and_then(|fields| fields.text(key));
     let id = || ["conversation_id", "session_id", "id"].into_iter().find_map(|key| text(fields, key));
     let times = ours.as_ref().and_then(|ours| ours.array("times")).unwrap_or_default();
-    let time = |index: usize| times.get(index).and_then(|raw| serde_json::from_str(raw.get()).ok()).map(At);
+    let time =
+        |index: usize| times.get(index).and_then(|raw| At::parse(&serde_json::from_str::<String>(raw.get()).ok()?));
     Ok(Conversation {
         declared: text(ours.as_ref(), "declared").or_else(id),
         title: text(ours.as_ref(), "title").or_else(|| text(fields, "title")),
@@ -126,7 +127,7 @@ mod tests {
     #[test]
     fn ids_titles_and_times_are_taken() {
         let import = read(
-            r#"{"id":"i","title":"t","model":"m","messages":[1,2,3],"scrollback":{"declared":null,"times":[5,null,7]}}"#,
+            r#"{"id":"i","title":"t","model":"m","messages":[1,2,3],"scrollback":{"declared":null,"times":["1970-01-01T00:00:00.000005Z",null,"1970-01-01T00:00:00.000007Z"]}}"#,
         );
         let [one] = &import.conversations[..] else { panic!("{import:?}") };
         assert_eq!(

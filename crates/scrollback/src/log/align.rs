@@ -270,29 +270,14 @@ impl Finding<'_> {
         }
         let sightings = self.sightings().await?;
         for (session, branch) in ranked(&sightings) {
-            let key = SessionKey { tenant: self.tenant.clone(), id: session };
-            let Some(listed) = self.store.sessions(self.tenant, Which::Id(session)).await?.pop() else { continue };
-            let Some(head) = listed.branches.iter().find(|b| b.id == branch).map(|branch| branch.head) else {
-                continue;
-            };
-            let lineage = Lineage::of(head, &listed.branches);
-            let base = self.base.map(Place::Path);
-            if base.is_some_and(|base| session != self.session || !lineage.holds(&base)) {
-                continue;
-            }
-            let here = |sighting: &Sighting| sighting.session == session && lineage.holds(&Place::Path(sighting.at));
-            let shallowest =
-                sightings.iter().filter(|s| here(s)).map(|sighting| sighting.at.depth.0).min().unwrap_or(0);
+            let Some(lane) = self.lane(session, branch).await? else { continue };
+            let seen =
+                sightings.iter().filter(|sighting| lane.holds(sighting)).map(|sighting| sighting.at.depth.0).min();
             let earliest = self.base.map_or(0, |base| base.depth.0 + 1);
-            let from = shallowest.saturating_sub(MARGIN).max(earliest);
-            let path = self.store.read(&key, Span::Path { head, from: Depth(from) }).await?;
-            let telling: Vec<bool> = theirs
-                .iter()
-                .map(|features| {
-                    let mut seen = sightings.iter().filter(|s| s.features.resembles(features)).peekable();
-                    seen.peek().is_some() && seen.all(here)
-                })
-                .collect();
+            let from = seen.unwrap_or(0).saturating_sub(MARGIN).max(earliest);
+            let key = SessionKey { tenant: self.tenant.clone(), id: session };
+            let path = self.store.read(&key, Span::Path { head: lane.head, from: Depth(from) }).await?;
+            let telling: Vec<bool> = theirs.iter().map(|features| lane.alone_has(features, &sightings)).collect();
             let skipped = (from - earliest) as usize;
             let candidate = Candidate { path: &path, skipped, based: self.base.is_some(), telling: &telling };
             if let Some(rewrite) = recognise(&theirs, &candidate) {
@@ -300,6 +285,16 @@ impl Finding<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// The whole path of a branch, if the history could continue it.
+    async fn lane(&self, session: SessionId, branch: BranchId) -> Result<Option<Lane>> {
+        let Some(listed) = self.store.sessions(self.tenant, Which::Id(session)).await?.pop() else { return Ok(None) };
+        let Some(branch) = listed.branches.iter().find(|listed| listed.id == branch) else { return Ok(None) };
+        let lineage = Lineage::of(branch.head, &listed.branches);
+        let continues = |base: Position| session == self.session && lineage.holds(&Place::Path(base));
+        let possible = self.base.is_none_or(continues);
+        Ok(possible.then_some(Lane { session, head: branch.head, lineage }))
     }
 
     /// Where in the log messages of the rest are found, by their words or calls.
@@ -321,6 +316,25 @@ struct Sighting {
     session: SessionId,
     at: Position,
     features: Features,
+}
+
+/// A path that may be the true one.
+struct Lane {
+    session: SessionId,
+    head: Position,
+    lineage: Lineage,
+}
+
+impl Lane {
+    fn holds(&self, sighting: &Sighting) -> bool {
+        sighting.session == self.session && self.lineage.holds(&Place::Path(sighting.at))
+    }
+
+    /// Whether something was said here and nowhere else.
+    fn alone_has(&self, said: &Features, sightings: &[Sighting]) -> bool {
+        let mut seen = sightings.iter().filter(|sighting| sighting.features.resembles(said)).peekable();
+        seen.peek().is_some() && seen.all(|sighting| self.holds(sighting))
+    }
 }
 
 /// The branches with sightings, the most promising first: many, then new.

@@ -180,7 +180,8 @@ impl Message {
                 Part::Result { text, other, .. } => {
                     std::iter::once(text.into()).chain(other.iter().map(text_of)).collect()
                 }
-                Part::Image(block) | Part::File(block) | Part::Other(block) => vec![text_of(block)],
+                Part::Image(block) | Part::File(block) => vec![caption_of(block)],
+                Part::Other(block) => vec![text_of(block)],
             }
         })
     }
@@ -200,6 +201,18 @@ fn text_of(value: &Value) -> Cow<'_, str> {
         Value::Bool(_) | Value::Number(_) => value.to_string().into(),
         Value::Array(items) => joined(items.iter().map(text_of)),
         Value::Object(fields) => joined(fields.iter().flat_map(|(key, value)| [key.into(), text_of(value)])),
+    }
+}
+
+/// What can be said about an attachment: where it is and what it is called, not how its block is built.
+fn caption_of(block: &Value) -> Cow<'_, str> {
+    match block {
+        Value::Object(fields) => {
+            let telling =
+                fields.iter().filter(|(key, _)| !["type", "detail", "media_type", "data"].contains(&key.as_str()));
+            joined(telling.map(|(_, value)| caption_of(value)))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => text_of(block),
     }
 }
 

@@ -188,6 +188,9 @@ impl Store for MemoryStore {
             let kept = state.sessions.entry(batch.session.clone()).or_default();
             kept.declared = kept.declared.take().or(batch.declared);
             kept.title = kept.title.take().or(batch.title);
+            for (why, draft) in batch.beside.iter().filter(|(why, _)| *why == Beside::Preamble) {
+                committed.added += usize::from(kept.append_beside(*why, draft));
+            }
             for draft in &batch.path {
                 let depth = parent.map_or(Depth(0), |parent| parent.depth.plus(1));
                 let position = if let Some(known) = kept.nodes.get(&(depth, draft.node)) {
@@ -199,7 +202,7 @@ impl Store for MemoryStore {
                 committed.path.push(position);
                 parent = Some(position);
             }
-            for (why, draft) in &batch.beside {
+            for (why, draft) in batch.beside.iter().filter(|(why, _)| *why != Beside::Preamble) {
                 committed.added += usize::from(kept.append_beside(*why, draft));
             }
         }

@@ -7,7 +7,7 @@ use super::rows::{MessageRow, depth_beside, key_of, record_seal, session_seal};
 use super::trouble::Fault;
 use crate::error::Error;
 use crate::ids::{BranchId, Depth, MessageId};
-use crate::store::{Alias, Batch, Committed, Place, Position, Put, Record};
+use crate::store::{Alias, Batch, Beside, Committed, Draft, Place, Position, Put, Record};
 
 /// What a batch changed, for the writer's own book-keeping.
 pub(super) struct Applied {
@@ -23,8 +23,10 @@ pub(super) fn apply(connection: &Connection, batch: &Batch) -> Result<Applied, F
         let session = open_session(connection, batch)?;
         let first = next_id(connection, session)?;
         let mut next = first;
+        let (preamble, others): (Vec<_>, Vec<_>) = batch.beside.iter().partition(|(why, _)| *why == Beside::Preamble);
+        append_beside(connection, session, &preamble, &mut next)?;
         append_path(connection, session, batch, &mut next, &mut applied.committed)?;
-        append_beside(connection, session, batch, &mut next)?;
+        append_beside(connection, session, &others, &mut next)?;
         applied.committed.added = (next.0 - first.0) as usize;
         applied.unindexed = (next > first).then_some((session, first));
     }
@@ -123,8 +125,13 @@ fn branch_for(connection: &Connection, session: i64, parent: Option<Position>) -
     Ok(BranchId(no))
 }
 
-fn append_beside(connection: &Connection, session: i64, batch: &Batch, next: &mut MessageId) -> Result<(), Fault> {
-    for (why, draft) in &batch.beside {
+fn append_beside(
+    connection: &Connection,
+    session: i64,
+    beside: &[&(Beside, Draft)],
+    next: &mut MessageId,
+) -> Result<(), Fault> {
+    for (why, draft) in beside {
         let known: Option<i64> = connection
             .prepare_cached("SELECT id FROM message WHERE session = ?1 AND depth = ?2 AND node = ?3")?
             .query_row(params![session, depth_beside(*why), draft.node.0.0], |row| row.get(0))
