@@ -108,7 +108,7 @@ impl Probe {
 }
 
 /// Anchors begin with a character nobody types, so that no word of a person is one.
-const ANCHOR: char = '\u{E000}';
+pub(crate) const ANCHOR: char = '\u{E000}';
 
 /// The terms a message is indexed under: its words, and anchors that find it again in a rewritten history.
 pub(crate) fn index_terms(message: &Message) -> Vec<String> {

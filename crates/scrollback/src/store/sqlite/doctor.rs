@@ -86,6 +86,13 @@ fn contents(connection: &Connection, checkup: &mut Checkup, progress: &dyn Fn(u6
         )),
         Err(error) => checkup.problem(error.to_string()),
     }
+    match words::is_whole(connection) {
+        Ok(true) => {}
+        Ok(false) => {
+            checkup.problem("the search index has lost terms: `scrollback doctor --repair` builds it anew".into());
+        }
+        Err(error) => checkup.problem(error.to_string()),
+    }
     Ok(())
 }
 

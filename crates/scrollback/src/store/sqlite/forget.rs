@@ -30,12 +30,27 @@ pub(super) fn forget(connection: &mut Connection, key: &SessionKey) -> Result<u3
     transaction.execute("DELETE FROM session WHERE no = ?1", [no])?;
     transaction.execute("INSERT INTO word (word) VALUES ('optimize')", [])?;
     transaction.commit()?;
-    connection.execute_batch("VACUUM")?;
-    let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-    if busy != 0 {
-        let what = "the session is erased, but another process is reading, so its journal still holds a copy. \
-                    Close that process and run `scrollback doctor --repair`";
-        return Err(Error::Store { what: what.into(), source: None }.into());
-    }
+    wipe(connection)?;
     Ok(u32::try_from(messages).unwrap_or(u32::MAX))
+}
+
+/// Writes file and journal anew, so that nothing is left of what was deleted.
+pub(super) fn wipe(connection: &Connection) -> Result<(), Fault> {
+    let written = || -> rusqlite::Result<i64> {
+        connection.execute_batch("VACUUM")?;
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+    };
+    let left = "the session is erased, but copies of its words are left in the file";
+    let cure = "then run `scrollback doctor --repair`";
+    match written() {
+        Ok(0) => Ok(()),
+        Ok(_) => {
+            let what = format!("{left}, because another process is reading it. Close that process, {cure}");
+            Err(Error::Store { what, source: None }.into())
+        }
+        Err(cause) => {
+            let what = format!("{left}. Check that the disk is neither full nor failing, {cure}");
+            Err(Error::store(what, cause).into())
+        }
+    }
 }

@@ -104,18 +104,19 @@ impl SqliteStore {
     pub async fn reindex(&self) -> Result<()> {
         self.writer()?.run(Box::new(|connection| words::rebuild(connection).map(|()| 0))).await.map(drop)
     }
+
+    /// Finishes a [`Forget::forget`] that was kept from wiping the file after the session was erased.
+    pub async fn wipe(&self) -> Result<()> {
+        self.writer()?.run(Box::new(|connection| forget::wipe(connection).map(|()| 0))).await.map(drop)
+    }
 }
 
 /// Creates the file so that only its owner can read it; the journal beside it inherits that.
 fn create_private(path: &Path) -> Result<()> {
-    let failed = |cause| {
-        let what = format!("{} cannot be created: its folder is missing, read-only or not yours", path.display());
-        Error::store(what, cause)
-    };
     if path.exists() {
         return Ok(());
     }
-    private().open(path).map(drop).map_err(failed)
+    private().open(path).map(drop).map_err(|cause| trouble::refused(path, "created", cause))
 }
 
 fn private() -> OpenOptions {
@@ -129,13 +130,12 @@ fn private() -> OpenOptions {
 /// Takes the right to write. The lock ends with the process, however it ends.
 fn lock(path: &Path) -> Result<File> {
     let beside = PathBuf::from(format!("{}.lock", path.display()));
-    let failed = |cause| {
-        Error::store(format!("{} cannot be locked: its folder is read-only or not yours", path.display()), cause)
-    };
+    let failed = |cause| trouble::refused(path, "locked", cause);
     let mut file = private().open(&beside).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {
-            file.set_len(0).and_then(|()| write!(file, "process {}", std::process::id())).map_err(failed)?;
+            // Who holds it is told for courtesy; on a full disk the lock holds without.
+            let _ = file.set_len(0).and_then(|()| write!(file, "process {}", std::process::id()));
             Ok(file)
         }
         Err(std::fs::TryLockError::WouldBlock) => {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
@@ -14,10 +14,10 @@ use crate::error::{Error, Result};
 
 type Question = Box<dyn FnOnce(&Connection) + Send>;
 
-/// A handle to the threads; dropping it waits for them to end.
+/// A handle to the threads; dropping it lets them answer what was asked and end.
 #[derive(Debug)]
 pub(super) struct Readers {
-    questions: Mutex<Option<Sender<Question>>>,
+    questions: Option<Mutex<Sender<Question>>>,
     threads: Vec<JoinHandle<()>>,
     path: PathBuf,
 }
@@ -26,19 +26,16 @@ impl Readers {
     pub(super) fn start(path: &Path, count: usize) -> Result<Self> {
         let (questions, inbox) = channel::<Question>();
         let inbox = Arc::new(Mutex::new(inbox));
-        let mut threads = Vec::new();
+        let mut readers = Self { questions: Some(Mutex::new(questions)), threads: Vec::new(), path: path.to_owned() };
         for _ in 0..count.max(1) {
             let (connection, inbox) = (schema::open_reading(path)?, inbox.clone());
             let thread = std::thread::Builder::new()
                 .name("scrollback-reader".into())
-                .spawn(move || while next(&inbox).map(|question| question(&connection)).is_some() {});
-            threads.push(thread.map_err(|cause| Error::store("a reader thread could not be started", cause))?);
+                .spawn(move || while next(&inbox).map(|question| question(&connection)).is_some() {})
+                .map_err(|cause| Error::store("a reader thread could not be started", cause))?;
+            readers.threads.push(thread);
         }
-        Ok(Self { questions: Mutex::new(Some(questions)), threads, path: path.to_owned() })
-    }
-
-    fn questions(&self) -> MutexGuard<'_, Option<Sender<Question>>> {
-        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+        Ok(readers)
     }
 
     /// Runs a question on a reading connection.
@@ -50,17 +47,17 @@ impl Readers {
         let (answer, outcome) = oneshot::channel();
         let task: Question = Box::new(move |connection| drop(answer.send(question(connection))));
         let closed = || Error::Store { what: "the store has been closed".into(), source: None };
-        let sent = self.questions().as_ref().and_then(|questions| questions.send(task).ok());
-        sent.ok_or_else(closed)?;
+        let questions = self.questions.as_ref().ok_or_else(closed)?;
+        questions.lock().unwrap_or_else(PoisonError::into_inner).send(task).map_err(|_| closed())?;
         outcome.await.map_err(|_| closed())?.map_err(|fault| fault.told(&self.path))
     }
 }
 
 impl Drop for Readers {
     fn drop(&mut self) {
-        *self.questions() = None;
+        self.questions = None;
         for thread in self.threads.drain(..) {
-            // A reader that panicked has told its caller already.
+            // A thread that panicked has no connection open any more.
             let _ = thread.join();
         }
     }

@@ -123,11 +123,10 @@ impl MessageRow {
 
 /// Reads a message and checks its seal.
 pub(super) fn stored(row: &Row<'_>) -> Result<Stored> {
-    let (row, seal) =
-        MessageRow::read(row).map_err(|cause| Error::Damaged(format!("a message row is unreadable: {cause}")))?;
-    let id = id_of(row.key);
-    let damaged =
-        |what: &str| Error::Damaged(format!("message {id} of session number {}: {what}", session_of(row.key)));
+    let key: i64 = row.get(0).map_err(|cause| Error::Damaged(format!("a message row is unreadable: {cause}")))?;
+    let id = id_of(key);
+    let damaged = |what: &str| Error::Damaged(format!("message {id} of session number {}: {what}", session_of(key)));
+    let (row, seal) = MessageRow::read(row).map_err(|cause| damaged(&format!("it is unreadable: {cause}")))?;
     if row.seal() != seal {
         return Err(damaged("its bytes are not what was written"));
     }

@@ -34,8 +34,10 @@ pub(super) fn open_writing(options: &SqliteOptions) -> Result<Connection> {
          PRAGMA journal_size_limit = {};",
         JOURNAL_PAGES * PAGE_BYTES
     );
+    // Before anything is set: what is not ours stays as it is.
+    let done = version(path, &connection)?;
     connection.execute_batch(&settings).map_err(|cause| told(path, cause))?;
-    migrate(path, &mut connection)?;
+    migrate(path, &mut connection, done)?;
     Ok(connection)
 }
 
@@ -80,8 +82,7 @@ fn version(path: &Path, connection: &Connection) -> Result<usize> {
     }
 }
 
-fn migrate(path: &Path, connection: &mut Connection) -> Result<()> {
-    let done = version(path, connection)?;
+fn migrate(path: &Path, connection: &mut Connection, done: usize) -> Result<()> {
     for (number, sql) in MIGRATIONS.iter().enumerate().skip(done) {
         let step = |connection: &mut Connection| -> rusqlite::Result<()> {
             let transaction = connection.transaction()?;

@@ -21,7 +21,7 @@ pub(super) fn told(path: &Path, cause: rusqlite::Error) -> Error {
         }
         Some(ErrorCode::SystemIoFailure) => {
             format!(
-                "reading or writing {file} failed: nothing acknowledged is lost. Check the disk, then run `scrollback doctor`"
+                "reading or writing {file} failed: nothing acknowledged is lost. Check that the disk is neither full nor failing, then run `scrollback doctor`"
             )
         }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
@@ -36,6 +36,16 @@ pub(super) fn told(path: &Path, cause: rusqlite::Error) -> Error {
         _ => format!("the store {file} failed"),
     };
     Error::store(what, cause)
+}
+
+/// What the file system refuses before the database comes in: `path` cannot be created, or locked.
+pub(super) fn refused(path: &Path, what: &str, cause: std::io::Error) -> Error {
+    let why = if cause.kind() == std::io::ErrorKind::StorageFull {
+        "its disk is full. Free some space"
+    } else {
+        "its folder is missing, read-only or not yours"
+    };
+    Error::store(format!("{} cannot be {what}: {why}", path.display()), cause)
 }
 
 /// A failure inside the store, before it is known which file it concerns.

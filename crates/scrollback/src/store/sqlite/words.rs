@@ -10,7 +10,7 @@ use super::rows::{MESSAGE, id_of, key_of, session_of, stored};
 use super::trouble::Fault;
 use crate::error::Error;
 use crate::ids::{Hash128, MessageId, SessionId, SessionKey, Tenant};
-use crate::search::{Need, Probe, Reach, Term, index_terms};
+use crate::search::{ANCHOR, Need, Probe, Reach, Term, index_terms};
 use crate::store::{Matches, Stored};
 
 /// How many messages one transaction indexes at most.
@@ -37,8 +37,10 @@ pub(super) fn unindexed(connection: &Connection) -> rusqlite::Result<Vec<(i64, M
 /// How many messages are not indexed yet.
 pub(super) fn unindexed_count(connection: &Connection) -> rusqlite::Result<usize> {
     connection.query_row(
-        "SELECT ifnull(sum((SELECT max(id) & 0xFFFFFFFF FROM message WHERE id BETWEEN session << 32 AND session << 32 | 0xFFFFFFFF)
-                           - since + 1), 0) FROM unindexed",
+        // `u.` matters: a bare `session` would be the message's own.
+        "SELECT ifnull(sum((SELECT max(id) & 0xFFFFFFFF FROM message
+                            WHERE id BETWEEN u.session << 32 AND u.session << 32 | 0xFFFFFFFF)
+                           - u.since + 1), 0) FROM unindexed u",
         [],
         |row| row.get(0),
     )
@@ -190,7 +192,8 @@ fn read_indexed(connection: &Connection, tenant: &Tenant, probe: &Probe, bounds:
     let mut rows = statement.query(values)?;
     let mut found = Vec::new();
     while let Some(row) = rows.next()? {
-        let message = stored(row)?;
+        // As in the index: one damaged message must not hide the others.
+        let Ok(message) = stored(row) else { continue };
         if probe.admits(&message) {
             found.push((row.get(0)?, SessionId(Hash128(row.get(13)?)), message));
         }
@@ -236,6 +239,21 @@ pub(super) fn rebuild(connection: &Connection) -> Result<(), Fault> {
     transaction.commit()?;
     while index_some(connection)? > 0 {}
     Ok(())
+}
+
+/// Whether the index finds as many messages as it lists: each is under exactly one anchor of its words.
+pub(super) fn is_whole(connection: &Connection) -> Result<bool, Error> {
+    let count = || -> rusqlite::Result<bool> {
+        connection.execute_batch("CREATE VIRTUAL TABLE IF NOT EXISTS temp.term USING fts5vocab (main, word, row)")?;
+        let (first, beyond) = (format!("{ANCHOR}w"), format!("{ANCHOR}x"));
+        connection.query_row(
+            "SELECT (SELECT ifnull(sum(doc), 0) FROM temp.term WHERE term >= ?1 AND term < ?2)
+                    = (SELECT count(*) FROM word_docsize)",
+            [first, beyond],
+            |row| row.get(0),
+        )
+    };
+    count().map_err(|cause| Error::Damaged(format!("the search index cannot be read: {cause}")))
 }
 
 /// Whether every message is in the index or marked as not yet there; the number of the first session where it is not.

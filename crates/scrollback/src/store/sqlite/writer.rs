@@ -213,6 +213,8 @@ impl Desk {
 
     /// Reads from the file what this thread keeps in mind.
     fn recount(&mut self) -> Result<()> {
+        // To mark a session twice does no harm, to take it for marked would hide its messages from search.
+        self.marked.clear();
         let read = || -> rusqlite::Result<_> {
             let marked = words::unindexed(&self.connection)?.into_iter().map(|(session, _)| session).collect();
             Ok((marked, words::unindexed_count(&self.connection)?))
