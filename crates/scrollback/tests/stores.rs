@@ -295,7 +295,12 @@ async fn forgetting_erases_one_session(bench: Bench) {
     let gone = bench.send(Some("gone"), &[user("forget the apricot")]).await;
     let kept = bench.send(Some("kept"), &[user("keep the apricot")]).await;
     write(&bench, vec![put(&Scope::Session(gone.session.clone()), Kind::Note, "n", "1", Expect::Any)]).await.unwrap();
-    assert_eq!(bench.forget.forget(&gone.session).await.unwrap(), 1);
+    let message = scrollback::Message::text(&scrollback::Role::Assistant, "as you wish");
+    let answer = scrollback::log::Answer { message, model: "gpt-5", response: Some("resp"), at: At(2) };
+    bench.log.reply(&gone, answer).await.unwrap();
+    assert_eq!(bench.forget.forget(&gone.session).await.unwrap(), 2);
+    let scope = Scope::Tenant(bench.tenant.clone());
+    assert!(bench.store.records(&scope, Kind::Response, Keys::One("resp".into())).await.unwrap().is_empty());
     assert!(bench.all(&gone.session).await.is_empty());
     assert_eq!(bench.all(&kept.session).await.len(), 1);
     assert_eq!(texts(&bench, Query::new("apricot")).await, ["keep the apricot"]);

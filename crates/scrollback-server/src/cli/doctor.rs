@@ -8,7 +8,7 @@ use super::{Desk, counted, progress, say, say_json, talk};
 
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
-    /// Build the search index anew and tidy the journal first; messages are never changed
+    /// First build the search index anew and wipe what was forgotten; messages are never changed
     #[arg(long)]
     repair: bool,
 }
@@ -16,8 +16,10 @@ pub(super) struct Doctor {
 impl Doctor {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         if self.repair {
-            desk.writing()?.reindex().await?;
-            talk("the search index was built anew");
+            let store = desk.writing()?;
+            store.reindex().await?;
+            store.wipe().await?;
+            talk("the search index was built anew and the file written afresh");
         }
         let store = desk.reading()?;
         let bar = progress(0, "checking");

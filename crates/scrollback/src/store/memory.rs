@@ -294,7 +294,11 @@ impl Forget for MemoryStore {
             *tenant != session.tenant || *id != session.id && alias.to_session != session.id
         });
         let scope = Scope::Session(session.clone()).session_bytes();
-        state.records.retain(|(tenant, id, _, _), _| *tenant != session.tenant || *id != scope);
+        let about =
+            |kind: Kind, record: &Record| kind == Kind::Response && record.body.get().contains(&session.id.to_string());
+        state
+            .records
+            .retain(|(tenant, id, kind, _), record| *tenant != session.tenant || *id != scope && !about(*kind, record));
         Ok(kept.next_id().0)
     }
 }
