@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::history::History;
+use super::history::{History, Reading};
 use super::recent::{Door, Recent, Stretch};
 use super::rewrite::{Candidate, Change, Features, Rewrite, recognise};
 use crate::error::{Error, Result};
@@ -48,7 +48,7 @@ pub(super) struct Link {
 }
 
 /// The place a request continues, and what of it is new.
-pub(super) struct Aligned {
+pub(super) struct Aligned<'h> {
     pub(super) outcome: Outcome,
     pub(super) session: SessionId,
     /// The last message that is known; `None` if none is.
@@ -65,7 +65,8 @@ pub(super) struct Aligned {
     pub(super) claimed: SessionId,
     pub(super) chain: NodeId,
     pub(super) links: usize,
-    pub(super) door: Option<(Door, usize)>,
+    /// For remembering it: how it is recognised, its text, and the stretch it continues.
+    pub(super) door: Option<(Door, Reading<'h>)>,
     pub(super) continued: Option<Hash128>,
     pub(super) preamble_hash: Hash128,
 }
@@ -79,17 +80,16 @@ pub(super) struct Asker<'a> {
 }
 
 /// The request, read as far as necessary.
-struct Opened {
+struct Opened<'h> {
     preamble: Vec<Message>,
     preamble_hash: Hash128,
-    /// Number of the first message that is not an instruction.
-    first: usize,
+    door: Option<(Door, Reading<'h>)>,
     stretch: Option<Stretch>,
     links: Vec<Link>,
     asides: Vec<Message>,
 }
 
-fn open(asker: &Asker<'_>, history: &History<'_>, recent: &Recent) -> Opened {
+fn open<'h>(asker: &Asker<'_>, history: &'h History<'h>, recent: &Recent) -> Opened<'h> {
     let mut preamble = Vec::new();
     let mut first = 0;
     while first < history.len() {
@@ -102,8 +102,9 @@ fn open(asker: &Asker<'_>, history: &History<'_>, recent: &Recent) -> Opened {
     }
     let raws: Vec<&[u8]> = preamble.iter().map(|message| message.raw().get().as_bytes()).collect();
     let preamble_hash = Hash128::of("preamble", &raws);
-    let door = (first < history.len()).then(|| Door::new(asker.tenant, asker.declared, history.raw(first)));
-    let stretch = door.and_then(|door| recent.find(door, history, first));
+    let mut door = (first < history.len())
+        .then(|| (Door::new(asker.tenant, asker.declared, history.raw(first)), Reading::from(history, first)));
+    let stretch = door.as_mut().and_then(|(door, reading)| recent.find(*door, reading));
     let (mut links, mut asides) = (Vec::new(), Vec::new());
     for index in first + stretch.map_or(0, |stretch| stretch.count)..history.len() {
         let message = history.message(index);
@@ -113,19 +114,17 @@ fn open(asker: &Asker<'_>, history: &History<'_>, recent: &Recent) -> Opened {
             links.push(Link { index, message });
         }
     }
-    Opened { preamble, preamble_hash, first, stretch, links, asides }
+    Opened { preamble, preamble_hash, door, stretch, links, asides }
 }
 
 /// Aligns a whole history.
-pub(super) async fn align(
+pub(super) async fn align<'h>(
     store: &dyn Store,
     recent: &Recent,
     asker: Asker<'_>,
-    history: &History<'_>,
-) -> Result<Aligned> {
+    history: &'h History<'h>,
+) -> Result<Aligned<'h>> {
     let opened = open(&asker, history, recent);
-    let door = (opened.first < history.len())
-        .then(|| (Door::new(asker.tenant, asker.declared, history.raw(opened.first)), opened.first));
     let claimed = claimed(&asker, &opened)?;
     let stretch = opened.stretch;
     let start = stretch.map_or_else(|| NodeId::root(claimed), |stretch| stretch.chain);
@@ -155,14 +154,14 @@ pub(super) async fn align(
         asides: opened.asides,
         claimed,
         chain,
-        door,
+        door: opened.door,
         continued: stretch.map(|stretch| stretch.hash),
         preamble_hash: opened.preamble_hash,
     })
 }
 
 /// The session a request computes to by itself.
-fn claimed(asker: &Asker<'_>, opened: &Opened) -> Result<SessionId> {
+fn claimed(asker: &Asker<'_>, opened: &Opened<'_>) -> Result<SessionId> {
     if let Some(name) = asker.declared {
         return Ok(SessionId::declared(asker.tenant, name));
     }

@@ -41,16 +41,44 @@ impl<'a> History<'a> {
         self.messages[index].get()
     }
 
-    /// The hash of the text from one message to the end of another, whatever stands between them included.
-    pub(super) fn hash(&self, from: usize, to: usize) -> Hash128 {
-        let start = self.offset(from);
-        let end = self.offset(to) + self.raw(to).len();
-        Hash128::of("stretch", &[&self.text.as_bytes()[start..end]])
+    /// Where a message begins in the text it was split from.
+    fn start(&self, index: usize) -> usize {
+        self.raw(index).as_ptr() as usize - self.text.as_ptr() as usize
     }
 
-    /// Where a message begins in the text it was split from.
-    fn offset(&self, index: usize) -> usize {
-        self.raw(index).as_ptr() as usize - self.text.as_ptr() as usize
+    /// Where a message ends in it.
+    fn end(&self, index: usize) -> usize {
+        self.start(index) + self.raw(index).len()
+    }
+}
+
+/// Hashes the text of a history from one message on, each byte once, stopping wherever it is asked.
+#[derive(Clone, Debug)]
+pub(super) struct Reading<'h> {
+    history: &'h History<'h>,
+    first: usize,
+    hasher: blake3::Hasher,
+    /// How many bytes of the text are behind.
+    at: usize,
+}
+
+impl<'h> Reading<'h> {
+    /// Begins at message number `first`, which must exist.
+    pub(super) fn from(history: &'h History<'h>, first: usize) -> Self {
+        Self { history, first, hasher: blake3::Hasher::new(), at: history.start(first) }
+    }
+
+    /// How many messages there are to read.
+    pub(super) fn len(&self) -> usize {
+        self.history.len() - self.first
+    }
+
+    /// The hash of the first `count` messages and what stands between them. Counts must not decrease from call to call.
+    pub(super) fn hash(&mut self, count: usize) -> Hash128 {
+        let end = self.history.end(self.first + count - 1);
+        self.hasher.update(&self.history.text.as_bytes()[self.at..end]);
+        self.at = end;
+        Hash128::finish(&self.hasher)
     }
 }
 
@@ -77,8 +105,11 @@ mod tests {
     fn a_stretch_is_known_by_its_bytes() {
         let (a, b) = (r#"[{"n":1},{"n":2},{"n":3}]"#, r#"[{"n":1},{"n":2}]"#);
         let (a, b) = (History::parse(a).unwrap(), History::parse(b).unwrap());
-        assert_eq!(a.hash(0, 1), b.hash(0, 1));
-        assert_ne!(a.hash(0, 2), a.hash(0, 1));
+        let (mut a, mut b) = (Reading::from(&a, 0), Reading::from(&b, 0));
+        assert_eq!(a.len(), 3);
+        assert_ne!(a.hash(1), b.clone().hash(2));
+        assert_eq!(a.hash(2), b.hash(2));
+        assert_ne!(a.hash(3), b.hash(2));
     }
 
     #[test]

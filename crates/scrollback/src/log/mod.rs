@@ -100,7 +100,7 @@ impl Log {
             received.head = committed.path.last().copied().or(aligned.base);
             received.added = committed.added;
         }
-        self.remember(&aligned, received.head, history);
+        self.remember(aligned, received.head);
         Ok(received)
     }
 
@@ -183,12 +183,12 @@ impl Log {
         }
     }
 
-    fn remember(&self, aligned: &Aligned, head: Option<Position>, history: &History<'_>) {
-        let (Some((door, first)), Some(at)) = (aligned.door, head) else { return };
-        let count = history.len() - first;
+    fn remember(&self, aligned: Aligned<'_>, head: Option<Position>) {
+        let (Some((door, mut reading)), Some(at)) = (aligned.door, head) else { return };
+        let count = reading.len();
         let stretch = Stretch {
             count,
-            hash: history.hash(first, history.len() - 1),
+            hash: reading.hash(count),
             claimed: aligned.claimed,
             session: aligned.session,
             at,
@@ -259,7 +259,7 @@ fn draft(arrival: Arrival<'_>, at: At, node: NodeId, message: Message) -> Draft 
 }
 
 /// Everything an aligned request adds to the log.
-fn batch_of(arrival: Arrival<'_>, session: &SessionKey, aligned: &Aligned) -> Batch {
+fn batch_of(arrival: Arrival<'_>, session: &SessionKey, aligned: &Aligned<'_>) -> Batch {
     let root = NodeId::root(session.id);
     let mut end = aligned.base.map_or(root, |base| base.node);
     let mut batch = Batch::new(session.clone());

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
-use super::history::History;
+use super::history::Reading;
 use crate::ids::{Hash128, NodeId, SessionId, Tenant};
 use crate::store::Position;
 
@@ -57,17 +57,17 @@ struct Generations {
 }
 
 impl Recent {
-    /// The longest known stretch that `history` begins with, its first message being number `first`.
-    pub(super) fn find(&self, door: Door, history: &History<'_>, first: usize) -> Option<Stretch> {
+    /// The longest known stretch that a history begins with.
+    pub(super) fn find(&self, door: Door, reading: &mut Reading<'_>) -> Option<Stretch> {
         let mut doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(stretches) = doors.old.remove(&door) {
             doors.young.insert(door, stretches);
         }
         let mut stretches = doors.young.get(&door)?.clone();
         drop(doors);
-        stretches.sort_by_key(|stretch| std::cmp::Reverse(stretch.count));
-        let fits = |stretch: &Stretch| first + stretch.count <= history.len();
-        stretches.into_iter().filter(fits).find(|known| history.hash(first, first + known.count - 1) == known.hash)
+        stretches.sort_by_key(|stretch| stretch.count);
+        stretches.retain(|stretch| stretch.count <= reading.len());
+        stretches.into_iter().filter(|known| reading.hash(known.count) == known.hash).last()
     }
 
     /// Remembers a stretch; a longer one replaces those it continues.
