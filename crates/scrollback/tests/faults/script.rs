@@ -96,14 +96,16 @@ impl Story {
 
     async fn play_long(&self, options: &SqliteOptions) -> Option<()> {
         let log = Log::new(Arc::new(self.twice(async || SqliteStore::open(options)).await?));
-        for part in 0..2 {
+        for part in 0..3 {
             for picture in 0..3 {
-                let message = shown("user", &format!("Picture {picture} of part {part}."), 1_500_000);
+                let message = shown("user", &format!("Picture {picture} of part {part}."), 200_000);
                 self.send(&log, None, &[message]).await?;
             }
             for step in 0..3 {
                 self.send(&log, None, &[said("user", &format!("A few words, {step} of part {part}."))]).await?;
             }
+            // Long enough for the writer to be idle: it indexes and moves the journal into the file.
+            tokio::time::sleep(std::time::Duration::from_millis(900)).await;
         }
         Some(())
     }
@@ -148,8 +150,8 @@ impl Story {
     /// A client that clears an old result: its version is kept beside the original, its history goes on through an alias.
     async fn edit(&self, log: &Log) -> Option<()> {
         let call = serde_json::json!({"role": "assistant", "content": null, "tool_calls":
-            [{"id": "call_1", "type": "function", "function": {"name": "read", "arguments": "{}"}}]});
-        let result = |text: &str| serde_json::json!({"role": "tool", "tool_call_id": "call_1", "content": text});
+            [{"id": "call_9vT3kQx2Lm", "type": "function", "function": {"name": "read", "arguments": "{}"}}]});
+        let result = |text: &str| serde_json::json!({"role": "tool", "tool_call_id": "call_9vT3kQx2Lm", "content": text});
         let content = "a line of the file that was read\n".repeat(100);
         let asked = [said("user", "Read it."), call.to_string()];
         let before = [&asked[..], &[result(&content).to_string(), said("assistant", "Read.")]].concat();
