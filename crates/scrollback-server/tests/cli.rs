@@ -101,6 +101,21 @@ fn a_conversation_can_be_listed_shown_and_searched() {
 }
 
 #[test]
+fn a_window_can_be_looked_at() {
+    let home = Home::new();
+    home.says(&["import", &fixture("samples/harbour.jsonl")]);
+    let drawn = home.says(&["window", "harbour", "--tokens", "1500"]);
+    assert!(drawn.contains("contents") && drawn.trim_end().ends_with("nothing lost"), "{drawn}");
+    assert!(home.says(&["window", "harbour", "--tokens", "1500", "--full"]).contains("recall_page"));
+    let blocks = home.json(&["window", "harbour", "--tokens", "1500"]);
+    let tokens: u64 = blocks.iter().map(|block| block["tokens"].as_u64().unwrap()).sum();
+    assert!(tokens <= 1500 && blocks[0]["reason"] == "instructions", "{blocks:?}");
+    assert!(home.says(&["window", "harbour", "--tokens", "1500", "--strategy", "truncate"]).contains(" lost"));
+    assert!(home.complains(&["window", "harbour", "--tokens", "20"]).contains("The largest"));
+    assert!(home.complains(&["window", "harbour", "--strategy", "magic"]).contains("there are pages"));
+}
+
+#[test]
 fn what_is_exported_can_be_imported() {
     let home = Home::new();
     home.says(&["import", &fixture("exports"), &fixture("samples")]);

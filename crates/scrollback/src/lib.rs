@@ -26,9 +26,14 @@ pub mod ids;
 pub mod import;
 pub mod log;
 pub mod message;
+pub mod note;
 pub mod search;
+pub mod sketch;
 pub mod store;
+pub mod strategy;
+pub mod task;
 pub mod tokens;
+pub mod window;
 
 pub use error::{Error, Result};
 pub use ids::{At, MessageId, SessionId, SessionKey, Tenant};

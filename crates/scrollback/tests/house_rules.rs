@@ -74,6 +74,30 @@ fn a_store_cannot_delete() {
 }
 
 #[test]
+fn strategies_are_pure_and_described() {
+    for (path, text) in
+        library().into_iter().filter(|(path, _)| path.components().any(|part| part.as_os_str() == "strategy"))
+    {
+        for word in ["dyn Store", "async ", "tokio", "SqliteStore", "MemoryStore"] {
+            assert!(!text.contains(word), "{} uses {word}", path.display());
+        }
+    }
+    let pages = ["pages", "holds", "baselines"].map(|name| root().join(format!("docs/strategies/{name}.md")));
+    let described: String = pages.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
+    for name in scrollback::strategy::StrategyName::ALL {
+        assert!(described.contains(name.as_str()), "{name} is not described");
+    }
+}
+
+#[test]
+fn a_window_cannot_forget() {
+    let (_, text) = library().into_iter().find(|(path, _)| path.ends_with("src/window.rs")).unwrap();
+    for verb in ["fn remove", "fn drop", "fn delete", "fn pop", "fn clear", "fn truncate", "blocks_mut"] {
+        assert!(!text.contains(verb), "{verb}");
+    }
+}
+
+#[test]
 fn deleting_sql_stands_only_where_it_may() {
     for (path, text) in library() {
         let may = ["forget.rs", "words.rs"].iter().any(|name| path.ends_with(name));

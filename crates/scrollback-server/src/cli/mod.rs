@@ -9,6 +9,7 @@ mod forget;
 mod search;
 mod sessions;
 mod show;
+mod window;
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
@@ -58,6 +59,8 @@ enum Command {
     Sessions(sessions::Sessions),
     /// Show a conversation
     Show(show::Show),
+    /// See what a model would be shown of a conversation, and why
+    Window(window::Window),
     /// Find messages by their words, in any language
     Search(search::Search),
     /// Check every byte of the store
@@ -86,6 +89,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             Command::Export(command) => command.run(&desk).await,
             Command::Sessions(command) => command.run(&desk).await,
             Command::Show(command) => command.run(&desk).await,
+            Command::Window(command) => command.run(&desk).await,
             Command::Search(command) => command.run(&desk).await,
             Command::Doctor(command) => command.run(&desk).await,
             Command::Forget(command) => command.run(&desk).await,

@@ -105,7 +105,7 @@ impl Story {
                 self.send(&log, None, &[said("user", &format!("A few words, {step} of part {part}."))]).await?;
             }
             // Long enough for the writer to be idle: it indexes and moves the journal into the file.
-            tokio::time::sleep(std::time::Duration::from_millis(900)).await;
+            tokio::time::sleep(Duration::from_millis(900)).await;
         }
         Some(())
     }
@@ -151,7 +151,8 @@ impl Story {
     async fn edit(&self, log: &Log) -> Option<()> {
         let call = serde_json::json!({"role": "assistant", "content": null, "tool_calls":
             [{"id": "call_9vT3kQx2Lm", "type": "function", "function": {"name": "read", "arguments": "{}"}}]});
-        let result = |text: &str| serde_json::json!({"role": "tool", "tool_call_id": "call_9vT3kQx2Lm", "content": text});
+        let result =
+            |text: &str| serde_json::json!({"role": "tool", "tool_call_id": "call_9vT3kQx2Lm", "content": text});
         let content = "a line of the file that was read\n".repeat(100);
         let asked = [said("user", "Read it."), call.to_string()];
         let before = [&asked[..], &[result(&content).to_string(), said("assistant", "Read.")]].concat();

@@ -1,0 +1,270 @@
+//! Laws 2 Reachable, 3 Fits and 5 Stable, over random paths, for every strategy that claims them; and windows as sketches.
+#![allow(clippy::unwrap_used, reason = "a failing test may panic")]
+
+mod kit;
+
+use kit::{Bench, assistant, call, result, system, user};
+use proptest::prelude::*;
+use scrollback::note::Fold;
+use scrollback::sketch::sketch;
+use scrollback::store::{Beside, Place, Stored};
+use scrollback::strategy::{Path, StrategyName, lay_out};
+use scrollback::window::{Body, Budget, Reason, Window};
+use scrollback::{Error, Role};
+use serde_json::{Value, json};
+
+/// What a random conversation is made of.
+#[derive(Clone, Debug)]
+enum Turn {
+    Chat(usize),
+    Tool { calls: usize, size: usize },
+    Chinese(usize),
+}
+
+fn turns() -> impl Strategy<Value = Vec<Turn>> {
+    let turn = prop_oneof![
+        3 => (1..120_usize).prop_map(Turn::Chat),
+        2 => (1..6_usize, 1..4_000_usize).prop_map(|(calls, size)| Turn::Tool { calls, size }),
+        1 => (1..80_usize).prop_map(Turn::Chinese),
+    ];
+    prop::collection::vec(turn, 1..40)
+}
+
+fn messages(turns: &[Turn]) -> Vec<Value> {
+    let mut out = vec![system("You are brief.")];
+    for (number, turn) in turns.iter().enumerate() {
+        match turn {
+            Turn::Chat(words) => {
+                out.push(user(&format!("Question {number} about {}?", "boats and tides ".repeat(*words))));
+                out.push(assistant(&format!("Answer {number}: {}.", "the harbour opens early ".repeat(*words))));
+            }
+            Turn::Chinese(words) => {
+                out.push(user(&format!("第{number}个问题：{}？", "潮汐与码头".repeat(*words))));
+                out.push(assistant(&format!("第{number}个回答：{}。", "港口很早开门".repeat(*words))));
+            }
+            Turn::Tool { calls, size } => {
+                out.push(user(&format!("Look up number {number}.")));
+                for step in 0..*calls {
+                    let id = format!("call-{number}-{step}-abcdef");
+                    out.push(call(&id, "look", &json!({"step": step})));
+                    out.push(result(&id, &format!("row {step} of src/file{step}.rs\n").repeat(*size / 10 + 1)));
+                }
+                out.push(assistant(&format!("Found number {number}.")));
+            }
+        }
+    }
+    out
+}
+
+/// A path in a store, and its instructions.
+struct Scenery {
+    preamble: Vec<Stored>,
+    path: Vec<Stored>,
+}
+
+fn scenery(history: &[Value]) -> Scenery {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let bench = Bench::memory();
+        let received = bench.send(None, history).await;
+        let path = bench.path(&received).await;
+        let all = bench.all(&received.session).await;
+        let preamble = all.into_iter().filter(|stored| stored.place == Place::Beside(Beside::Preamble)).collect();
+        Scenery { preamble, path }
+    })
+}
+
+fn laid(name: StrategyName, scenery: &Scenery, upto: usize, budget: Budget) -> Result<(Fold, Window), Error> {
+    laid_after(name, scenery, upto, budget, &Fold::default())
+}
+
+/// The window of a turn, after what earlier turns have folded.
+fn laid_after(
+    name: StrategyName,
+    scenery: &Scenery,
+    upto: usize,
+    budget: Budget,
+    fold: &Fold,
+) -> Result<(Fold, Window), Error> {
+    lay_out(&*name.build(), Path { preamble: &scenery.preamble, messages: &scenery.path[..upto], fold }, budget)
+}
+
+/// What is sent, block by block.
+fn bytes(window: &Window, path: &[Stored]) -> Vec<String> {
+    let raw = |id| path.iter().find(|stored| stored.id == id).map(|stored| stored.raw.get().to_owned());
+    let body = |block: &scrollback::window::Block| match &block.body {
+        Body::Original => block.message.and_then(raw).unwrap_or_default(),
+        Body::Held(text) | Body::Note(text) => text.clone(),
+    };
+    window.blocks().iter().map(body).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn law_2_reachable(turns in turns(), budget in 600..20_000_u32) {
+        let scenery = scenery(&messages(&turns));
+        let upto = scenery.path.len();
+        if let Ok((fold, window)) = laid(StrategyName::Pages, &scenery, upto, Budget { tokens: budget }) {
+            prop_assert_eq!(window.lost(), 0);
+            // Each message is under exactly one block, in order.
+            let mut next = 0;
+            for covers in window.blocks().iter().filter_map(|block| block.covers) {
+                prop_assert_eq!(covers.from.0, next);
+                next = covers.to.0 + 1;
+            }
+            prop_assert_eq!(next as usize, upto);
+            // What is listed tells how to reach it; what is not is counted.
+            let contents = window.blocks().iter().find_map(|block| match &block.body {
+                Body::Note(text) => Some(text.clone()),
+                Body::Original | Body::Held(_) => None,
+            });
+            for note in &fold.listed {
+                let named = format!("[#{}]", note.number);
+                prop_assert!(contents.as_ref().is_some_and(|text| text.contains(&named)));
+            }
+            if fold.unlisted() > 0 {
+                prop_assert!(contents.is_some_and(|text| text.contains("search_history")));
+            }
+        }
+    }
+
+    #[test]
+    fn law_3_fits(turns in turns(), budget in 200..20_000_u32) {
+        let scenery = scenery(&messages(&turns));
+        for name in [StrategyName::Pages, StrategyName::Truncate] {
+            match laid(name, &scenery, scenery.path.len(), Budget { tokens: budget }) {
+                Ok((_, window)) => prop_assert!(window.tokens() <= budget, "{} of {budget}", window.tokens()),
+                Err(error) => {
+                    // Only what cannot be parted may be too large: the newest call with its result, or one message.
+                    let text = error.to_string();
+                    prop_assert!(text.contains("The largest: ") && text.contains("tokens"), "{text}");
+                    let floor = floor(&scenery);
+                    prop_assert!(floor + 600 > budget / 4, "{name} gave up with {floor} tokens to show in {budget}: {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn law_3_a_call_is_never_parted_from_its_result(turns in turns(), budget in 600..8_000_u32) {
+        let scenery = scenery(&messages(&turns));
+        if let Ok((_, window)) = laid(StrategyName::Pages, &scenery, scenery.path.len(), Budget { tokens: budget }) {
+            let shown: Vec<_> = window.blocks().iter().filter_map(|block| block.message).collect();
+            for pair in scenery.path.windows(2).filter(|pair| pair[1].role == Role::Tool) {
+                prop_assert_eq!(shown.contains(&pair[0].id), shown.contains(&pair[1].id));
+            }
+        }
+    }
+
+    #[test]
+    fn law_5_stable(turns in turns(), budget in 2_000..20_000_u32) {
+        let scenery = scenery(&messages(&turns));
+        let budget = Budget { tokens: budget };
+        let ends: Vec<usize> = (1..=scenery.path.len()).filter(|&end| scenery.path[end - 1].role == Role::User).collect();
+        let (mut fold, mut stable) = (Fold::default(), Vec::new());
+        for end in ends {
+            let turn = laid_after(StrategyName::Pages, &scenery, end, budget, &fold);
+            let Ok((after, window)) = turn else { return Ok(()) };
+            let now = bytes(&window, &scenery.path);
+            prop_assert!(after != fold || now.starts_with(&stable), "the window changed between two folds");
+            prop_assert_eq!(window.lost(), 0);
+            // The current turn is the volatile tail: its results are held once it is over.
+            let settled = window.blocks().iter().take_while(|block| block.reason != Reason::CurrentTurn).count();
+            (fold, stable) = (after, now[..settled].to_vec());
+        }
+    }
+}
+
+/// The tokens of the last message and, if it answers a call, of that call and its results.
+fn floor(scenery: &Scenery) -> u32 {
+    let last = scenery.path.iter().rposition(|stored| stored.role != Role::Tool).unwrap_or(0);
+    let start = last.saturating_sub(2);
+    scenery.path[start..].iter().chain(&scenery.preamble).map(|stored| stored.measure.tokens).sum()
+}
+
+#[test]
+fn folding_is_rare_and_large() {
+    let scenery = scenery(&messages(&vec![Turn::Chat(5); 100]));
+    let (mut fold, mut folds) = (Fold::default(), 0);
+    for end in (1..=scenery.path.len()).step_by(2) {
+        let (after, _) = laid_after(StrategyName::Pages, &scenery, end, Budget { tokens: 8_000 }, &fold).unwrap();
+        folds += usize::from(after != fold);
+        fold = after;
+    }
+    assert!((1..=10).contains(&folds), "{folds} folds in 100 turns");
+    assert!(fold.unlisted() > 0, "pages that nobody recalls leave the contents page");
+}
+
+fn harbour() -> Scenery {
+    let line: Value = serde_json::from_str(include_str!("../../../fixtures/samples/harbour.jsonl")).unwrap();
+    scenery(line["messages"].as_array().unwrap())
+}
+
+#[test]
+fn a_window_that_is_large_enough_shows_everything() {
+    let scenery = harbour();
+    let (fold, window) = laid(StrategyName::Pages, &scenery, scenery.path.len(), Budget { tokens: 100_000 }).unwrap();
+    assert_eq!((fold, window.blocks().len(), window.lost()), (Fold::default(), 27, 0));
+}
+
+#[test]
+fn a_small_window_folds_into_a_contents_page() {
+    let scenery = harbour();
+    let (_, window) = laid(StrategyName::Pages, &scenery, scenery.path.len(), Budget { tokens: 1_500 }).unwrap();
+    let drawn = sketch(&window);
+    let expected = "\
+0         system     You help a small harbour office with its instrument…      27
+1–16      contents   contents · 3 pages listed, 5 found by search             275
+17        user       Always write heights to me in centimetres above cha…      20
+18        assistant  Understood: heights in centimetres above chart datu…      19
+19        user       刷墙的师傅报价一千二，说两天干完。你觉得贵吗？            24
+20        assistant  两居室刷白一千二不算贵，前提是包含腻子和人工。建议…       53
+21        user       包料。那就定二十三号。                                    14
+22        assistant  好，刷墙定在三月二十三号，包料一千二百元，两天完工…       36
+23        user       New gauge is mounted. First reading from 40003 is 1…      28
+24        assistant  187.4 cm above the sensor's zero. For the log book …      65
+25        user       Bracket is the same, but two centimetres lower.           15
+26        assistant  Then the offset is minus 33 cm: 154.4 cm above char…      37
+12 blocks, 613 of 1,500 tokens, nothing lost";
+    assert_eq!(drawn, expected);
+    assert!(window.fits());
+}
+
+#[test]
+fn a_large_result_is_held_after_its_turn() {
+    let rows: Vec<String> = (0..900).map(|i| format!("{i}: https://example.org/rows is row {i}")).collect();
+    let history = [
+        user("List the rows."),
+        call("call_0123456789", "list_rows", &json!({"table": "boats"})),
+        result("call_0123456789", &rows.join("\n")),
+        assistant("There are 900 rows."),
+        user("Which is the first?"),
+    ];
+    let scenery = scenery(&history);
+    let budget = Budget { tokens: 100_000 };
+    let (_, arriving) = laid(StrategyName::Pages, &scenery, 4, budget).unwrap();
+    assert_eq!(arriving.blocks()[2].body, Body::Original);
+    let (_, later) = laid(StrategyName::Pages, &scenery, 5, budget).unwrap();
+    let Body::Held(placeholder) = &later.blocks()[2].body else { panic!("{}", sketch(&later)) };
+    for expected in ["h2", "list_rows", "boats", "https://example.org/rows", "load_tool_history(id = \"h2\")"] {
+        assert!(placeholder.contains(expected), "{placeholder}");
+    }
+    assert!(later.tokens() * 20 < arriving.tokens(), "{}", sketch(&later));
+    assert_eq!(later.lost(), 0);
+}
+
+#[test]
+fn what_cannot_fit_is_named() {
+    let scenery = scenery(&[user("hello"), assistant("hi"), user(&"a long question ".repeat(500))]);
+    let error = laid(StrategyName::Pages, &scenery, 3, Budget { tokens: 300 }).unwrap_err().to_string();
+    assert!(error.contains("m2 user with 1,5") && error.contains("only 300 fit"), "{error}");
+}
+
+#[test]
+fn truncation_is_counted_as_the_loss_it_is() {
+    let scenery = harbour();
+    let (_, window) = laid(StrategyName::Truncate, &scenery, scenery.path.len(), Budget { tokens: 1_500 }).unwrap();
+    assert!(window.lost() > 0 && sketch(&window).ends_with(" lost"));
+}
