@@ -331,3 +331,84 @@ async fn a_question_blacked_out_in_the_middle_is_an_edit() {
     assert_eq!((next.outcome, next.added, &next.session), (Outcome::Edited, 2, &first.session));
     assert!(bench.texts(&next).await[4].contains("ann speaks"));
 }
+
+/// Where a person approves what a model wants to do, clients change the arguments and keep the id of the call.
+#[tokio::test]
+async fn a_reply_that_came_back_changed_is_kept_beside_the_original() {
+    let bench = Bench::sqlite();
+    let asked = bench.send(None, &[user("Clean up.")]).await;
+    bench.answer(&asked, &call("call_8fK2mQx7Lr", "rm", &json!({"path": "/"}))).await;
+    let changed = call("call_8fK2mQx7Lr", "rm", &json!({"path": "/tmp/cache"}));
+    let history = [user("Clean up."), changed.clone(), result("call_8fK2mQx7Lr", "done")];
+    let next = bench.send(None, &history).await;
+    assert_eq!((next.outcome, next.added), (Outcome::Continue, 2));
+    let all = bench.all(&next.session).await;
+    let overlay = all.iter().find(|m| m.place == Place::Beside(Beside::Overlay(scrollback::MessageId(1)))).unwrap();
+    assert_eq!(overlay.raw.get(), changed.to_string());
+    assert_eq!(bench.send(None, &history).await.added, 0);
+}
+
+#[tokio::test]
+async fn new_messages_sent_again_are_not_doubled() {
+    let results = vec![result("call_aaaaaaaaaaaa", "1"), result("call_bbbbbbbbbbbb", "2")];
+    for sent in [vec![system("Be brief."), user("one")], results] {
+        let bench = Bench::sqlite();
+        let text = Value::Array(sent).to_string();
+        let history = History::parse(&text).unwrap();
+        let arrival = Arrival::new(&bench.tenant, Some("s"), "gpt-5", At(1));
+        let begun = History::parse(r#"[{"role":"assistant","content":"begun"}]"#).unwrap();
+        for before in [0, 1] {
+            let first = bench.log.receive_new(arrival, After::Last("s"), &history).await.unwrap();
+            let again = bench.log.receive_new(arrival, After::Last("s"), &history).await.unwrap();
+            assert_eq!((again.outcome, again.added, again.head), (Outcome::Replay, 0, first.head), "{before} {text}");
+            bench.log.receive_new(arrival, After::Last("s"), &begun).await.unwrap();
+        }
+    }
+}
+
+/// “continue” is said in every conversation: finding it hundreds of times must not hide what is said only here.
+#[tokio::test]
+async fn what_everybody_says_does_not_hide_a_conversation() {
+    let mut bench = Bench::memory();
+    let mut whole = talk("ann", 10);
+    whole[18] = user("continue");
+    let first = bench.send(None, &whole).await;
+    for i in 0..300 {
+        bench.send(None, &[user(&format!("opening {i}")), assistant("Shall I?"), user("continue")]).await;
+    }
+    bench.restart();
+    let window = with(whole[10..].to_vec(), &[user("And now?")]);
+    let next = bench.send(None, &window).await;
+    assert_eq!((next.outcome, next.added, next.session), (Outcome::Truncated, 1, first.session));
+}
+
+#[tokio::test]
+async fn a_text_cut_inside_an_emoji_is_still_a_message() {
+    let bench = Bench::sqlite();
+    let history = |marker: &str, more: &str| {
+        let block = r#"{"type":"tool_result","tool_use_id":"toolu_01","content":"cut: \ud83d"MARKER}"#
+            .replace("MARKER", marker);
+        format!(r#"[{{"role":"user","content":"List."}},{{"role":"user","content":[{block}]}}{more}]"#)
+    };
+    let (first, then) = (
+        history(r#","cache_control":{"type":"ephemeral"}"#, ""),
+        history("", r#",{"role":"user","content":"Go on."}"#),
+    );
+    let arrival = Arrival::new(&bench.tenant, Some("s"), "claude", At(1));
+    let first = bench.log.receive(arrival, &History::parse(&first).unwrap()).await.unwrap();
+    assert_eq!(bench.path(&first).await[1].role.as_str(), "user");
+    let then = bench.log.receive(arrival, &History::parse(&then).unwrap()).await.unwrap();
+    assert_eq!((then.outcome, then.added), (Outcome::Continue, 1));
+}
+
+#[tokio::test]
+async fn reasoning_keeps_its_own_time() {
+    let bench = Bench::sqlite();
+    let reasoning = json!({"type": "reasoning", "encrypted_content": "gAAAA", "summary": []});
+    let text = Value::Array(vec![user("Think."), reasoning, assistant("Done.")]).to_string();
+    let times = [At(10), At(20), At(30)];
+    let arrival = Arrival { times: Some(&times), ..Arrival::new(&bench.tenant, None, "gpt-5", At(1)) };
+    let received = bench.log.receive(arrival, &History::parse(&text).unwrap()).await.unwrap();
+    let all = bench.all(&received.session).await;
+    assert_eq!(all.iter().find(|m| m.place == Place::Beside(Beside::Aside)).unwrap().at, At(20));
+}

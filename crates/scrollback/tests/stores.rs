@@ -10,7 +10,7 @@ use std::sync::Arc;
 use kit::{Bench, assistant, call, long, result, system, talk, user};
 use scrollback::log::{Arrival, History};
 use scrollback::search::{Query, Reach, find};
-use scrollback::store::{Batch, Expect, Keys, Kind, Lineage, Put, Scope, Span, Which};
+use scrollback::store::{Alias, Batch, Expect, Keys, Kind, Lineage, NodeRef, Put, Scope, Span, Which};
 use scrollback::{At, Error, MessageId, SessionId, SessionKey, Tenant};
 use serde_json::value::RawValue;
 
@@ -30,6 +30,7 @@ contract! {
     a_batch_may_be_committed_twice, nothing_follows_an_unknown_node, words_are_found_in_every_language,
     search_has_filters, a_path_sees_only_itself, snippets_show_the_words, common_words_are_ranked_too,
     forgetting_erases_one_session, tenants_are_apart, odd_names_are_only_names, large_messages_are_kept,
+    a_title_may_come_later, one_alias_among_many_is_found,
 }
 
 fn body(text: &str) -> Box<RawValue> {
@@ -351,4 +352,33 @@ async fn large_messages_are_kept(bench: Bench) {
     let received = bench.send(Some("s"), &[user(&long("ann", 1)), user(&text), user("the end")]).await;
     assert_eq!(bench.all(&received.session).await[1].message().to_text(), text);
     assert_eq!(texts(&bench, Query::new("word59999")).await.len(), 1);
+}
+
+async fn a_title_may_come_later(bench: Bench) {
+    for (turns, title, expected) in [(1, None, None), (2, Some("ours"), Some("ours")), (3, Some("other"), Some("ours"))]
+    {
+        let text = serde_json::Value::Array(talk("ann", turns)).to_string();
+        let arrival = Arrival { title, ..Arrival::new(&bench.tenant, Some("s"), "gpt-5", At(1)) };
+        bench.log.receive(arrival, &History::parse(&text).unwrap()).await.unwrap();
+        let listed = bench.store.sessions(&bench.tenant, Which::Named("s".into())).await.unwrap();
+        assert_eq!(listed[0].title.as_deref(), expected);
+    }
+}
+
+/// A sliding window has the same length every turn, so its aliases all lie at one depth.
+async fn one_alias_among_many_is_found(bench: Bench) {
+    let received = bench.send(Some("s"), &talk("ann", 1)).await;
+    let (session, to) = (received.session.id, received.head.unwrap());
+    let from = |i: u32| {
+        let other = SessionId::declared(&bench.tenant, &i.to_string());
+        NodeRef { depth: scrollback::ids::Depth(9), node: scrollback::ids::NodeId::root(other) }
+    };
+    let mut batch = Batch::new(received.session.clone());
+    batch.aliases =
+        (0..200).map(|i| Alias { session, from: from(i), to_session: session, to: to.node_ref() }).collect();
+    bench.store.commit(batch).await.unwrap();
+    for i in 0..200 {
+        let known = bench.store.prefix(&received.session, from(i).depth, vec![from(i).node]).await.unwrap();
+        assert_eq!(known.map(|known| (known.at, known.aliased)), Some((to, true)), "alias {i}");
+    }
 }

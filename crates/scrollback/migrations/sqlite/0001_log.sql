@@ -31,6 +31,9 @@ CREATE TABLE message (
 -- Finds a node, and makes it impossible to store one twice.
 CREATE UNIQUE INDEX message_node ON message (session, depth, node);
 
+-- Finds the messages of a branch among thousands of branches; the first one needs no help and pays nothing.
+CREATE INDEX message_branch ON message (session, branch, depth) WHERE branch > 0;
+
 -- Written only when a path forks; a branch's head is its deepest message.
 CREATE TABLE branch (
   session   INTEGER NOT NULL,
@@ -38,6 +41,8 @@ CREATE TABLE branch (
   fork      INTEGER,                 -- number of the message it leaves another branch at; none: begins at the root
   PRIMARY KEY (session, no)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX branch_fork ON branch (session, fork);
 
 CREATE TABLE alias (
   tenant    TEXT    NOT NULL,

@@ -41,7 +41,7 @@ pub enum Outcome {
     New,
 }
 
-/// A message of the request that is a link of the path.
+/// A message of the request and its number in it.
 pub(super) struct Link {
     pub(super) index: usize,
     pub(super) message: Message,
@@ -60,7 +60,7 @@ pub(super) struct Aligned<'h> {
     /// Instructions at the head, if they are not known to be stored.
     pub(super) preamble: Vec<Message>,
     /// Reasoning beside the path.
-    pub(super) asides: Vec<Message>,
+    pub(super) asides: Vec<Link>,
     /// The session the request computes to by itself, the node of its own chain, and the number of links in it.
     pub(super) claimed: SessionId,
     pub(super) chain: NodeId,
@@ -86,7 +86,7 @@ struct Opened<'h> {
     door: Option<(Door, Reading<'h>)>,
     stretch: Option<Stretch>,
     links: Vec<Link>,
-    asides: Vec<Message>,
+    asides: Vec<Link>,
 }
 
 fn open<'h>(asker: &Asker<'_>, history: &'h History<'h>, recent: &Recent) -> Opened<'h> {
@@ -107,11 +107,11 @@ fn open<'h>(asker: &Asker<'_>, history: &'h History<'h>, recent: &Recent) -> Ope
     let stretch = door.as_mut().and_then(|(door, reading)| recent.find(*door, reading));
     let (mut links, mut asides) = (Vec::new(), Vec::new());
     for index in first + stretch.map_or(0, |stretch| stretch.count)..history.len() {
-        let message = history.message(index);
-        if message.is_aside() {
-            asides.push(message);
+        let link = Link { index, message: history.message(index) };
+        if link.message.is_aside() {
+            asides.push(link);
         } else {
-            links.push(Link { index, message });
+            links.push(link);
         }
     }
     Opened { preamble, preamble_hash, door, stretch, links, asides }
@@ -169,7 +169,7 @@ fn claimed(asker: &Asker<'_>, opened: &Opened<'_>) -> Result<SessionId> {
         return Ok(stretch.claimed);
     }
     let first = opened.links.first().map(|link| &link.message).or(opened.preamble.first());
-    let first = first.or(opened.asides.first());
+    let first = first.or(opened.asides.first().map(|link| &link.message));
     let first = first.ok_or_else(|| Error::Invalid("the request has no messages".into()))?;
     Ok(SessionId::opening(asker.tenant, first.strong()))
 }
@@ -200,9 +200,12 @@ impl Finding<'_> {
                 None => Vec::new(),
             };
             let theirs = Features::of(&self.rest[0].message);
-            let mut replies = children.iter().filter(|child| child.origin == Origin::Reply);
-            let echoed = replies.find(|reply| theirs.echoes(&Features::of(&reply.message())));
-            if let Some(position) = echoed.and_then(Stored::position) {
+            let replies = children.iter().filter(|child| child.origin == Origin::Reply);
+            let mut replies = replies.filter_map(|reply| Some((Features::of(&reply.message()), reply.position()?)));
+            if let Some((reply, position)) = replies.find(|(reply, _)| theirs.echoes(reply)) {
+                if !theirs.says_the_same(&reply) {
+                    self.replaced.push((self.rest[0].message.clone(), self.rest[0].index, Some(position.id)));
+                }
                 self.take(1, position);
                 continue;
             }
@@ -301,13 +304,30 @@ impl Finding<'_> {
         let (head, tail) = (self.rest.iter().take(ANCHORED), self.rest.iter().rev().take(ANCHORED));
         let terms: HashSet<String> = head.chain(tail).flat_map(|link| anchors(&link.message)).collect();
         let reach = if self.declared || self.base.is_some() { Reach::Session(self.session) } else { Reach::Undeclared };
-        let probe = Probe::new(terms.into_iter().map(Term::exact).collect(), Need::Any, reach, CANDIDATES);
-        let found = self.store.matching(self.tenant, probe).await?;
+        let mut probe = Probe::new(terms.into_iter().map(Term::exact).collect(), Need::Any, reach, CANDIDATES);
+        let mut found = self.store.matching(self.tenant, probe.clone()).await?;
+        if found.messages.len() == CANDIDATES {
+            probe.terms = rare(probe.terms, &found.frequencies);
+            found = self.store.matching(self.tenant, probe).await?;
+        }
         let sighting = |(session, stored): &(SessionId, Stored)| {
             Some(Sighting { session: *session, at: stored.position()?, features: Features::of(&stored.message()) })
         };
         Ok(found.messages.iter().filter_map(sighting).collect())
     }
+}
+
+/// The rarest terms, as many as can be looked at together: what is said everywhere would crowd out what tells.
+fn rare(terms: Vec<Term>, frequencies: &[u32]) -> Vec<Term> {
+    let mut terms: Vec<(u32, Term)> = frequencies.iter().copied().zip(terms).collect();
+    terms.sort_by_key(|(frequency, _)| *frequency);
+    let mut room = CANDIDATES;
+    let fitting = terms.into_iter().take_while(|(frequency, _)| {
+        let fits = room.checked_sub(*frequency as usize);
+        room = fits.unwrap_or(0);
+        fits.is_some()
+    });
+    fitting.map(|(_, term)| term).collect()
 }
 
 /// A message of the log that may be one of the request's.

@@ -23,7 +23,8 @@ use crate::error::{Error, Result};
 use crate::ids::{At, Depth, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
 use crate::store::{
-    Alias, Batch, Beside, Draft, Expect, Keys, Kind, NodeRef, Origin, Position, Put, Scope, Span, Store, node_beside,
+    Alias, Batch, Beside, Draft, Expect, Keys, Kind, NodeRef, Origin, Position, Put, Scope, Span, Store, Stored,
+    node_beside,
 };
 use crate::tokens::Measure;
 
@@ -106,11 +107,12 @@ impl Log {
 
     /// Takes only what is new, after the last message of a declared session or after an earlier response.
     pub async fn receive_new(&self, arrival: Arrival<'_>, after: After<'_>, history: &History<'_>) -> Result<Received> {
-        let (session, base) = self.resolve(arrival.tenant, after).await?;
+        let (session, head) = self.resolve(arrival.tenant, after).await?;
         let messages: Vec<Message> = (0..history.len()).map(|index| history.message(index)).collect();
-        let head = base.map(|base| base.head);
-        if base.is_some_and(|base| base.was_just_sent(&messages)) {
-            return Ok(Received { outcome: Outcome::Replay, session, head, added: 0 });
+        if let (After::Last(_), Some(head)) = (after, head)
+            && self.was_just_sent(&session, head, &messages).await?
+        {
+            return Ok(Received { outcome: Outcome::Replay, session, head: Some(head), added: 0 });
         }
         let mut batch = Batch::new(session.clone());
         batch.declared = arrival.declared.map(str::to_owned);
@@ -118,12 +120,12 @@ impl Log {
         let mut node = head.map_or_else(|| NodeId::root(session.id), |head| head.node);
         for (index, message) in messages.into_iter().enumerate() {
             let time = arrival.time_of(index);
-            if message.is_aside() || message.role().instructs() {
-                let why = if message.is_aside() { Beside::Aside } else { Beside::Preamble };
-                batch.beside.push((why, draft(arrival, time, node_beside(why, &message), message)));
-            } else {
+            if is_link(&message) {
                 node = node.then(message.strong());
                 batch.path.push(draft(arrival, time, node, message));
+            } else {
+                let why = if message.is_aside() { Beside::Aside } else { Beside::Preamble };
+                batch.beside.push((why, draft(arrival, time, node_beside(why, &message), message)));
             }
         }
         let outcome = if head.is_some() { Outcome::Continue } else { Outcome::New };
@@ -153,19 +155,12 @@ impl Log {
         self.recent.clear();
     }
 
-    async fn resolve(&self, tenant: &Tenant, after: After<'_>) -> Result<(SessionKey, Option<Base>)> {
+    async fn resolve(&self, tenant: &Tenant, after: After<'_>) -> Result<(SessionKey, Option<Position>)> {
         match after {
             After::Last(name) => {
                 let session = SessionKey { tenant: tenant.clone(), id: SessionId::declared(tenant, name) };
-                let Some(last) = self.store.read(&session, Span::Last).await?.pop() else { return Ok((session, None)) };
-                let parent = match last.parent {
-                    None => Some(NodeId::root(session.id)),
-                    Some(id) => {
-                        let parent = self.store.read(&session, Span::Ids(vec![id])).await?.pop();
-                        parent.and_then(|parent| parent.position()).map(|position| position.node)
-                    }
-                };
-                Ok((session, last.position().map(|head| Base { parent, head })))
+                let last = self.store.read(&session, Span::Last).await?.pop();
+                Ok((session, last.and_then(|last| last.position())))
             }
             After::Response(id) => {
                 let unknown =
@@ -178,9 +173,24 @@ impl Log {
                 let session = SessionKey { tenant: tenant.clone(), id: followed.session };
                 let known =
                     self.store.prefix(&session, followed.depth, vec![followed.node]).await?.ok_or_else(unknown)?;
-                Ok((session, Some(Base { parent: None, head: known.at })))
+                Ok((session, Some(known.at)))
             }
         }
+    }
+
+    /// Whether these messages are the last ones before `head`, sent once more because no answer came.
+    async fn was_just_sent(&self, session: &SessionKey, head: Position, messages: &[Message]) -> Result<bool> {
+        let links: Vec<&Message> = messages.iter().filter(|message| is_link(message)).collect();
+        let Some(before) = (head.depth.0 as usize + 1).checked_sub(links.len()).filter(|_| !links.is_empty()) else {
+            return Ok(false);
+        };
+        let from = Depth(0).plus(before.saturating_sub(1));
+        let end = self.store.read(session, Span::Path { head, from }).await?;
+        let start = match before {
+            0 => Some(NodeId::root(session.id)),
+            _ => end.first().and_then(Stored::position).map(|position| position.node),
+        };
+        Ok(start.is_some_and(|start| links.iter().fold(start, |node, link| node.then(link.strong())) == head.node))
     }
 
     fn remember(&self, aligned: Aligned<'_>, head: Option<Position>) {
@@ -222,21 +232,6 @@ pub struct Answer<'a> {
     pub at: At,
 }
 
-/// The message that new ones follow.
-#[derive(Clone, Copy)]
-struct Base {
-    /// The node before it, where that is known.
-    parent: Option<NodeId>,
-    head: Position,
-}
-
-impl Base {
-    /// Whether these messages are the one at the head, sent once more because no answer came.
-    fn was_just_sent(&self, messages: &[Message]) -> bool {
-        matches!((self.parent, messages), (Some(parent), [one]) if parent.then(one.strong()) == self.head.node)
-    }
-}
-
 /// Where a response is in the log.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Followed {
@@ -251,6 +246,11 @@ impl Followed {
         let scope = Scope::Tenant(tenant.clone());
         Put { scope, kind: Kind::Response, key: response.to_owned(), at, body, expect: Expect::Any }
     }
+}
+
+/// Whether a message is a link of the path, not an instruction or reasoning beside it.
+fn is_link(message: &Message) -> bool {
+    !message.is_aside() && !message.role().instructs()
 }
 
 fn draft(arrival: Arrival<'_>, at: At, node: NodeId, message: Message) -> Draft {
@@ -274,7 +274,7 @@ fn batch_of(arrival: Arrival<'_>, session: &SessionKey, aligned: &Aligned<'_>) -
         batch.beside.push((why, draft(arrival, at, node_beside(why, message), message.clone())));
     };
     aligned.preamble.iter().for_each(|message| beside(Beside::Preamble, arrival.at, message));
-    aligned.asides.iter().for_each(|message| beside(Beside::Aside, arrival.at, message));
+    aligned.asides.iter().for_each(|link| beside(Beside::Aside, arrival.time_of(link.index), &link.message));
     for (message, index, over) in &aligned.replaced {
         beside(over.map_or(Beside::Insert, Beside::Overlay), arrival.time_of(*index), message);
     }

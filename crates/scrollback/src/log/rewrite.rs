@@ -47,7 +47,12 @@ impl Features {
 
     /// Whether this is the other as a client echoes it.
     pub(super) fn echoes(&self, other: &Self) -> bool {
-        self.weak == other.weak || self.same_calls(other)
+        self.says_the_same(other) || self.same_calls(other)
+    }
+
+    /// Whether the words are the same, and what the calls ask for.
+    pub(super) fn says_the_same(&self, other: &Self) -> bool {
+        self.weak == other.weak
     }
 
     /// Whether the other could be this message, wherever it stands: the same words, or a call in common.

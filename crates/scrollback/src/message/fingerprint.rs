@@ -28,8 +28,10 @@ pub(super) fn strong(message: &Value) -> Fingerprint {
 }
 
 fn feed_message(hasher: &mut blake3::Hasher, fields: &Map<String, Value>) {
+    // An id says nothing beside words; where it stands alone, as in a reference to an earlier item, it is all that is said.
+    let is_reference = fields.keys().all(|key| key == "id" || key == "type");
     let kept = fields.iter().filter(|(key, value)| match key.as_str() {
-        "id" => false,
+        "id" => is_reference,
         "type" => value.as_str() != Some("message"),
         key => !REASONING.contains(&key),
     });
@@ -214,6 +216,7 @@ mod tests {
             r#"{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"f","arguments":"{\"status\":1}"}}]}"#,
             r#"{"role":"assistant","tool_calls":[{"id":"c","function":{"name":"f","arguments":"{\"status\":2}"}}]}"#,
         );
+        different(r#"{"type":"item_reference","id":"msg_1"}"#, r#"{"type":"item_reference","id":"msg_2"}"#);
         different(r#"{"role":"user","content":"hi","name":"ann"}"#, r#"{"role":"user","content":"hi","name":"bob"}"#);
         different(
             r#"{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:a"}}]}"#,

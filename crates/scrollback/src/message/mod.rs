@@ -119,8 +119,10 @@ impl Message {
 
     /// Reads a message. A value that cannot be understood is one part, [`Part::Other`], and is kept whole.
     pub fn new(raw: Box<RawValue>) -> Self {
-        // JSON nested too deeply for the parser is the one valid text that cannot be read; it is kept as it stands.
-        let value = serde_json::from_str(raw.get()).unwrap_or_else(|_| Value::String(raw.get().to_owned()));
+        // What cannot be read even so (JSON nested too deeply, numbers beyond all size) is kept as it stands.
+        let value = serde_json::from_str(raw.get())
+            .or_else(|_| serde_json::from_str(&read::mended(raw.get())))
+            .unwrap_or_else(|_| Value::String(raw.get().to_owned()));
         let (role, parts) = read::message(&value);
         let strong = fingerprint::strong(&value);
         Self { raw, role, parts, strong }

@@ -129,6 +129,31 @@ pub(super) fn unfolded(value: &Value) -> Value {
     }
 }
 
+/// JSON with a mark in place of every half of a surrogate pair, which clients leave when they cut a text inside an emoji.
+pub(super) fn mended(json: &str) -> String {
+    let (mut mended, mut rest) = (String::with_capacity(json.len()), json);
+    while let Some(at) = rest.find('\\') {
+        let (before, escape) = rest.split_at(at);
+        let (taken, half) = match (code_unit(escape), escape.get(6..).and_then(code_unit)) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => (12, false),
+            (Some(0xD800..=0xDFFF), _) => (6, true),
+            (Some(_), _) => (6, false),
+            (None, _) => (2, false),
+        };
+        let (escape, after) = escape.split_at_checked(taken).unwrap_or((escape, ""));
+        mended.push_str(before);
+        mended.push_str(if half { "\\ufffd" } else { escape });
+        rest = after;
+    }
+    mended.push_str(rest);
+    mended
+}
+
+/// The code of an escape such as `\ud83d` that a text begins with.
+fn code_unit(text: &str) -> Option<u32> {
+    u32::from_str_radix(text.strip_prefix("\\u")?.get(..4)?, 16).ok()
+}
+
 /// Whether a string is encoded bytes (a data URL, base64, a signature) rather than language.
 pub(super) fn is_blob(text: &str) -> bool {
     text.len() >= BLOB_MIN_BYTES
@@ -226,6 +251,15 @@ mod tests {
             "tool",
             &[Part::Result { call: Some("c1".into()), text: "x".into(), other: vec![] }],
         );
+    }
+
+    #[test]
+    fn halves_of_surrogate_pairs_are_marked() {
+        let check = |json: &str, expected: &str| assert_eq!(mended(json), expected);
+        check(r#""\ud83d\ude00 \u00e9 \n""#, r#""\ud83d\ude00 \u00e9 \n""#);
+        check(r#""cut \ud83d""#, r#""cut \ufffd""#);
+        check(r#""\ude00\ud83d\ud83d\ude00""#, r#""\ufffd\ufffd\ud83d\ude00""#);
+        check(r#""\\ud83d is typed""#, r#""\\ud83d is typed""#);
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::query::{position_at, session_no};
+use super::query::{on_branch, position_at, session_no};
 use super::rows::{MessageRow, depth_beside, key_of, record_seal, session_seal};
 use super::trouble::Fault;
 use crate::error::Error;
-use crate::ids::{BranchId, Depth, MessageId};
+use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
 use crate::store::{Alias, Batch, Beside, Committed, Draft, Place, Position, Put, Record};
 
 /// What a batch changed, for the writer's own book-keeping.
@@ -42,6 +42,9 @@ pub(super) fn apply(connection: &Connection, batch: &Batch) -> Result<Applied, F
 /// The session's number; the session begins to exist if need be.
 fn open_session(connection: &Connection, batch: &Batch) -> Result<i64, Fault> {
     if let Some(no) = session_no(connection, &batch.session)? {
+        if let Some(title) = &batch.title {
+            entitle(connection, no, &batch.session, title)?;
+        }
         return Ok(no);
     }
     let key = &batch.session;
@@ -54,6 +57,21 @@ fn open_session(connection: &Connection, batch: &Batch) -> Result<i64, Fault> {
         )?
         .execute(params![key.tenant.as_str(), key.id.0.0, batch.declared, batch.title, born.0, seal])?;
     Ok(connection.last_insert_rowid())
+}
+
+/// Gives a title to a session that has none.
+fn entitle(connection: &Connection, no: i64, key: &SessionKey, title: &str) -> Result<(), Fault> {
+    let untitled: Option<(Option<String>, i64)> = connection
+        .prepare_cached("SELECT declared, born FROM session WHERE no = ?1 AND title IS NULL")?
+        .query_row([no], |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    if let Some((declared, born)) = untitled {
+        let seal = session_seal(key.tenant.as_str(), key.id, declared.as_deref(), Some(title), At(born));
+        connection
+            .prepare_cached("UPDATE session SET title = ?2, seal = ?3 WHERE no = ?1")?
+            .execute(params![no, title, seal])?;
+    }
+    Ok(())
 }
 
 fn next_id(connection: &Connection, session: i64) -> Result<MessageId, Fault> {
@@ -106,11 +124,11 @@ fn append_path(
 /// The parent's branch if the parent is its head; otherwise a new one.
 fn branch_for(connection: &Connection, session: i64, parent: Option<Position>) -> Result<BranchId, Fault> {
     if let Some(parent) = parent {
-        let taken: Option<i64> = connection
-            .prepare_cached("SELECT id FROM message WHERE session = ?1 AND depth = ?2 AND branch = ?3")?
-            .query_row(params![session, parent.depth.0 + 1, parent.branch.0], |row| row.get(0))
-            .optional()?;
-        if taken.is_none() {
+        // Where one branch leaves, the message goes on in its own already.
+        let left: bool = connection
+            .prepare_cached("SELECT EXISTS (SELECT 1 FROM branch WHERE session = ?1 AND fork = ?2)")?
+            .query_row(params![session, parent.id.0], |row| row.get(0))?;
+        if !left && on_branch(connection, session, parent.branch, parent.depth.plus(1))?.is_none() {
             return Ok(parent.branch);
         }
     }

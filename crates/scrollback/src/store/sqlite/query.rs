@@ -10,8 +10,8 @@ use crate::store::{
     Branch, Keys, Kind, Known, Lineage, NodeRef, Position, Record, Scope, Session, Span, Stored, Which,
 };
 
-/// How many aliases near the end of a chain are compared before the history is aligned anew.
-const ALIASES_TRIED: usize = 64;
+/// At how many depths near the end of a chain aliases are looked up before the history is aligned anew.
+const ALIASED_DEPTHS_TRIED: usize = 64;
 
 /// A session's number in this file.
 pub(super) fn session_no(connection: &Connection, key: &SessionKey) -> Result<Option<i64>, Fault> {
@@ -27,6 +27,23 @@ pub(super) fn position_at(connection: &Connection, session: i64, at: NodeRef) ->
         .prepare_cached("SELECT id, branch, depth, node FROM message WHERE session = ?1 AND depth = ?2 AND node = ?3")?
         .query_row(params![session, at.depth.0, at.node.0.0], position)
         .optional()?)
+}
+
+/// Where a branch is at a depth, if it is that long.
+pub(super) fn on_branch(
+    connection: &Connection,
+    session: i64,
+    branch: BranchId,
+    depth: Depth,
+) -> Result<Option<Position>, Fault> {
+    let sql =
+        format!("SELECT id, branch, depth, node FROM message WHERE session = ?1 AND depth = ?2 AND {}", of(branch));
+    Ok(connection.prepare_cached(&sql)?.query_row(params![session, depth.0, branch.0], position).optional()?)
+}
+
+/// The condition that a message is of a branch, number ?3; all but the first are found by an index of their own.
+fn of(branch: BranchId) -> &'static str {
+    if branch.0 == 0 { "branch = ?3" } else { "branch = ?3 AND branch > 0" }
 }
 
 fn position(row: &Row<'_>) -> rusqlite::Result<Position> {
@@ -59,7 +76,7 @@ pub(super) fn prefix(
     Ok(aliased(connection, key, from, chain, count)?.or(known))
 }
 
-/// The last alias among the nodes of the chain beyond `count`.
+/// The last alias among the nodes of the chain beyond `count`: depth by depth from the end, where there are aliases at all.
 fn aliased(
     connection: &Connection,
     key: &SessionKey,
@@ -67,26 +84,39 @@ fn aliased(
     chain: &[NodeId],
     count: usize,
 ) -> Result<Option<Known>, Fault> {
-    let mut statement = connection.prepare_cached(
-        "SELECT depth, node, to_session, to_depth, to_node FROM alias
-         WHERE tenant = ?1 AND session = ?2 AND depth BETWEEN ?3 AND ?4 ORDER BY depth DESC LIMIT ?5",
+    let mut deepest = connection.prepare_cached(
+        "SELECT max(depth) FROM alias WHERE tenant = ?1 AND session = ?2 AND depth >= ?3 AND depth < ?4",
     )?;
-    let (low, high) = (from.plus(count).0, i64::from(from.plus(chain.len()).0) - 1);
-    let mut rows = statement.query(params![key.tenant.as_str(), key.id.0.0, low, high, ALIASES_TRIED])?;
-    while let Some(row) = rows.next()? {
-        let (depth, node, to_depth) = (row.get::<_, u32>(0)?, Hash128(row.get(1)?), row.get(3)?);
-        let (session, to_node) = (SessionId(Hash128(row.get(2)?)), NodeId(Hash128(row.get(4)?)));
+    let (low, mut end) = (from.plus(count).0, from.plus(chain.len()).0);
+    for _ in 0..ALIASED_DEPTHS_TRIED {
+        let found = deepest.query_row(params![key.tenant.as_str(), key.id.0.0, low, end], |row| row.get(0))?;
+        let Some(depth) = found else { break };
         let i = (depth - from.0) as usize;
-        if chain[i].0 != node {
-            continue;
-        }
-        let target = SessionKey { tenant: key.tenant.clone(), id: session };
-        let Some(no) = session_no(connection, &target)? else { continue };
-        if let Some(at) = position_at(connection, no, NodeRef { depth: Depth(to_depth), node: to_node })? {
+        if let Some((session, at)) = alias_at(connection, key, NodeRef { depth: Depth(depth), node: chain[i] })? {
             return Ok(Some(Known { count: i + 1, session, at, aliased: true }));
         }
+        end = depth;
     }
     Ok(None)
+}
+
+/// The place a node of a rewritten history stands for.
+fn alias_at(connection: &Connection, key: &SessionKey, at: NodeRef) -> Result<Option<(SessionId, Position)>, Fault> {
+    let target = connection
+        .prepare_cached(
+            "SELECT to_session, to_depth, to_node FROM alias
+             WHERE tenant = ?1 AND session = ?2 AND depth = ?3 AND node = ?4",
+        )?
+        .query_row(params![key.tenant.as_str(), key.id.0.0, at.depth.0, at.node.0.0], |row| {
+            let to = NodeRef { depth: Depth(row.get(1)?), node: NodeId(Hash128(row.get(2)?)) };
+            Ok((SessionId(Hash128(row.get(0)?)), to))
+        })
+        .optional()?;
+    let Some((session, to)) = target else { return Ok(None) };
+    let Some(no) = session_no(connection, &SessionKey { tenant: key.tenant.clone(), id: session })? else {
+        return Ok(None);
+    };
+    Ok(position_at(connection, no, to)?.map(|position| (session, position)))
 }
 
 /// The messages of a span.
@@ -120,12 +150,13 @@ pub(super) fn read(connection: &Connection, key: &SessionKey, span: &Span) -> Re
 /// A path is a few stretches of branches, read from the root to the head.
 fn path(connection: &Connection, session: i64, head: Position, from: Depth) -> Result<Vec<Stored>, Fault> {
     let lineage = Lineage::of(head, &forks(connection, session)?);
-    let sql = format!(
-        "SELECT {MESSAGE} FROM message m WHERE m.session = ?1 AND m.depth BETWEEN ?2 AND ?3 AND m.branch = ?4 ORDER BY m.depth"
-    );
     let (mut start, mut messages) = (from.0, Vec::new());
     for (branch, end) in lineage.0.iter().rev() {
-        messages.extend(collect(connection, &sql, params![session, start, end.0, branch.0])?);
+        let sql = format!(
+            "SELECT {MESSAGE} FROM message m WHERE session = ?1 AND depth BETWEEN ?2 AND ?4 AND {} ORDER BY depth",
+            of(*branch)
+        );
+        messages.extend(collect(connection, &sql, params![session, start, branch.0, end.0])?);
         start = start.max(end.0.saturating_add(1));
     }
     Ok(messages)
@@ -160,14 +191,11 @@ fn head(connection: &Connection, session: i64, branch: &Branch) -> Result<Positi
     let deepest: u32 = connection
         .prepare_cached("SELECT ifnull(max(depth), 0) FROM message WHERE session = ?1 AND depth >= 0")?
         .query_row([session], |row| row.get(0))?;
-    let mut at = connection.prepare_cached(
-        "SELECT id, branch, depth, node FROM message WHERE session = ?1 AND depth = ?2 AND branch = ?3",
-    )?;
     let mut low = branch.fork.map_or(0, |fork| fork.depth.0 + 1);
     let (mut high, mut found) = (deepest + 1, None);
     while low < high {
         let middle = u32::midpoint(low, high);
-        match at.query_row(params![session, middle, branch.id.0], position).optional()? {
+        match on_branch(connection, session, branch.id, Depth(middle))? {
             Some(position) => {
                 found = Some(position);
                 low = middle + 1;
