@@ -88,8 +88,8 @@ fn a_conversation_can_be_listed_shown_and_searched() {
     let sessions = home.json(&["sessions"]);
     assert_eq!((&sessions[0]["declared"], &sessions[0]["title"]), (&"harbour-office".into(), &"Harbour office".into()));
     let id = sessions[0]["id"].as_str().unwrap();
-    for name in ["harbour-office", "harbour", &id[..6]] {
-        assert_eq!(home.json(&["show", name, "--all"]).len(), 26);
+    for name in ["harbour-office", "Harbour Office", "harbour", &id[..6]] {
+        assert_eq!(home.json(&["show", name, "--all"]).len(), 27);
     }
     assert_eq!(home.json(&["show", "harbour", "--last", "3"]).len(), 3);
     let one = home.json(&["show", "harbour", "--message", "m1"]);
@@ -125,6 +125,10 @@ fn what_is_exported_can_be_imported() {
     let imported = other.json(&["import", &file]);
     assert_eq!(imported[0]["skipped"].as_array().unwrap().len(), 0);
     assert_eq!(other.says(&["export"]), home.says(&["export"]));
+    let messages = |home: &Home| -> u64 {
+        home.json(&["sessions"]).iter().map(|session| session["messages"].as_u64().unwrap()).sum()
+    };
+    assert_eq!(messages(&other), messages(&home), "instructions and reasoning come along");
     assert_eq!(home.json(&["import", &file])[0]["added"], 0);
     let markdown = home.says(&["export", "harbour", "--format", "markdown"]);
     assert!(markdown.starts_with("# Harbour office"), "{markdown}");

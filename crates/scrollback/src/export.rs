@@ -2,13 +2,14 @@
 //!
 //! Both take the messages of one path, oldest first, and return text; where it goes is the caller's business.
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::ids::At;
+use crate::ids::{At, MessageId};
 use crate::message::Part;
-use crate::store::{Session, Stored};
+use crate::store::{Beside, Place, Session, Stored};
 
 /// Where pictures and files say what they are, the most telling first.
 const PLACES: [&str; 13] = [
@@ -39,6 +40,27 @@ pub fn jsonl(session: &Session, messages: &[Stored]) -> String {
         "times": messages.iter().map(|stored| stored.at).collect::<Vec<_>>(),
     });
     format!("{{\"messages\":[{}],\"scrollback\":{ours}}}\n", raws.join(","))
+}
+
+/// A path with what stands beside it where it was said: the instructions it began with, and reasoning. `all` is the whole
+/// session in order of arrival.
+pub fn with_beside(path: Vec<Stored>, all: &[Stored]) -> Vec<Stored> {
+    let Some(first) = path.first().map(|stored| stored.id.0 as usize) else { return path };
+    let instructs = |stored: &&Stored| stored.place == Place::Beside(Beside::Preamble);
+    let mut whole: Vec<Stored> = all[..first.min(all.len())].iter().rev().take_while(instructs).cloned().collect();
+    // Reasoning belongs to the path whose message came just before it.
+    let on_path: HashSet<MessageId> = path.iter().map(|stored| stored.id).collect();
+    let mut before = false;
+    for stored in all {
+        match stored.place {
+            Place::Path(_) => before = on_path.contains(&stored.id),
+            Place::Beside(Beside::Aside) if before => whole.push(stored.clone()),
+            Place::Beside(_) => {}
+        }
+    }
+    whole.extend(path);
+    whole.sort_by_key(|stored| stored.id);
+    whole
 }
 
 /// A path as Markdown, with times in UTC.

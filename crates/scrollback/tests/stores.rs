@@ -26,6 +26,7 @@ macro_rules! contract {
 
 contract! {
     messages_return_byte_for_byte, spans_read_what_they_say, branches_know_their_fork_and_head, sessions_are_listed,
+    many_children_are_read_in_part,
     records_have_versions, records_are_read_in_order, a_refused_batch_changes_nothing, one_of_many_writers_wins,
     a_batch_may_be_committed_twice, nothing_follows_an_unknown_node, words_are_found_in_every_language,
     search_has_filters, a_path_sees_only_itself, snippets_show_the_words, common_words_are_ranked_too,
@@ -83,6 +84,17 @@ async fn spans_read_what_they_say(bench: Bench) {
     assert!(bench.store.read(&nobody, Span::Last).await.unwrap().is_empty());
 }
 
+/// A thousand chats may begin alike: what follows a message is read in part, the newest first.
+async fn many_children_are_read_in_part(bench: Bench) {
+    for i in 0..100 {
+        bench.send(Some("s"), &[user("hello"), user(&format!("question {i}"))]).await;
+    }
+    let last = bench.send(Some("s"), &[user("hello")]).await;
+    let children = bench.store.read(&last.session, Span::After(last.head)).await.unwrap();
+    assert_eq!(children.len(), scrollback::store::CHILDREN);
+    assert_eq!(children.last().unwrap().message().to_text(), "question 99");
+}
+
 async fn branches_know_their_fork_and_head(bench: Bench) {
     let talk = talk("ann", 4);
     let first = bench.send(Some("s"), &talk).await;
@@ -116,7 +128,10 @@ async fn sessions_are_listed(bench: Bench) {
     assert_eq!(names(&list(Which::Page { skip: 1, limit: 2 }).await), [Some("alphabet".into()), Some("beta".into())]);
     assert_eq!(list(Which::Named("alpha".into())).await.len(), 2);
     assert_eq!(list(Which::Named(all[2].id.to_string()[..8].into())).await[0].id, all[2].id);
-    assert!(list(Which::Named("*".into())).await.is_empty());
+    assert_eq!(list(Which::Named("ALPHA".into())).await.len(), 2);
+    for pattern in ["*", "%", "_", "\\"] {
+        assert!(list(Which::Named(pattern.into())).await.is_empty(), "{pattern}");
+    }
 }
 
 async fn records_have_versions(bench: Bench) {

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 use scrollback::ids::Depth;
 use scrollback::import::{self, Format};
 use scrollback::store::{Session, Span, Which};
-use scrollback::{Log, SessionKey, Store, export};
+use scrollback::{Log, MessageId, SessionKey, Store, export};
 use serde::Serialize;
 
 use super::{Desk, counted, now, progress, say, say_json, talk};
@@ -189,8 +189,10 @@ impl Export {
         out: &mut dyn Write,
     ) -> anyhow::Result<()> {
         let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
+        let all = store.read(&key, Span::Arrival { from: MessageId(0), limit: usize::MAX >> 1 }).await?;
         for branch in &session.branches {
             let path = store.read(&key, Span::Path { head: branch.head, from: Depth(0) }).await?;
+            let path = export::with_beside(path, &all);
             let text = match self.format {
                 Shape::Jsonl => export::jsonl(session, &path),
                 Shape::Markdown => export::markdown(session, &path),

@@ -5,10 +5,12 @@ use std::process::ExitCode;
 use clap::Args;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use scrollback::store::{Session, Span, Which};
-use scrollback::{SessionKey, Store};
+use scrollback::{MessageId, SessionKey, Store};
 
 use super::{Desk, counted, local, say, say_json, talk};
 
+/// Among so many messages the first that is not an instruction is looked for.
+const BEGINNING: usize = 16;
 /// How much of a title is shown.
 const TITLE_CHARS: usize = 48;
 
@@ -62,7 +64,8 @@ pub(super) async fn title(desk: &Desk, store: &dyn Store, session: &Session) -> 
         return Ok(shortened(title));
     }
     let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
-    let first = store.read(&key, Span::After(None)).await?.into_iter().next();
+    let first = store.read(&key, Span::Arrival { from: MessageId(0), limit: BEGINNING }).await?;
+    let first = first.into_iter().find(|stored| stored.position().is_some());
     let begins = first.map(|stored| stored.message().to_text()).filter(|text| !text.trim().is_empty());
     Ok(shortened(&begins.or_else(|| session.declared.clone()).unwrap_or_default()))
 }

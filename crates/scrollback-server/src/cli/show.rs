@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use clap::Args;
 use scrollback::ids::{BranchId, Depth};
 use scrollback::store::{Branch, Session, Span, Stored};
-use scrollback::{MessageId, Part, SessionKey, Store};
+use scrollback::{MessageId, Part, SessionKey, Store, export};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -61,7 +61,12 @@ impl Show {
         if first > 0 {
             talk(&format!("… {}; --all shows them", counted(first, "earlier message")));
         }
-        Ok(store.read(&key, Span::Path { head: branch.head, from: Depth(first) }).await?)
+        let path = store.read(&key, Span::Path { head: branch.head, from: Depth(first) }).await?;
+        if first > 0 {
+            return Ok(path);
+        }
+        let all = store.read(&key, Span::Arrival { from: MessageId(0), limit: usize::MAX >> 1 }).await?;
+        Ok(export::with_beside(path, &all))
     }
 }
 

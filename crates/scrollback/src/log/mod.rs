@@ -23,8 +23,8 @@ use crate::error::{Error, Result};
 use crate::ids::{At, Depth, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
 use crate::store::{
-    Alias, Batch, Beside, Draft, Expect, Keys, Kind, NodeRef, Origin, Position, Put, Scope, Span, Store, Stored,
-    node_beside,
+    Alias, Batch, Beside, Draft, Expect, Keys, Kind, NodeRef, Origin, Position, Put, Scope, Sidelong, Span, Store,
+    Stored, node_beside,
 };
 use crate::tokens::Measure;
 
@@ -125,7 +125,9 @@ impl Log {
                 batch.path.push(draft(arrival, time, node, message));
             } else {
                 let why = if message.is_aside() { Beside::Aside } else { Beside::Preamble };
-                batch.beside.push((why, draft(arrival, time, node_beside(why, &message), message)));
+                let before = batch.path.len();
+                let draft = draft(arrival, time, node_beside(why, &message), message);
+                batch.beside.push(Sidelong { why, before, draft });
             }
         }
         let outcome = if head.is_some() { Outcome::Continue } else { Outcome::New };
@@ -270,13 +272,18 @@ fn batch_of(arrival: Arrival<'_>, session: &SessionKey, aligned: &Aligned<'_>) -
         end = end.then(link.message.strong());
         batch.path.push(draft(arrival, arrival.time_of(link.index), end, link.message.clone()));
     }
-    let mut beside = |why, at, message: &Message| {
-        batch.beside.push((why, draft(arrival, at, node_beside(why, message), message.clone())));
+    let mut beside = |why, before, at, message: &Message| {
+        let draft = draft(arrival, at, node_beside(why, message), message.clone());
+        batch.beside.push(Sidelong { why, before, draft });
     };
-    aligned.preamble.iter().for_each(|message| beside(Beside::Preamble, arrival.at, message));
-    aligned.asides.iter().for_each(|link| beside(Beside::Aside, arrival.time_of(link.index), &link.message));
+    aligned.preamble.iter().for_each(|message| beside(Beside::Preamble, 0, arrival.at, message));
+    for aside in &aligned.asides {
+        let before = aligned.fresh.partition_point(|link| link.index < aside.index);
+        beside(Beside::Aside, before, arrival.time_of(aside.index), &aside.message);
+    }
     for (message, index, over) in &aligned.replaced {
-        beside(over.map_or(Beside::Insert, Beside::Overlay), arrival.time_of(*index), message);
+        let why = over.map_or(Beside::Insert, Beside::Overlay);
+        beside(why, aligned.fresh.len(), arrival.time_of(*index), message);
     }
     if aligned.chain != end && end != root {
         let depth = aligned.base.map_or(Depth(0), |base| base.depth.plus(1)).plus(aligned.fresh.len());

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard};
 use async_trait::async_trait;
 
 use super::{
-    Alias, Batch, Beside, Branch, Committed, Draft, Forget, Keys, Kind, Known, Lineage, Matches, NodeRef, Place,
-    Position, Put, Record, Scope, Session, Span, Store, Stored, Which,
+    Alias, Batch, Beside, Branch, CHILDREN, Committed, Draft, Forget, Keys, Kind, Known, Lineage, Matches, NodeRef,
+    Place, Position, Put, Record, Scope, Session, Span, Store, Stored, Which,
 };
 use crate::error::{Error, Result};
 use crate::ids::{BranchId, Depth, MessageId, NodeId, SessionId, SessionKey, Tenant};
@@ -135,10 +135,12 @@ impl Kept {
             Span::Ids(ids) => ids.iter().filter_map(|id| self.messages.get(id.0 as usize)).cloned().collect(),
             Span::Arrival { from, limit } => all.skip(from.0 as usize).take(limit).cloned().collect(),
             Span::Last => all.rev().find(|message| message.position().is_some()).cloned().into_iter().collect(),
-            Span::After(parent) => all
-                .filter(|message| message.position().is_some() && message.parent == parent.map(|parent| parent.id))
-                .cloned()
-                .collect(),
+            Span::After(parent) => {
+                let follows = |m: &&Stored| m.position().is_some() && m.parent == parent.map(|parent| parent.id);
+                let mut newest: Vec<_> = all.rev().filter(follows).take(CHILDREN).cloned().collect();
+                newest.reverse();
+                newest
+            }
             Span::Path { head, from } => {
                 let lineage = Lineage::of(head, &self.branches());
                 let wanted = |m: &&Stored| lineage.holds(&m.place) && m.position().is_some_and(|p| p.depth >= from);
@@ -186,12 +188,15 @@ impl Store for MemoryStore {
                 state.order.push(batch.session.clone());
             }
             let kept = state.sessions.entry(batch.session.clone()).or_default();
-            kept.declared = kept.declared.take().or(batch.declared);
-            kept.title = kept.title.take().or(batch.title);
-            for (why, draft) in batch.beside.iter().filter(|(why, _)| *why == Beside::Preamble) {
-                committed.added += usize::from(kept.append_beside(*why, draft));
+            if kept.messages.is_empty() {
+                kept.declared = batch.declared;
             }
-            for draft in &batch.path {
+            kept.title = kept.title.take().or(batch.title);
+            let mut beside = batch.beside.iter().peekable();
+            for (i, draft) in batch.path.iter().enumerate() {
+                while let Some(sidelong) = beside.next_if(|sidelong| sidelong.before <= i) {
+                    committed.added += usize::from(kept.append_beside(sidelong.why, &sidelong.draft));
+                }
                 let depth = parent.map_or(Depth(0), |parent| parent.depth.plus(1));
                 let position = if let Some(known) = kept.nodes.get(&(depth, draft.node)) {
                     *known
@@ -202,8 +207,8 @@ impl Store for MemoryStore {
                 committed.path.push(position);
                 parent = Some(position);
             }
-            for (why, draft) in batch.beside.iter().filter(|(why, _)| *why != Beside::Preamble) {
-                committed.added += usize::from(kept.append_beside(*why, draft));
+            for sidelong in beside {
+                committed.added += usize::from(kept.append_beside(sidelong.why, &sidelong.draft));
             }
         }
         for alias in batch.aliases {

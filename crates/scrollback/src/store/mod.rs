@@ -64,8 +64,8 @@ pub struct Batch {
     pub path: Vec<Draft>,
     /// The node the first of them follows; `None` for the beginning of a conversation.
     pub after: Option<NodeRef>,
-    /// Messages kept beside the path.
-    pub beside: Vec<(Beside, Draft)>,
+    /// Messages kept beside the path, in order of `before`.
+    pub beside: Vec<Sidelong>,
     /// Other names by which a rewritten history finds its place again.
     pub aliases: Vec<Alias>,
     /// Derived records.
@@ -111,6 +111,17 @@ pub struct Draft {
     pub origin: Origin,
     /// Its size.
     pub measure: Measure,
+}
+
+/// A message about to be stored beside the path.
+#[derive(Clone, Debug)]
+pub struct Sidelong {
+    /// Why it is not on it.
+    pub why: Beside,
+    /// How many messages of the batch's path come before it.
+    pub before: usize,
+    /// The message.
+    pub draft: Draft,
 }
 
 /// How a message came into the log.
@@ -248,6 +259,9 @@ pub struct Alias {
     pub to: NodeRef,
 }
 
+/// How many messages that follow one message are read. A thousand chats may begin alike; the newest matter.
+pub const CHILDREN: usize = 64;
+
 /// Which messages to read.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Span {
@@ -260,7 +274,7 @@ pub enum Span {
         /// The first depth wanted.
         from: Depth,
     },
-    /// The messages that directly follow one, or begin the conversation.
+    /// The newest messages that directly follow one, or begin a conversation, oldest first; at most [`CHILDREN`].
     After(Option<Position>),
     /// Everything in order of arrival, from a number on.
     Arrival {
@@ -278,7 +292,7 @@ pub enum Span {
 pub enum Which {
     /// One, by its id.
     Id(SessionId),
-    /// Those whose id or declared name begins with a text.
+    /// Those whose id, declared name or title begins with a text, whatever its case.
     Named(String),
     /// A page of all, newest first.
     Page {
@@ -309,9 +323,10 @@ pub struct Session {
 }
 
 impl Session {
-    /// Whether its id or its declared name begins with `text`.
+    /// Whether its id, declared name or title begins with `text`.
     pub(crate) fn is_named(&self, text: &str) -> bool {
-        self.id.to_string().starts_with(text) || self.declared.as_deref().is_some_and(|name| name.starts_with(text))
+        let begins = |name: &str| name.to_ascii_lowercase().starts_with(&text.to_ascii_lowercase());
+        begins(&self.id.to_string()) || [&self.declared, &self.title].into_iter().flatten().any(|name| begins(name))
     }
 }
 

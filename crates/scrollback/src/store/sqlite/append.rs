@@ -7,7 +7,7 @@ use super::rows::{MessageRow, depth_beside, key_of, record_seal, session_seal};
 use super::trouble::Fault;
 use crate::error::Error;
 use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
-use crate::store::{Alias, Batch, Beside, Committed, Draft, Place, Position, Put, Record};
+use crate::store::{Alias, Batch, Committed, Place, Position, Put, Record, Sidelong};
 
 /// What a batch changed, for the writer's own book-keeping.
 pub(super) struct Applied {
@@ -23,10 +23,7 @@ pub(super) fn apply(connection: &Connection, batch: &Batch) -> Result<Applied, F
         let session = open_session(connection, batch)?;
         let first = next_id(connection, session)?;
         let mut next = first;
-        let (preamble, others): (Vec<_>, Vec<_>) = batch.beside.iter().partition(|(why, _)| *why == Beside::Preamble);
-        append_beside(connection, session, &preamble, &mut next)?;
-        append_path(connection, session, batch, &mut next, &mut applied.committed)?;
-        append_beside(connection, session, &others, &mut next)?;
+        append_all(connection, session, batch, &mut next, &mut applied.committed)?;
         applied.committed.added = (next.0 - first.0) as usize;
         applied.unindexed = (next > first).then_some((session, first));
     }
@@ -48,8 +45,12 @@ fn open_session(connection: &Connection, batch: &Batch) -> Result<i64, Fault> {
         return Ok(no);
     }
     let key = &batch.session;
-    let born =
-        batch.path.first().or(batch.beside.first().map(|(_, draft)| draft)).map(|draft| draft.at).unwrap_or_default();
+    let born = batch
+        .path
+        .first()
+        .or(batch.beside.first().map(|sidelong| &sidelong.draft))
+        .map(|draft| draft.at)
+        .unwrap_or_default();
     let seal = session_seal(key.tenant.as_str(), key.id, batch.declared.as_deref(), batch.title.as_deref(), born);
     connection
         .prepare_cached(
@@ -81,7 +82,8 @@ fn next_id(connection: &Connection, session: i64) -> Result<MessageId, Fault> {
     Ok(last.map_or(MessageId(0), |key| MessageId(super::rows::id_of(key).0 + 1)))
 }
 
-fn append_path(
+/// Writes the messages of a batch in the order they were said.
+fn append_all(
     connection: &Connection,
     session: i64,
     batch: &Batch,
@@ -95,7 +97,11 @@ fn append_path(
         })?),
     };
     let mut fresh_parent = false;
-    for draft in &batch.path {
+    let mut beside = batch.beside.iter().peekable();
+    for (i, draft) in batch.path.iter().enumerate() {
+        while let Some(sidelong) = beside.next_if(|sidelong| sidelong.before <= i) {
+            append_beside(connection, session, sidelong, next)?;
+        }
         let depth = parent.map_or(Depth(0), |parent| parent.depth.plus(1));
         let at = crate::store::NodeRef { depth, node: draft.node };
         // Below a node that was just written nothing can be known.
@@ -118,7 +124,7 @@ fn append_path(
         committed.path.push(position);
         parent = Some(position);
     }
-    Ok(())
+    beside.try_for_each(|sidelong| append_beside(connection, session, sidelong, next))
 }
 
 /// The parent's branch if the parent is its head; otherwise a new one.
@@ -146,18 +152,17 @@ fn branch_for(connection: &Connection, session: i64, parent: Option<Position>) -
 fn append_beside(
     connection: &Connection,
     session: i64,
-    beside: &[&(Beside, Draft)],
+    sidelong: &Sidelong,
     next: &mut MessageId,
 ) -> Result<(), Fault> {
-    for (why, draft) in beside {
-        let known: Option<i64> = connection
-            .prepare_cached("SELECT id FROM message WHERE session = ?1 AND depth = ?2 AND node = ?3")?
-            .query_row(params![session, depth_beside(*why), draft.node.0.0], |row| row.get(0))
-            .optional()?;
-        if known.is_none() {
-            MessageRow::new(key_of(session, *next), None, Place::Beside(*why), draft).insert(connection)?;
-            next.0 += 1;
-        }
+    let Sidelong { why, draft, .. } = sidelong;
+    let known: Option<i64> = connection
+        .prepare_cached("SELECT id FROM message WHERE session = ?1 AND depth = ?2 AND node = ?3")?
+        .query_row(params![session, depth_beside(*why), draft.node.0.0], |row| row.get(0))
+        .optional()?;
+    if known.is_none() {
+        MessageRow::new(key_of(session, *next), None, Place::Beside(*why), draft).insert(connection)?;
+        next.0 += 1;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use super::trouble::Fault;
 use crate::error::Error;
 use crate::ids::{At, BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::store::{
-    Branch, Keys, Kind, Known, Lineage, NodeRef, Position, Record, Scope, Session, Span, Stored, Which,
+    Branch, CHILDREN, Keys, Kind, Known, NodeRef, Position, Record, Scope, Session, Span, Stored, Which,
 };
 
 /// At how many depths near the end of a chain aliases are looked up before the history is aligned anew.
@@ -139,19 +139,50 @@ pub(super) fn read(connection: &Connection, key: &SessionKey, span: &Span) -> Re
             collect(connection, &sql, params![first, last])
         }
         Span::After(parent) => {
-            let depth = parent.map_or(0, |parent| parent.depth.0 + 1);
-            let sql = select("m.session = ?1 AND m.depth = ?2 AND m.parent IS ?3 ORDER BY m.id");
-            collect(connection, &sql, params![session, depth, parent.map(|parent| parent.id.0)])
+            let sql = select("m.id = ?1");
+            let one = |child: &Position| collect(connection, &sql, params![key_of(session, child.id)]);
+            let children = children(connection, session, *parent)?;
+            Ok(children.iter().map(one).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
         }
         Span::Path { head, from } => path(connection, session, *head, *from),
     }
 }
 
+/// The newest messages after one: where its own branch goes on, and where others leave it.
+fn children(connection: &Connection, session: i64, parent: Option<Position>) -> Result<Vec<Position>, Fault> {
+    let mut statement = connection
+        .prepare_cached("SELECT no FROM branch WHERE session = ?1 AND fork IS ?2 ORDER BY no DESC LIMIT ?3")?;
+    let values = params![session, parent.map(|parent| parent.id.0), CHILDREN];
+    let left = statement.query_map(values, |row| Ok(BranchId(row.get(0)?)))?.collect::<Result<Vec<_>, _>>()?;
+    let depth = parent.map_or(Depth(0), |parent| parent.depth.plus(1));
+    let branches = left.into_iter().chain(parent.map(|parent| parent.branch));
+    let mut children = Vec::new();
+    for branch in branches.take(CHILDREN) {
+        children.extend(on_branch(connection, session, branch, depth)?);
+    }
+    children.sort_by_key(|child| child.id);
+    Ok(children)
+}
+
+/// The lineage of a head, branch by branch.
+fn lineage(connection: &Connection, session: i64, head: Position) -> Result<Vec<(BranchId, Depth)>, Fault> {
+    let mut fork = connection.prepare_cached(
+        "SELECT m.id, m.branch, m.depth, m.node FROM branch b JOIN message m ON m.id = (b.session << 32 | b.fork)
+         WHERE b.session = ?1 AND b.no = ?2",
+    )?;
+    let mut stretches = vec![(head.branch, head.depth)];
+    let mut at = head.branch;
+    while let Some(left) = fork.query_row(params![session, at.0], position).optional()? {
+        stretches.push((left.branch, left.depth));
+        at = left.branch;
+    }
+    Ok(stretches)
+}
+
 /// A path is a few stretches of branches, read from the root to the head.
 fn path(connection: &Connection, session: i64, head: Position, from: Depth) -> Result<Vec<Stored>, Fault> {
-    let lineage = Lineage::of(head, &forks(connection, session)?);
     let (mut start, mut messages) = (from.0, Vec::new());
-    for (branch, end) in lineage.0.iter().rev() {
+    for (branch, end) in lineage(connection, session, head)?.iter().rev() {
         let sql = format!(
             "SELECT {MESSAGE} FROM message m WHERE session = ?1 AND depth BETWEEN ?2 AND ?4 AND {} ORDER BY depth",
             of(*branch)
@@ -216,8 +247,10 @@ pub(super) fn sessions(connection: &Connection, tenant: &Tenant, which: &Which) 
             listed(connection, tenant, &sql, params![tenant_name, id.0.0])
         }
         Which::Named(name) => {
-            let sql = format!("{columns} AND (lower(hex(id)) GLOB ?2 OR declared GLOB ?2) ORDER BY no DESC LIMIT 100");
-            listed(connection, tenant, &sql, params![tenant_name, format!("{}*", glob_escaped(name))])
+            let like = |column: &str| format!("{column} LIKE ?2 ESCAPE '\\'");
+            let named = ["hex(id)", "declared", "title"].map(like).join(" OR ");
+            let sql = format!("{columns} AND ({named}) ORDER BY no DESC LIMIT 100");
+            listed(connection, tenant, &sql, params![tenant_name, format!("{}%", escaped(name))])
         }
         Which::Page { skip, limit } => {
             let sql = format!("{columns} ORDER BY no DESC LIMIT ?2 OFFSET ?3");
@@ -226,8 +259,9 @@ pub(super) fn sessions(connection: &Connection, tenant: &Tenant, which: &Which) 
     }
 }
 
-fn glob_escaped(text: &str) -> String {
-    text.chars().map(|c| if matches!(c, '*' | '?' | '[') { format!("[{c}]") } else { c.to_string() }).collect()
+/// A text that stands for itself in a pattern.
+fn escaped(text: &str) -> String {
+    text.chars().map(|c| if matches!(c, '%' | '_' | '\\') { format!("\\{c}") } else { c.to_string() }).collect()
 }
 
 fn listed(
