@@ -5,6 +5,8 @@ use std::ops::Range;
 use serde::Serialize;
 use unicode_normalization::UnicodeNormalization;
 
+use super::words::is_unspaced;
+
 /// About how much text is shown, in characters.
 const SNIPPET_CHARS: usize = 160;
 /// How much of that stands before the first word found.
@@ -65,11 +67,19 @@ impl Snippet {
 /// Where the units occur, as ranges of characters, in order.
 fn finds(chars: &[char], units: &[String]) -> Vec<Range<usize>> {
     let folded: Vec<Option<char>> = chars.iter().map(|c| fold(*c)).collect();
+    let is_inside_word = |at: Option<&char>| at.is_some_and(|c| c.is_alphanumeric() && !is_unspaced(*c));
+    let is_whole = |find: &Range<usize>| {
+        !is_inside_word(find.start.checked_sub(1).and_then(|before| chars.get(before)))
+            && !is_inside_word(chars.get(find.end))
+    };
     let mut finds = Vec::new();
     for unit in units {
         let wanted: Vec<Option<char>> = unit.chars().map(Some).collect();
         let hits = folded.windows(wanted.len()).enumerate().filter(|(_, window)| *window == wanted);
-        finds.extend(hits.map(|(at, _)| at..at + wanted.len()));
+        let hits: Vec<Range<usize>> = hits.map(|(at, _)| at..at + wanted.len()).collect();
+        // Whole words where there are any: `art` is not meant in `start` if it stands alone elsewhere.
+        let whole = unit.starts_with(is_unspaced) || !hits.iter().any(is_whole);
+        finds.extend(hits.into_iter().filter(|find| whole || is_whole(find)));
     }
     finds.sort_by_key(|find| find.start);
     finds
@@ -107,6 +117,7 @@ mod tests {
     fn words_are_marked() {
         check("Why does the Build fail?\nBuild it.", &["build"], "Why does the [Build] fail? [Build] it.");
         check("数据库的索引", &["索引"], "数据库的[索引]");
+        check("w77 and w7719, getUserName", &["w77", "user"], "[w77] and w7719, get[User]Name");
         check("nothing here", &["absent"], "nothing here");
         check("", &["absent"], "");
     }

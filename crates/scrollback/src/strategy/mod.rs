@@ -127,16 +127,20 @@ pub fn lay_out(strategy: &dyn Strategy, path: Path<'_>, budget: Budget) -> Resul
             let window = strategy.fit(&scene)?;
             return Ok((fold, window));
         }
-        let numbered = stretches.iter().zip(fold.notes..);
-        let notes = numbered.map(|(covers, number)| page_note(&scene, *covers, number)).collect();
+        let notes = page_notes(&scene, &stretches);
         fold = strategy.file(&scene, notes);
     }
 }
 
-fn page_note(scene: &Scene<'_>, covers: Covers, number: u32) -> Note {
+/// A note for each stretch, numbered on from those before.
+fn page_notes(scene: &Scene<'_>, stretches: &[Covers]) -> Vec<Note> {
     let place = |depth: Depth| (depth.0 - scene.fold.open().0) as usize;
-    let digest = task::digest(&scene.open[place(covers.from)..=place(covers.to)]);
-    let turn = scene.fold.turns + turns::count(&scene.open[..=place(covers.to)]);
-    let (kind, title, lines) = (NoteKind::Page, digest.title, digest.lines);
-    Note { kind, number, covers, title, lines, turn, recalls: 0, recalled: None }
+    let mut turn = scene.fold.turns;
+    let note = |(covers, number): (&Covers, u32)| {
+        let messages = &scene.open[place(covers.from)..=place(covers.to)];
+        turn += turns::count(messages);
+        let task::Digest { title, lines } = task::digest(messages);
+        Note { kind: NoteKind::Page, number, covers: *covers, title, lines, turn, recalls: 0, recalled: None }
+    };
+    stretches.iter().zip(scene.fold.notes..).map(note).collect()
 }

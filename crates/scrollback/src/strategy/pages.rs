@@ -87,17 +87,18 @@ impl Pages {
             let most = if note.recalls == 0 { self.settings.unrecalled_turns } else { self.settings.unchanged_turns };
             idle(note) <= most
         };
-        let mut listed: Vec<Note> = listed.into_iter().filter(wanted).collect();
-        let mut tokens: Vec<u32> = listed.iter().map(|note| tokens_of(&entry(note))).collect();
-        let frame = tokens_of(&contents(&Fold { notes: u32::MAX, ..Fold::default() }));
-        while frame + tokens.iter().sum::<u32>() > limit {
-            let Some(oldest) = (0..listed.len()).min_by_key(|&i| (listed[i].touched(), listed[i].number)) else {
-                break;
-            };
-            listed.remove(oldest);
-            tokens.remove(oldest);
-        }
-        listed
+        let mut kept: Vec<Note> = listed.into_iter().filter(wanted).collect();
+        kept.sort_by_key(|note| std::cmp::Reverse((note.touched(), note.number)));
+        let mut room = limit.saturating_sub(tokens_of(&contents(&Fold { notes: u32::MAX, ..Fold::default() })));
+        let fitting = kept.iter().take_while(|note| {
+            let rest = room.checked_sub(tokens_of(&entry(note)));
+            room = rest.unwrap_or(0);
+            rest.is_some()
+        });
+        let count = fitting.count();
+        kept.truncate(count);
+        kept.sort_by_key(|note| note.number);
+        kept
     }
 
     fn window(&self, scene: &Scene<'_>, holding: Holding) -> Window {

@@ -6,7 +6,10 @@ use crate::store::Stored;
 
 /// Whether a message answers calls of the message before it.
 fn answers(stored: &Stored) -> bool {
-    stored.role == Role::Tool || stored.message().parts().iter().any(|part| matches!(part, Part::Result { .. }))
+    // Reading every message takes long; one that nowhere says "result" or "output" holds none.
+    let may = || ["result", "output"].iter().any(|word| stored.raw.get().contains(word));
+    let holds = || stored.message().parts().iter().any(|part| matches!(part, Part::Result { .. }));
+    stored.role == Role::Tool || may() && holds()
 }
 
 /// Whether a message begins a turn: a person speaks.
