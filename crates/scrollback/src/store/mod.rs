@@ -5,6 +5,8 @@
 //! `tests/stores.rs` is this contract as code and runs against every store.
 
 mod memory;
+mod record;
+mod session;
 mod sqlite;
 
 use async_trait::async_trait;
@@ -12,6 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use memory::MemoryStore;
+pub use record::{Expect, Keys, Kind, Put, Record, Scope};
+pub use session::{Branch, Lineage, Session};
 pub use sqlite::{Checkup, Durability, SqliteOptions, SqliteStore};
 
 use crate::error::Result;
@@ -303,180 +307,6 @@ pub enum Which {
     },
 }
 
-/// A session as listed.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Session {
-    /// Its id.
-    pub id: SessionId,
-    /// What the client calls it.
-    pub declared: Option<String>,
-    /// Its title, if one came with it.
-    pub title: Option<String>,
-    /// When its first message was said.
-    pub born: At,
-    /// When its newest message was said.
-    pub last: At,
-    /// How many messages it has.
-    pub messages: u32,
-    /// Its branches, the first first.
-    pub branches: Vec<Branch>,
-}
-
-impl Session {
-    /// Whether its id, declared name or title begins with `text`.
-    pub(crate) fn is_named(&self, text: &str) -> bool {
-        let begins = |name: &str| name.to_ascii_lowercase().starts_with(&text.to_ascii_lowercase());
-        begins(&self.id.to_string()) || [&self.declared, &self.title].into_iter().flatten().any(|name| begins(name))
-    }
-}
-
-/// A branch of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Branch {
-    /// Its number.
-    pub id: BranchId,
-    /// The message it leaves another branch at; `None` if it begins at the root.
-    pub fork: Option<Position>,
-    /// Its last message.
-    pub head: Position,
-}
-
-/// Whose record it is.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Scope {
-    /// A session's.
-    Session(SessionKey),
-    /// A tenant's.
-    Tenant(Tenant),
-}
-
-impl Scope {
-    pub(crate) fn tenant(&self) -> &Tenant {
-        match self {
-            Self::Session(key) => &key.tenant,
-            Self::Tenant(tenant) => tenant,
-        }
-    }
-
-    /// The session part of a record's key; a tenant's own records have none.
-    pub(crate) fn session_bytes(&self) -> Vec<u8> {
-        match self {
-            Self::Session(key) => key.id.0.0.to_vec(),
-            Self::Tenant(_) => Vec::new(),
-        }
-    }
-}
-
-/// The kinds of derived records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// A note that covers messages.
-    Note,
-    /// The record of a window.
-    View,
-    /// Something that happened.
-    Event,
-    /// Work to be done.
-    Job,
-    /// A choice somebody made.
-    Setting,
-    /// What a call cost.
-    Ledger,
-    /// What was learned about how a model counts tokens.
-    Calibration,
-    /// Which message a provider's response id stands for.
-    Response,
-}
-
-impl Kind {
-    /// Every kind.
-    pub const ALL: [Self; 8] = [
-        Self::Note,
-        Self::View,
-        Self::Event,
-        Self::Job,
-        Self::Setting,
-        Self::Ledger,
-        Self::Calibration,
-        Self::Response,
-    ];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::View => "view",
-            Self::Event => "event",
-            Self::Job => "job",
-            Self::Setting => "setting",
-            Self::Ledger => "ledger",
-            Self::Calibration => "calibration",
-            Self::Response => "response",
-        }
-    }
-}
-
-/// Which records to read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Keys {
-    /// The one with this key.
-    One(String),
-    /// Those with greater keys, so many at most. Every key is greater than the empty one.
-    After(String, usize),
-}
-
-/// A derived record.
-#[derive(Clone, Debug)]
-pub struct Record {
-    /// Its key within scope and kind.
-    pub key: String,
-    /// How often it was written, from 1.
-    pub version: u64,
-    /// When it was last written.
-    pub at: At,
-    /// What it says.
-    pub body: Box<RawValue>,
-}
-
-/// A record to write.
-#[derive(Clone, Debug)]
-pub struct Put {
-    /// Whose.
-    pub scope: Scope,
-    /// Of which kind.
-    pub kind: Kind,
-    /// Under which key.
-    pub key: String,
-    /// When.
-    pub at: At,
-    /// What.
-    pub body: Box<RawValue>,
-    /// What must be there before; otherwise the whole batch is refused as a conflict.
-    pub expect: Expect,
-}
-
-/// What a record must be before it is written over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expect {
-    /// Anything.
-    Any,
-    /// Not there.
-    Absent,
-    /// At this version.
-    Version(u64),
-}
-
-impl Expect {
-    /// Whether a record at `version` (0: none) may be written over.
-    pub(crate) fn allows(self, version: u64) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Absent => version == 0,
-            Self::Version(expected) => version == expected,
-        }
-    }
-}
-
 /// Messages that match a probe.
 #[derive(Clone, Debug, Default)]
 pub struct Matches {
@@ -486,33 +316,6 @@ pub struct Matches {
     pub frequencies: Vec<u32>,
     /// How many messages the probe's reach holds, roughly.
     pub total: u64,
-}
-
-/// The path of a head as stretches of branches: a message is on it if its branch is listed and it is not beyond the depth.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lineage(pub(crate) Vec<(BranchId, Depth)>);
-
-impl Lineage {
-    /// The lineage of a head among its session's branches.
-    pub fn of(head: Position, branches: &[Branch]) -> Self {
-        let mut stretches = vec![(head.branch, head.depth)];
-        let mut at = head.branch;
-        while let Some(fork) = branches.iter().find(|branch| branch.id == at).and_then(|branch| branch.fork) {
-            stretches.push((fork.branch, fork.depth));
-            at = fork.branch;
-        }
-        Self(stretches)
-    }
-
-    /// Whether a place is on the path.
-    pub fn holds(&self, place: &Place) -> bool {
-        match place {
-            Place::Path(position) => {
-                self.0.iter().any(|&(branch, depth)| branch == position.branch && position.depth <= depth)
-            }
-            Place::Beside(_) => false,
-        }
-    }
 }
 
 /// The node of a message beside the path: like all nodes a hash, so that storing it twice adds nothing.

@@ -1,0 +1,142 @@
+//! Records: everything derived, under a scope, a kind and a key, with a version for those who write at the same time.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::ids::{At, SessionKey, Tenant};
+
+/// Whose record it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Scope {
+    /// A session's.
+    Session(SessionKey),
+    /// A tenant's.
+    Tenant(Tenant),
+}
+
+impl Scope {
+    pub(crate) fn tenant(&self) -> &Tenant {
+        match self {
+            Self::Session(key) => &key.tenant,
+            Self::Tenant(tenant) => tenant,
+        }
+    }
+
+    /// The session part of a record's key; a tenant's own records have none.
+    pub(crate) fn session_bytes(&self) -> Vec<u8> {
+        match self {
+            Self::Session(key) => key.id.0.0.to_vec(),
+            Self::Tenant(_) => Vec::new(),
+        }
+    }
+}
+
+/// The kinds of derived records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A note that covers messages.
+    Note,
+    /// The record of a window.
+    View,
+    /// Something that happened.
+    Event,
+    /// Work to be done.
+    Job,
+    /// A choice somebody made.
+    Setting,
+    /// What a call cost.
+    Ledger,
+    /// What was learned about how a model counts tokens.
+    Calibration,
+    /// Which message a provider's response id stands for.
+    Response,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 8] = [
+        Self::Note,
+        Self::View,
+        Self::Event,
+        Self::Job,
+        Self::Setting,
+        Self::Ledger,
+        Self::Calibration,
+        Self::Response,
+    ];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::View => "view",
+            Self::Event => "event",
+            Self::Job => "job",
+            Self::Setting => "setting",
+            Self::Ledger => "ledger",
+            Self::Calibration => "calibration",
+            Self::Response => "response",
+        }
+    }
+}
+
+/// Which records to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// The one with this key.
+    One(String),
+    /// Those with greater keys, so many at most. Every key is greater than the empty one.
+    After(String, usize),
+}
+
+/// A derived record.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// Its key within scope and kind.
+    pub key: String,
+    /// How often it was written, from 1.
+    pub version: u64,
+    /// When it was last written.
+    pub at: At,
+    /// What it says.
+    pub body: Box<RawValue>,
+}
+
+/// A record to write.
+#[derive(Clone, Debug)]
+pub struct Put {
+    /// Whose.
+    pub scope: Scope,
+    /// Of which kind.
+    pub kind: Kind,
+    /// Under which key.
+    pub key: String,
+    /// When.
+    pub at: At,
+    /// What.
+    pub body: Box<RawValue>,
+    /// What must be there before; otherwise the whole batch is refused as a conflict.
+    pub expect: Expect,
+}
+
+/// What a record must be before it is written over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// Anything.
+    Any,
+    /// Not there.
+    Absent,
+    /// At this version.
+    Version(u64),
+}
+
+impl Expect {
+    /// Whether a record at `version` (0: none) may be written over.
+    pub(crate) fn allows(self, version: u64) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Absent => version == 0,
+            Self::Version(expected) => version == expected,
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Sessions and their branches, as listed, and what is on the path of a head.
+
+use serde::Serialize;
+
+use super::{Place, Position};
+use crate::ids::{At, BranchId, Depth, SessionId};
+
+/// A session as listed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// What the client calls it.
+    pub declared: Option<String>,
+    /// Its title, if one came with it.
+    pub title: Option<String>,
+    /// When its first message was said.
+    pub born: At,
+    /// When its newest message was said.
+    pub last: At,
+    /// How many messages it has.
+    pub messages: u32,
+    /// Its branches, the first first.
+    pub branches: Vec<Branch>,
+}
+
+impl Session {
+    /// Whether its id, declared name or title begins with `text`.
+    pub(crate) fn is_named(&self, text: &str) -> bool {
+        let begins = |name: &str| name.to_ascii_lowercase().starts_with(&text.to_ascii_lowercase());
+        begins(&self.id.to_string()) || [&self.declared, &self.title].into_iter().flatten().any(|name| begins(name))
+    }
+}
+
+/// A branch of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Branch {
+    /// Its number.
+    pub id: BranchId,
+    /// The message it leaves another branch at; `None` if it begins at the root.
+    pub fork: Option<Position>,
+    /// Its last message.
+    pub head: Position,
+}
+
+/// The path of a head as stretches of branches: a message is on it if its branch is listed and it is not beyond the depth.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lineage(pub(crate) Vec<(BranchId, Depth)>);
+
+impl Lineage {
+    /// The lineage of a head among its session's branches.
+    pub fn of(head: Position, branches: &[Branch]) -> Self {
+        let mut stretches = vec![(head.branch, head.depth)];
+        let mut at = head.branch;
+        while let Some(fork) = branches.iter().find(|branch| branch.id == at).and_then(|branch| branch.fork) {
+            stretches.push((fork.branch, fork.depth));
+            at = fork.branch;
+        }
+        Self(stretches)
+    }
+
+    /// Whether a place is on the path.
+    pub fn holds(&self, place: &Place) -> bool {
+        match place {
+            Place::Path(position) => {
+                self.0.iter().any(|&(branch, depth)| branch == position.branch && position.depth <= depth)
+            }
+            Place::Beside(_) => false,
+        }
+    }
+}
