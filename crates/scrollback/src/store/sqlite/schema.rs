@@ -14,7 +14,7 @@ const MIGRATIONS: [&str; 1] = [include_str!("../../../migrations/sqlite/0001_log
 /// Marks the file as ours ("Scrb").
 const APPLICATION_ID: i32 = 0x5363_7262;
 
-/// Small pages, because the journal writes whole pages: a small message then costs about 4 KB to append durably, not 12.
+/// Small pages, because the journal writes whole pages: a small message then costs about 4 kB to append, not 10.
 const PAGE_BYTES: u32 = 1024;
 
 /// How long the journal may grow before a commit has to move it into the file; the writer does so earlier when idle.
