@@ -24,6 +24,7 @@ pub mod error;
 pub mod export;
 pub mod ids;
 pub mod import;
+pub mod ledger;
 pub mod log;
 pub mod message;
 pub mod note;

@@ -1,0 +1,133 @@
+//! What a model charges, and what follows from it.
+//!
+//! Prices are list prices: surcharges for long input, peak hours and long-lived cache writes are not in them.
+
+use serde::{Deserialize, Deserializer};
+
+use super::{Cost, Hit, Rule};
+
+const PICODOLLARS_PER_NANODOLLAR: u128 = 1_000;
+/// No model is as dear as this; a larger number is a slip of units.
+const MAX_USD_PER_MILLION: f64 = 100_000.0;
+
+/// A price per token, in picodollars; files write it in dollars per million tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rate(pub u64);
+
+impl Rate {
+    #[expect(clippy::cast_precision_loss, reason = "rates are far below 2^52")]
+    fn picodollars(self) -> f64 {
+        self.0 as f64
+    }
+}
+
+impl<'de> Deserialize<'de> for Rate {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be small and not negative")]
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let usd = f64::deserialize(deserializer)?;
+        if !(0.0..=MAX_USD_PER_MILLION).contains(&usd) {
+            let what = format!("{usd} is not a price in dollars per million tokens");
+            return Err(serde::de::Error::custom(what));
+        }
+        Ok(Self((usd * 1e6).round() as u64))
+    }
+}
+
+/// What is known of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Price {
+    /// The name it was found by: what the model's own begins with.
+    pub name: String,
+    /// Tokens it takes, input and reply together.
+    pub window: Option<u32>,
+    /// Tokens it writes at most.
+    pub reply: Option<u32>,
+    /// What plain input costs.
+    pub input: Rate,
+    /// What a reply costs.
+    pub output: Rate,
+    /// What reading from the cache costs.
+    pub read: Rate,
+    /// What writing to it costs.
+    pub write: Rate,
+    /// How its cache behaves, if it has one.
+    pub rule: Option<Rule>,
+}
+
+impl Price {
+    /// What a call costs.
+    pub fn cost(&self, hit: Hit, output: u32) -> Cost {
+        let part = |rate: Rate, tokens: u32| u128::from(rate.0) * u128::from(tokens);
+        let input = part(self.read, hit.read) + part(self.write, hit.write) + part(self.input, hit.plain);
+        let nanodollars = (input + part(self.output, output)).div_ceil(PICODOLLARS_PER_NANODOLLAR);
+        Cost(u64::try_from(nanodollars).unwrap_or(u64::MAX))
+    }
+
+    /// How a request divides in a cache that has lost nothing: all but its new tokens is read.
+    pub fn ideal(&self, tokens: u32, new: u32) -> Hit {
+        match &self.rule {
+            Some(rule) => rule.divide(tokens, tokens.saturating_sub(new)),
+            None => Hit { plain: tokens, ..Hit::default() },
+        }
+    }
+
+    /// After how many turns a rewrite of `from` cached tokens into `to` new ones has paid for itself; `None` if never.
+    pub fn break_even_turns(&self, from: u32, to: u32) -> Option<f64> {
+        let cost = |rate: Rate, tokens: u32| rate.picodollars() * f64::from(tokens);
+        let saved_each_turn = cost(self.read, from) - cost(self.read, to);
+        let paid_once = cost(self.write, to) - cost(self.read, from);
+        (saved_each_turn > 0.0).then(|| (paid_once / saved_each_turn).max(0.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ledger::Prices;
+
+    fn of(model: &str) -> Price {
+        Prices::shipped().of(model).unwrap().clone()
+    }
+
+    #[test]
+    fn a_call_costs_what_its_kinds_of_tokens_cost() {
+        let hit = Hit { read: 100_000, write: 2_000, plain: 10 };
+        // 0.05 + 0.0125 + 0.00005 + 0.025 dollars.
+        assert_eq!(of("claude-opus-5").cost(hit, 1_000), Cost(87_550_000));
+        assert_eq!(of("quote").cost(hit, 1_000), Cost(0));
+        assert_eq!(of("deepseek-v4-flash").cost(Hit { read: 1, ..Hit::default() }, 0), Cost(3));
+        let all = Hit { read: u32::MAX, write: u32::MAX, plain: u32::MAX };
+        assert!(of("gpt-6-astra").cost(all, u32::MAX) > Cost(0));
+    }
+
+    #[test]
+    fn rewriting_pays_after_as_many_turns_as_the_prices_say() {
+        let check = |model, expect: [f64; 3]| {
+            let price = of(model);
+            for ((from, to), turns) in [(150, 50), (150, 100), (400, 60)].into_iter().zip(expect) {
+                let found = price.break_even_turns(from * 1_000, to * 1_000).unwrap();
+                assert!((found - turns).abs() <= 0.5_f64.min(turns * 0.06), "{model} {from}k to {to}k: {found}");
+            }
+        };
+        check("claude-opus-5", [4.8, 22.0, 1.0]);
+        check("gpt-5.5", [3.5, 17.0, 0.6]);
+        check("gpt-6.1-sol", [11.0, 47.0, 3.2]);
+        check("claude-fable-5-1", [23.5, 97.0, 7.6]);
+        check("deepseek-v4-flash", [23.5, 97.0, 7.6]);
+    }
+
+    #[test]
+    fn some_rewrites_never_pay_and_some_pay_at_once() {
+        assert_eq!(of("gpt-5.5").break_even_turns(1_000, 1_000), None);
+        assert_eq!(of("quote").break_even_turns(9_000, 1_000), None);
+        assert_eq!(of("gpt-5.5").break_even_turns(100_000, 1_000), Some(0.0));
+    }
+
+    #[test]
+    fn an_ideal_cache_reads_all_but_what_is_new() {
+        assert_eq!(of("claude-opus-5").ideal(10_000, 400), Hit { read: 9_600, write: 400, plain: 0 });
+        assert_eq!(of("gpt-5").ideal(10_000, 400), Hit { read: 9_600, write: 0, plain: 400 });
+        assert_eq!(of("gpt-5").ideal(900, 400), Hit { read: 0, write: 0, plain: 900 });
+        assert_eq!(of("gpt-4-turbo").ideal(9_000, 4), Hit { read: 0, write: 0, plain: 9_000 });
+    }
+}
