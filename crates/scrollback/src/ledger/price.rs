@@ -40,6 +40,8 @@ pub struct Price {
     pub name: String,
     /// Tokens it takes, input and reply together.
     pub window: Option<u32>,
+    /// Tokens of input it takes at most, where that is less than the window.
+    pub most_input: Option<u32>,
     /// Tokens it writes at most.
     pub reply: Option<u32>,
     /// What plain input costs.
@@ -61,6 +63,12 @@ impl Price {
         let input = part(self.read, hit.read) + part(self.write, hit.write) + part(self.input, hit.plain);
         let nanodollars = (input + part(self.output, output)).div_ceil(PICODOLLARS_PER_NANODOLLAR);
         Cost(u64::try_from(nanodollars).unwrap_or(u64::MAX))
+    }
+
+    /// Tokens of input there is room for if so many are kept free for the reply; `None` if its window is not known.
+    pub fn room(&self, reply: u32) -> Option<u32> {
+        let beside_reply = self.window?.saturating_sub(reply);
+        Some(self.most_input.map_or(beside_reply, |most| most.min(beside_reply)))
     }
 
     /// How a request divides in a cache that has lost nothing: all but its new tokens is read.
@@ -121,6 +129,14 @@ mod tests {
         assert_eq!(of("gpt-5.5").break_even_turns(1_000, 1_000), None);
         assert_eq!(of("quote").break_even_turns(9_000, 1_000), None);
         assert_eq!(of("gpt-5.5").break_even_turns(100_000, 1_000), Some(0.0));
+    }
+
+    #[test]
+    fn input_has_room_beside_the_reply_and_sometimes_a_limit_of_its_own() {
+        assert_eq!(of("gpt-4o").room(16_000), Some(112_000));
+        assert_eq!(of("gpt-5").room(16_000), Some(272_000));
+        assert_eq!(of("gpt-5").room(200_000), Some(200_000));
+        assert_eq!(of("quote").room(u32::MAX), Some(0));
     }
 
     #[test]

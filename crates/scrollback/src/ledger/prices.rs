@@ -16,6 +16,7 @@ const SHIPPED: &str = include_str!("../../prices.toml");
 #[serde(deny_unknown_fields)]
 struct Said {
     window: Option<u32>,
+    most_input: Option<u32>,
     reply: Option<u32>,
     input: Rate,
     output: Rate,
@@ -78,6 +79,7 @@ impl File {
         Ok(Price {
             name: name.to_owned(),
             window: said.window,
+            most_input: said.most_input,
             reply: said.reply,
             input: said.input,
             output: said.output,
