@@ -1,0 +1,163 @@
+//! Folds in the store: each is kept for good and knows the one before it; a pointer for each branch says which one counts.
+//!
+//! Folding adds a record and moves the pointer; undoing moves it back. A new branch goes on with the fold of the branch it
+//! left, or with the last one before the place where it left.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+use crate::ids::{At, BranchId, Depth, SessionKey};
+use crate::note::Fold;
+use crate::store::{Batch, Expect, Keys, Kind, Position, Put, Record, Scope, Store, Which};
+use crate::view::FoldId;
+
+/// The fold of a path, and the pointer that led to it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Folded {
+    pub(super) id: Option<FoldId>,
+    pub(super) fold: Arc<Fold>,
+    /// Whether a person undid the fold after it.
+    pub(super) undone: bool,
+    /// The pointer's branch; unless it is the branch in question, it is inherited.
+    branch: Option<BranchId>,
+    version: u64,
+    latest: u32,
+}
+
+/// Which fold of a branch counts.
+#[derive(Serialize, Deserialize)]
+struct Pointer {
+    at: Option<FoldId>,
+    /// How many folds were ever made on this branch.
+    latest: u32,
+    #[serde(default)]
+    undone: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FoldRecord {
+    before: Option<FoldId>,
+    fold: Fold,
+}
+
+/// The folds of one session under one layout.
+pub(super) struct Folds<'a> {
+    pub(super) store: &'a dyn Store,
+    pub(super) session: &'a SessionKey,
+    /// The strategy and the model's limit, `pages@128000`: a small model does not fold what a large one can see.
+    pub(super) layout: &'a str,
+}
+
+impl Folds<'_> {
+    /// The fold that counts for a path.
+    pub(super) async fn of(&self, head: Position) -> Result<Folded> {
+        // The head itself must stay open.
+        let mut limit = head.depth.0.checked_sub(1).map(Depth);
+        let mut branch = head.branch;
+        let mut branches = None;
+        while let Some(most) = limit {
+            if let Some((pointer, version)) = self.pointer(branch).await? {
+                let (id, fold) = self.within(pointer.at, most).await?;
+                let undone = pointer.undone && id == pointer.at;
+                return Ok(Folded { id, fold, undone, branch: Some(branch), version, latest: pointer.latest });
+            }
+            if branches.is_none() {
+                let listed = self.store.sessions(&self.session.tenant, Which::Id(self.session.id)).await?;
+                branches = Some(listed.into_iter().next().map(|session| session.branches).unwrap_or_default());
+            }
+            let known = branches.iter().flatten().find(|known| known.id == branch);
+            let Some(fork) = known.and_then(|known| known.fork) else { break };
+            limit = Some(most.min(fork.depth));
+            branch = fork.branch;
+        }
+        Ok(Folded::default())
+    }
+
+    /// The newest fold from one on backwards that covers no more than a depth.
+    async fn within(&self, mut at: Option<FoldId>, most: Depth) -> Result<(Option<FoldId>, Arc<Fold>)> {
+        while let Some(id) = at {
+            let record = self.record(id).await?;
+            if record.fold.covers.is_none_or(|covers| covers.to <= most) {
+                return Ok((Some(id), Arc::new(record.fold)));
+            }
+            at = record.before;
+        }
+        Ok((None, Arc::default()))
+    }
+
+    /// A fold by its id.
+    pub(super) async fn fold(&self, id: FoldId) -> Result<Fold> {
+        self.record(id).await.map(|record| record.fold)
+    }
+
+    /// Records a new fold of a path after the one that counted. A conflict means that another request has folded meanwhile.
+    pub(super) async fn put(&self, head: Position, before: &Folded, fold: Fold, at: At) -> Result<Folded> {
+        let own = before.branch == Some(head.branch);
+        let (version, latest) = if own { (before.version, before.latest) } else { (0, 0) };
+        let id = FoldId { branch: head.branch, epoch: latest + 1 };
+        let record = FoldRecord { before: before.id, fold };
+        let pointer = Pointer { at: Some(id), latest: id.epoch, undone: false };
+        let puts = vec![
+            Put::new(self.session, Kind::Note, self.fold_key(id), at, &record).expecting(Expect::Absent),
+            Put::new(self.session, Kind::Setting, self.pointer_key(head.branch), at, &pointer)
+                .expecting(expect(version)),
+        ];
+        self.store.commit(Batch::of_records(self.session.clone(), puts)).await?;
+        let fold = Arc::new(record.fold);
+        Ok(Folded {
+            id: Some(id),
+            fold,
+            undone: false,
+            branch: Some(head.branch),
+            version: version + 1,
+            latest: id.epoch,
+        })
+    }
+
+    /// Moves the pointer of a path back by one fold.
+    pub(super) async fn undo(&self, head: Position, at: At) -> Result<Folded> {
+        let now = self.of(head).await?;
+        let id = now.id.ok_or_else(|| Error::NotFound("nothing is folded here, so there is nothing to undo".into()))?;
+        let before = self.record(id).await?.before;
+        let own = now.branch == Some(head.branch);
+        let (version, latest) = if own { (now.version, now.latest) } else { (0, 0) };
+        let pointer = Pointer { at: before, latest, undone: true };
+        let put = Put::new(self.session, Kind::Setting, self.pointer_key(head.branch), at, &pointer);
+        let put = put.expecting(expect(version));
+        self.store.commit(Batch::of_records(self.session.clone(), vec![put])).await?;
+        self.of(head).await
+    }
+
+    async fn pointer(&self, branch: BranchId) -> Result<Option<(Pointer, u64)>> {
+        let record = self.one(Kind::Setting, self.pointer_key(branch)).await?;
+        record.map(|record| Ok((read(&record)?, record.version))).transpose()
+    }
+
+    async fn record(&self, id: FoldId) -> Result<FoldRecord> {
+        let record = self.one(Kind::Note, self.fold_key(id)).await?;
+        read(&record.ok_or_else(|| Error::Damaged(format!("fold {} of branch {} is missing", id.epoch, id.branch.0)))?)
+    }
+
+    async fn one(&self, kind: Kind, key: String) -> Result<Option<Record>> {
+        Ok(self.store.records(&Scope::Session(self.session.clone()), kind, Keys::One(key)).await?.pop())
+    }
+
+    fn fold_key(&self, id: FoldId) -> String {
+        format!("fold/{}/{:06}/{:06}", self.layout, id.branch.0, id.epoch)
+    }
+
+    fn pointer_key(&self, branch: BranchId) -> String {
+        format!("fold/{}/{:06}", self.layout, branch.0)
+    }
+}
+
+fn expect(version: u64) -> Expect {
+    if version == 0 { Expect::Absent } else { Expect::Version(version) }
+}
+
+fn read<T: serde::de::DeserializeOwned>(record: &Record) -> Result<T> {
+    let damaged = |cause| Error::Damaged(format!("the record “{}” is unreadable: {cause}", record.key));
+    serde_json::from_str(record.body.get()).map_err(damaged)
+}

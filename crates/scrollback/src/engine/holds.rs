@@ -1,0 +1,103 @@
+//! Holds in the store: what a placeholder tells is settled once, and stays so.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Engine;
+use super::lanes::Lane;
+use crate::error::{Error, Result};
+use crate::ids::{At, MessageId, SessionKey};
+use crate::store::{Batch, Expect, Keys, Kind, Put, Scope, Store};
+use crate::strategy::{Asked, HeldFrom, Leaf, Placeholder, Told, placeholder, turns};
+use crate::task::HoldDigest;
+
+const PREFIX: &str = "hold/";
+
+/// A tool result that is kept and shown as a placeholder.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Held {
+    /// The message.
+    pub id: MessageId,
+    /// The tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The beginning of what it was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query: Option<String>,
+    /// What its placeholder tells.
+    pub told: Told,
+    /// When it was said.
+    #[serde(skip)]
+    pub at: At,
+}
+
+impl Held {
+    fn key(id: MessageId) -> String {
+        format!("{PREFIX}{:010}", id.0)
+    }
+
+    fn asked(&self) -> Asked {
+        Asked { tool: self.tool.clone(), query: self.query.clone() }
+    }
+
+    /// The holds of a session, in order.
+    pub async fn all(store: &dyn Store, session: &SessionKey) -> Result<Vec<Self>> {
+        let scope = Scope::Session(session.clone());
+        let records = store.records(&scope, Kind::Note, Keys::After(PREFIX.to_owned(), usize::MAX >> 1)).await?;
+        let ours = records.iter().take_while(|record| record.key.starts_with(PREFIX));
+        let held = |record: &crate::store::Record| -> Result<Self> {
+            let damaged = |_| Error::Damaged(format!("the record “{}” is unreadable", record.key));
+            let held: Self = serde_json::from_str(record.body.get()).map_err(damaged)?;
+            Ok(Self { at: record.at, ..held })
+        };
+        ours.map(held).collect()
+    }
+}
+
+impl Engine {
+    /// Settles what stands for the results that are held from now on, where it was settled before.
+    pub(super) async fn settle(&self, session: &SessionKey, lane: &Lane) -> Result<()> {
+        let on_arrival = self.settings.strategies.holds.from == HeldFrom::OnArrival;
+        let until = if on_arrival { lane.open.len() } else { turns::last(&lane.open) };
+        for leaf in lane.open[..until].iter().filter(|leaf| leaf.large.is_some() && !leaf.is_settled()) {
+            self.settle_one(session, leaf).await?;
+        }
+        Ok(())
+    }
+
+    /// Settles what stands for a result, if it was settled before.
+    pub(super) async fn settle_one(&self, session: &SessionKey, leaf: &Leaf) -> Result<()> {
+        let key = Keys::One(Held::key(leaf.stored.id));
+        let record = self.store().records(&Scope::Session(session.clone()), Kind::Note, key).await?.pop();
+        let held = record.and_then(|record| serde_json::from_str::<Held>(record.body.get()).ok());
+        if let Some(held) = held {
+            leaf.settle(Placeholder::new(placeholder(&leaf.stored, &held.asked(), &held.told)));
+        }
+        Ok(())
+    }
+
+    /// Asks for a digest of every large result that has none, and records it.
+    pub(super) async fn digest_holds(&self, session: &SessionKey, lane: &Lane) -> Result<Vec<crate::task::Asked>> {
+        let mut asked = Vec::new();
+        let known: Vec<MessageId> = Held::all(self.store(), session).await?.into_iter().map(|held| held.id).collect();
+        for leaf in lane.open.iter().filter(|leaf| leaf.large.is_some() && !known.contains(&leaf.stored.id)) {
+            let (held, calls) = self.digest_hold(leaf).await;
+            asked.extend(calls);
+            let put = Put::new(session, Kind::Note, Held::key(held.id), held.at, &held).expecting(Expect::Absent);
+            self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
+            leaf.settle(Placeholder::new(placeholder(&leaf.stored, &held.asked(), &held.told)));
+        }
+        Ok(asked)
+    }
+
+    async fn digest_hold(&self, leaf: &Arc<Leaf>) -> (Held, Vec<crate::task::Asked>) {
+        let Asked { tool, query } = leaf.large.clone().unwrap_or_default();
+        let text = leaf.result();
+        let most_chars = self.settings.strategies.holds.digest_chars;
+        let task = HoldDigest { tool: tool.as_deref(), query: query.as_deref(), text: &text, most_chars };
+        let answered = self.tasks.run(&task).await;
+        let told = Told { chars: text.chars().count(), brief: answered.answer.brief, sources: answered.answer.sources };
+        (Held { id: leaf.stored.id, tool, query, told, at: leaf.stored.at }, answered.calls)
+    }
+}

@@ -1,0 +1,145 @@
+//! Lanes: what the engine has in mind of a conversation between two turns, so that a turn need not read the log again.
+//!
+//! A lane is one branch's fold and its open messages. Lanes are bounded in bytes and can be dropped at any time: they are
+//! read from the store again.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::value::RawValue;
+
+use super::folds::Folded;
+use crate::ids::{BranchId, MessageId, SessionId};
+use crate::store::{Position, Stored};
+use crate::strategy::{HoldSettings, Leaf, Scene, turns};
+use crate::window::Budget;
+
+/// How many bytes of messages are kept before the older half is dropped.
+const BYTES: usize = 32 << 20;
+
+/// What the client never saw of a reply: rounds of recall before it, and calls of ours inside it.
+#[derive(Clone, Debug, Default)]
+pub struct Hidden {
+    /// Calls and results that came before it.
+    pub before: Vec<(Arc<RawValue>, u32)>,
+    /// The reply as the model made it, if it also held calls of ours.
+    pub whole: Option<(Arc<RawValue>, u32)>,
+    /// The results of those calls.
+    pub after: Vec<(Arc<RawValue>, u32)>,
+}
+
+impl Hidden {
+    /// Whether there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.before.is_empty() && self.whole.is_none() && self.after.is_empty()
+    }
+
+    /// What it costs, roughly: a reply that is put back whole costs little more than as the client has it.
+    pub(super) fn tokens(&self) -> u32 {
+        let pieces = self.before.iter().chain(&self.whole).chain(&self.after);
+        pieces.map(|(_, tokens)| tokens).sum()
+    }
+}
+
+/// A branch, as far as it is open.
+#[derive(Clone, Debug)]
+pub(super) struct Lane {
+    pub(super) session: SessionId,
+    pub(super) layout: Arc<str>,
+    pub(super) head: Position,
+    pub(super) folded: Folded,
+    pub(super) preamble: Vec<Arc<Stored>>,
+    /// The messages after the fold, up to the head.
+    pub(super) open: Vec<Arc<Leaf>>,
+    /// What the client never saw of replies in the current turn.
+    pub(super) hidden: HashMap<MessageId, Arc<Hidden>>,
+}
+
+impl Lane {
+    /// Adds the next message.
+    pub(super) fn push(&mut self, stored: Arc<Stored>, holds: &HoldSettings) {
+        let Some(position) = stored.position() else { return };
+        let leaf = Leaf::new(stored, &self.open, holds);
+        if leaf.begins_turn {
+            self.hidden.clear();
+        }
+        self.head = position;
+        self.open.push(Arc::new(leaf));
+    }
+
+    /// The lane as it was when `base` was its last message, if that is within its open part.
+    fn cut_at(&self, base: Position) -> Option<Self> {
+        let index = base.depth.0.checked_sub(self.folded.fold.open().0)? as usize;
+        let found = self.open.get(index)?.stored.position()?;
+        if found.node != base.node {
+            return None;
+        }
+        let mut lane = self.clone();
+        lane.open.truncate(index + 1);
+        lane.head = base;
+        Some(lane)
+    }
+
+    pub(super) fn scene(&self, budget: Budget) -> Scene<'_> {
+        let Self { preamble, folded, open, .. } = self;
+        Scene { preamble, fold: &folded.fold, open, budget, undone: folded.undone }
+    }
+
+    /// What is put back around replies of the current turn.
+    pub(super) fn hidden_now(&self) -> impl Iterator<Item = (MessageId, &Arc<Hidden>)> {
+        let current = &self.open[turns::last(&self.open)..];
+        current.iter().filter_map(|leaf| Some((leaf.stored.id, self.hidden.get(&leaf.stored.id)?)))
+    }
+
+    fn bytes(&self) -> usize {
+        self.open.iter().map(|leaf| leaf.stored.raw.get().len() + 256).sum::<usize>() + self.folded.fold.text.len()
+    }
+}
+
+type Key = (SessionId, BranchId, Arc<str>);
+
+#[derive(Debug, Default)]
+pub(super) struct Lanes {
+    kept: Mutex<Generations>,
+}
+
+#[derive(Debug, Default)]
+struct Generations {
+    young: HashMap<Key, Arc<Lane>>,
+    old: HashMap<Key, Arc<Lane>>,
+    bytes: usize,
+}
+
+impl Lanes {
+    /// The lane that ends in `base`.
+    pub(super) fn find(&self, session: SessionId, base: Position, layout: &Arc<str>) -> Option<Lane> {
+        let key = (session, base.branch, layout.clone());
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let lane = kept.young.get(&key).or_else(|| kept.old.get(&key)).cloned();
+        drop(kept);
+        lane?.cut_at(base)
+    }
+
+    /// Keeps a lane as the newest of its branch.
+    pub(super) fn keep(&self, lane: Lane) {
+        let key = (lane.session, lane.head.branch, lane.layout.clone());
+        let lane = Arc::new(lane);
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.old.remove(&key);
+        let before = kept.young.insert(key, lane.clone());
+        kept.bytes = kept.bytes + lane.bytes() - before.map_or(0, |before| before.bytes());
+        if kept.bytes > BYTES / 2 {
+            kept.old = std::mem::take(&mut kept.young);
+            kept.bytes = 0;
+        }
+    }
+
+    /// Drops what is kept of a session, or of all.
+    pub(super) fn forget(&self, session: Option<SessionId>) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let stays = |key: &Key| session.is_some_and(|session| session != key.0);
+        kept.young.retain(|key, _| stays(key));
+        kept.old.retain(|key, _| stays(key));
+        kept.bytes = kept.young.values().map(|lane| lane.bytes()).sum();
+    }
+}

@@ -1,0 +1,144 @@
+//! Reading a lane from the store: the fold that counts, and the messages after it. Costs what the window costs, however long
+//! the conversation is.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::Engine;
+use super::folds::{Folded, Folds};
+use super::lanes::{Hidden, Lane};
+use super::turn::Ask;
+use crate::error::{Error, Result};
+use crate::ids::{Depth, MessageId, SessionId, SessionKey};
+use crate::log::Received;
+use crate::note::{Covers, Note};
+use crate::store::{Beside, Keys, Kind, Origin, Place, Position, Scope, Span, Stored};
+use crate::strategy::{Leaf, Scene, turns};
+
+/// How many messages are read at first.
+const CHUNK: u32 = 256;
+/// Instructions stand at the head of a session; this far they are looked for.
+const PREAMBLE_AMONG: usize = 64;
+
+/// What the client never saw of a reply, as it is stored.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Parked {
+    before: Vec<(Box<RawValue>, u32)>,
+    whole: Option<(Box<RawValue>, u32)>,
+    after: Vec<(Box<RawValue>, u32)>,
+}
+
+impl Parked {
+    pub(super) fn of(hidden: &Hidden) -> Self {
+        let owned = |(raw, tokens): &(Arc<RawValue>, u32)| (raw.as_ref().to_owned(), *tokens);
+        Self {
+            before: hidden.before.iter().map(owned).collect(),
+            whole: hidden.whole.as_ref().map(owned),
+            after: hidden.after.iter().map(owned).collect(),
+        }
+    }
+
+    fn hidden(self) -> Hidden {
+        let shared = |(raw, tokens): (Box<RawValue>, u32)| (raw.into(), tokens);
+        Hidden {
+            before: self.before.into_iter().map(shared).collect(),
+            whole: self.whole.map(shared),
+            after: self.after.into_iter().map(shared).collect(),
+        }
+    }
+}
+
+impl Lane {
+    pub(super) fn new(session: SessionId, layout: Arc<str>, head: Position) -> Self {
+        let (folded, preamble) = (Folded::default(), Vec::new());
+        Self { session, layout, head, folded, preamble, open: Vec::new(), hidden: std::collections::HashMap::new() }
+    }
+}
+
+impl Engine {
+    /// Reads a lane from the store.
+    pub(super) async fn load(
+        &self,
+        ask: &Ask<'_>,
+        received: &Received,
+        head: Position,
+        layout: Arc<str>,
+    ) -> Result<Lane> {
+        let session = &received.session;
+        let folds = Folds { store: self.store(), session, layout: &layout };
+        let folded = folds.of(head).await?;
+        let mut lane = Lane { folded, ..Lane::new(session.id, layout.clone(), head) };
+        let open = self.tail(session, head, lane.folded.fold.open(), ask.budget.tokens).await?;
+        let unread = open.first().and_then(Stored::position).map(|first| first.depth);
+        lane.open = Leaf::all(open.into_iter().map(Arc::new), &self.settings.strategies.holds);
+        if unread.is_some_and(|first| first > lane.folded.fold.open()) {
+            self.fold_unread(&mut lane, session, ask).await?;
+        }
+        for index in turns::last(&lane.open)..lane.open.len() {
+            let stored = lane.open[index].stored.clone();
+            if let Some(hidden) = self.parked(session, &stored).await? {
+                lane.hidden.insert(stored.id, Arc::new(hidden));
+            }
+        }
+        lane.preamble = match &received.preamble {
+            Some(preamble) => preamble.clone(),
+            None if ask.after.is_none() => self.log.instructions(ask.arrival, session, ask.history).await?,
+            None => self.first_preamble(session).await?,
+        };
+        Ok(lane)
+    }
+
+    /// The open end of a path, backwards until it is more than any window holds.
+    async fn tail(&self, session: &SessionKey, head: Position, open: Depth, enough: u32) -> Result<Vec<Stored>> {
+        let mut chunk = CHUNK;
+        loop {
+            let from = head.depth.0.saturating_sub(chunk).max(open.0);
+            let tail = self.store().read(session, Span::path(head, Depth(from))).await?;
+            let tokens: u64 = tail.iter().map(|stored| u64::from(stored.measure.tokens)).sum();
+            let folds = !self.tools().is_empty();
+            if from == open.0 || folds && tokens > 2 * u64::from(enough) {
+                return Ok(tail);
+            }
+            chunk = chunk.saturating_mul(4);
+        }
+    }
+
+    /// Puts what was not read under a fold: it does not fit in any case, and search finds it.
+    async fn fold_unread(&self, lane: &mut Lane, session: &SessionKey, ask: &Ask<'_>) -> Result<()> {
+        let begins = lane.open.iter().skip(1).position(|leaf| leaf.begins_turn).map_or(1, |index| index + 1);
+        let Some(last) = lane.open.get(begins - 1).and_then(|leaf| leaf.stored.position()) else { return Ok(()) };
+        let before = lane.folded.fold.open();
+        let span = Span::Path { head: lane.head, from: before, to: before };
+        let first = self.store().read(session, span).await?.pop().and_then(|stored| stored.position());
+        let first = first.ok_or_else(|| Error::Damaged("the beginning of a path is missing".into()))?;
+        let covers = Covers { first: first.id, from: first.depth, last: last.id, to: last.depth };
+        // Nobody counted the turns in it; two messages make one, as a rule.
+        let turn = lane.folded.fold.turns + covers.count() / 2;
+        let note = Note { covers, title: String::new(), lines: Vec::new(), turn, recalls: 0, recalled: None };
+        let fold = self.strategy.file(&Scene { open: &[], ..lane.scene(ask.budget) }, vec![note]);
+        let folds = Folds { store: self.store(), session, layout: &lane.layout };
+        lane.folded = folds.put(lane.head, &lane.folded, fold, ask.arrival.at).await?;
+        lane.open.drain(..begins);
+        Ok(())
+    }
+
+    /// What the client never saw of a reply.
+    async fn parked(&self, session: &SessionKey, stored: &Stored) -> Result<Option<Hidden>> {
+        let Some(position) = stored.position().filter(|_| stored.origin == Origin::Reply) else { return Ok(None) };
+        let key = Keys::One(position.node.0.to_string());
+        let record = self.store().records(&Scope::Session(session.clone()), Kind::Round, key).await?.pop();
+        let read = |body: &RawValue| serde_json::from_str::<Parked>(body.get()).map(Parked::hidden);
+        let damaged = |_| Error::Damaged(format!("the record of a recall before {} is unreadable", stored.id));
+        record.map(|record| read(&record.body).map_err(damaged)).transpose()
+    }
+
+    /// The instructions a session began with.
+    async fn first_preamble(&self, session: &SessionKey) -> Result<Vec<Arc<Stored>>> {
+        let span = Span::Arrival { from: MessageId(0), limit: PREAMBLE_AMONG };
+        let first = self.store().read(session, span).await?;
+        let instructs = |stored: &Stored| stored.place == Place::Beside(Beside::Preamble);
+        Ok(first.into_iter().take_while(instructs).map(Arc::new).collect())
+    }
+}

@@ -1,0 +1,238 @@
+//! Recall: carries out what a model asks to see again. It sees the path of its own conversation and nothing else, unless a
+//! person allows results of other sessions. What is too large for the room left is cut, with a pointer to the rest.
+
+use std::sync::Arc;
+
+use super::Engine;
+use super::turn::Turn;
+use crate::error::{Error, Result};
+use crate::ids::{Depth, MessageId, SessionKey};
+use crate::recall::{CALLS_MAX, Hit, Part, RecallCall, fence, heading};
+use crate::search::{Query, Reach, find};
+use crate::store::{Lineage, Place, Position, Span, Stored, Which};
+use crate::strategy::{Leaf, turns};
+use crate::window::{Body, grouped, tokens_of};
+
+mod passages;
+
+use passages::{cut, lines_of, passages};
+
+/// How many finds a search shows.
+const FINDS: usize = 8;
+/// How far around a message its turn is looked for.
+const AROUND: u32 = 64;
+/// Tokens that a result costs beyond what it shows: fence, title, pointer.
+const DRESS: u32 = 120;
+/// What is kept of the window's room for the model's own words, in hundredths.
+const KEEP: u32 = 10;
+
+impl Engine {
+    /// Answers calls of a model, each with a text; a call that cannot be carried out is told why.
+    pub async fn recall(&self, turn: &mut Turn, calls: &[Result<RecallCall, String>]) -> Vec<String> {
+        let room = turn.window.room() * (100 - KEEP) / 100;
+        let each = room / u32::try_from(calls.len().clamp(1, CALLS_MAX)).unwrap_or(1);
+        let mut answers = Vec::with_capacity(calls.len());
+        for (i, call) in calls.iter().enumerate() {
+            answers.push(match call {
+                _ if i >= CALLS_MAX => format!("Too many calls at once; ask again for this one (at most {CALLS_MAX})."),
+                Err(complaint) => complaint.clone(),
+                Ok(call) => self.answer(turn, call, each).await,
+            });
+        }
+        answers
+    }
+
+    async fn answer(&self, turn: &mut Turn, call: &RecallCall, room: u32) -> String {
+        let Some(room) = room.checked_sub(DRESS) else {
+            return "There is no room left in the window to show this. Ask for a small part of it, or answer."
+                .to_owned();
+        };
+        turn.recalls.push(told(call));
+        let answer = match call {
+            RecallCall::Page { number, from } => self.page(turn, MessageId(*number), *from, room).await,
+            RecallCall::Hold { id, part } => self.hold(turn, id, part, room).await,
+            RecallCall::Search { .. } => self.search(turn, call, room).await,
+        };
+        answer.unwrap_or_else(|error| match error {
+            Error::NotFound(what) | Error::Invalid(what) => what,
+            Error::TooLarge(_)
+            | Error::InUse { .. }
+            | Error::Conflict(_)
+            | Error::Store { .. }
+            | Error::Model { .. }
+            | Error::Damaged(_) => format!("This could not be read: {error}"),
+        })
+    }
+
+    async fn page(&self, turn: &mut Turn, id: MessageId, from: Option<MessageId>, room: u32) -> Result<String> {
+        let unknown = || Error::NotFound(format!("There is no page #{} in this conversation.", id.0));
+        let lineage = self.lineage(turn).await?;
+        let at = self.on_path(&turn.received.session, &lineage, id).await?.ok_or_else(unknown)?;
+        if at.depth >= turn.lane.folded.fold.open() {
+            return Ok(format!("Page #{} has not been folded: it is in the conversation below.", id.0));
+        }
+        let messages = self.page_around(turn, at.depth).await?;
+        let first = messages.first().map_or(id, |stored| stored.id);
+        turn.pages.push(first);
+        let skipped = messages.iter().position(|stored| Some(stored.id) == from).unwrap_or(0);
+        let leaves = Leaf::all(messages.into_iter().map(Arc::new), &self.settings.strategies.holds);
+        Ok(fence("page", &format!("Page #{}", first.0), &self.written(&leaves[skipped..], first, room)))
+    }
+
+    /// The messages of the page that a depth is in: as it is listed, or else the turn.
+    async fn page_around(&self, turn: &Turn, depth: Depth) -> Result<Vec<Stored>> {
+        let (session, head) = (&turn.received.session, turn.head);
+        let fold = &turn.lane.folded.fold;
+        if let Some(note) = fold.listed.iter().find(|note| note.covers.holds(depth)) {
+            let span = Span::Path { head, from: note.covers.from, to: note.covers.to };
+            return self.store().read(session, span).await;
+        }
+        let (from, to) = (Depth(depth.0.saturating_sub(AROUND)), Depth((depth.0 + AROUND).min(fold.open().0 - 1)));
+        let around = self.store().read(session, Span::Path { head, from, to }).await?;
+        let leaves = Leaf::all(around.iter().cloned().map(Arc::new), &self.settings.strategies.holds);
+        let index = (depth.0 - from.0) as usize;
+        let pages = turns::pages(&leaves, u32::MAX);
+        let page = pages.into_iter().find(|page| page.contains(&index)).unwrap_or(index..index + 1);
+        Ok(around[page].to_vec())
+    }
+
+    /// Messages as text, as many as there is room for. Held results stay held.
+    fn written(&self, leaves: &[Arc<Leaf>], page: MessageId, mut room: u32) -> String {
+        let mut pieces: Vec<String> = Vec::new();
+        for leaf in leaves {
+            let held = leaf.placeholder(&self.settings.strategies.holds);
+            let text = held.map_or_else(|| leaf.stored.message().to_text(), |held| held.text.clone());
+            let piece = format!("{}\n{text}", heading(leaf.stored.id, &leaf.stored.role, leaf.stored.at));
+            let tokens = tokens_of(&piece);
+            if let Some(rest) = room.checked_sub(tokens) {
+                room = rest;
+                pieces.push(piece);
+                continue;
+            }
+            let id = leaf.stored.id;
+            if pieces.is_empty() {
+                let shown = cut(&piece, room);
+                pieces.push(format!(
+                    "{shown}\n[cut: load_tool_history(id = \"h{}\", part = lines) reads the rest]",
+                    id.0
+                ));
+            } else {
+                pieces.push(format!("[cut: recall_page(index = {}, from = \"{id}\") goes on]", page.0));
+            }
+            break;
+        }
+        pieces.join("\n\n")
+    }
+
+    async fn hold(&self, turn: &Turn, id: &str, part: &Part, room: u32) -> Result<String> {
+        let (session, message) = self.held_message(turn, id).await?;
+        let unknown = || Error::NotFound(format!("There is no tool result {id} in this conversation."));
+        let stored = self.store().read(&session, Span::Ids(vec![message])).await?.pop().ok_or_else(unknown)?;
+        let read = stored.message();
+        let result = crate::strategy::result_of(&read);
+        let text = if result.is_empty() { read.to_text() } else { result };
+        let lines = lines_of(&text);
+        let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
+        let shown = match part {
+            Part::Whole => passages::lines(&lines, 1, count, room),
+            Part::Lines { first, last } => passages::lines(&lines, *first, *last, room),
+            Part::Words(words) => passages(&lines, words, room),
+        };
+        let title = format!("{id}, {}, {} lines, {}", stored.role, grouped(count), stored.at);
+        Ok(fence("result", &title, &shown))
+    }
+
+    /// Where a held result is: on the path, or in another session if that is allowed (`h12@1f2e3d4c`).
+    async fn held_message(&self, turn: &Turn, id: &str) -> Result<(SessionKey, MessageId)> {
+        let unknown = || Error::NotFound(format!("There is no tool result {id} in this conversation."));
+        let (number, elsewhere) = id.split_once('@').map_or((id, None), |(number, session)| (number, Some(session)));
+        let message = MessageId(number.trim_start_matches('h').parse().map_err(|_| unknown())?);
+        let session = &turn.received.session;
+        if let Some(other) = elsewhere.filter(|_| self.settings.across_sessions) {
+            let found = self.store().sessions(&session.tenant, Which::Named(other.to_owned())).await?;
+            let [found] = &found[..] else { return Err(unknown()) };
+            return Ok((SessionKey { tenant: session.tenant.clone(), id: found.id }, message));
+        }
+        let lineage = self.lineage(turn).await?;
+        self.on_path(session, &lineage, message).await?.ok_or_else(unknown)?;
+        Ok((session.clone(), message))
+    }
+
+    async fn search(&self, turn: &Turn, call: &RecallCall, room: u32) -> Result<String> {
+        let RecallCall::Search { words, since, until } = call else { return Ok(String::new()) };
+        let session = &turn.received.session;
+        let lineage = self.lineage(turn).await?;
+        let reach = Reach::Path(session.id, lineage);
+        let limit = FINDS + turn.lane.open.len().min(64);
+        let query = Query { reach, since: *since, until: *until, limit, ..Query::new(words) };
+        let mut found = find(self.store(), &session.tenant, &query).await?;
+        let shown = |id: MessageId| {
+            let same = |block: &&crate::window::Block| block.message().is_some_and(|stored| stored.id == id);
+            turn.window.blocks().iter().find(same).is_some_and(|block| !matches!(block.body, Body::Held(..)))
+        };
+        found.retain(|found| !shown(found.message.id));
+        found.truncate(FINDS);
+        let mut lines: Vec<String> =
+            found.iter().map(|found| self.hit(turn, &found.message, &found.snippet.text)).collect();
+        if self.settings.across_sessions {
+            lines.extend(self.elsewhere(session, &query).await?);
+        }
+        if lines.is_empty() {
+            return Ok(format!("Nothing outside the window matches “{words}”. Try other words, or fewer."));
+        }
+        Ok(fence("search", &format!("What matches “{words}”"), &cut(&lines.join("\n"), room)))
+    }
+
+    fn hit(&self, turn: &Turn, stored: &Stored, text: &str) -> String {
+        let holds = &self.settings.strategies.holds;
+        let depth = stored.position().map_or(Depth(0), |position| position.depth);
+        let fold = &turn.lane.folded.fold;
+        let listed =
+            fold.listed.iter().find(|note| note.covers.holds(depth)).map_or(stored.id.0, crate::note::Note::number);
+        let page = (depth < fold.open()).then_some(listed);
+        let held = Leaf::new(Arc::new(stored.clone()), &[], holds).large.is_some();
+        Hit { page, held, ..Hit::new(stored.id, &stored.role, stored.at, text) }.to_string()
+    }
+
+    /// Tool results of other sessions.
+    async fn elsewhere(&self, session: &SessionKey, query: &Query) -> Result<Vec<String>> {
+        let query = Query { reach: Reach::Everywhere, role: Some("tool".into()), limit: FINDS, ..query.clone() };
+        let found = find(self.store(), &session.tenant, &query).await?;
+        let others = found.iter().filter(|found| found.session != session.id);
+        let line = |found: &crate::search::Found| {
+            let (id, other) = (found.message.id.0, &found.session.to_string()[..8]);
+            format!("h{id}@{other} · another session · {} · {}", found.message.at, found.snippet.text)
+        };
+        Ok(others.map(line).collect())
+    }
+
+    /// What a turn may see: its own path.
+    async fn lineage(&self, turn: &Turn) -> Result<Lineage> {
+        let session = &turn.received.session;
+        let listed = self.store().sessions(&session.tenant, Which::Id(session.id)).await?.pop();
+        Ok(Lineage::of(turn.head, &listed.map(|session| session.branches).unwrap_or_default()))
+    }
+
+    /// Where a message is on a path.
+    async fn on_path(&self, session: &SessionKey, lineage: &Lineage, id: MessageId) -> Result<Option<Position>> {
+        let stored = self.store().read(session, Span::Ids(vec![id])).await?.pop();
+        let place = stored.map(|stored| stored.place).filter(|place| lineage.holds(place));
+        Ok(place.and_then(|place| match place {
+            Place::Path(position) => Some(position),
+            Place::Beside(_) => None,
+        }))
+    }
+}
+
+/// A call as it is written in a view.
+fn told(call: &RecallCall) -> String {
+    match call {
+        RecallCall::Page { number, .. } => format!("recall_page({number})"),
+        RecallCall::Hold { id, part: Part::Whole } => format!("load_tool_history({id})"),
+        RecallCall::Hold { id, part: Part::Lines { first, last } } => {
+            format!("load_tool_history({id}, {first}-{last})")
+        }
+        RecallCall::Hold { id, part: Part::Words(words) } => format!("load_tool_history({id}, {words})"),
+        RecallCall::Search { words, .. } => format!("search_history({words})"),
+    }
+}

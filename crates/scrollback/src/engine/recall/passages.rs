@@ -1,0 +1,147 @@
+//! Parts of a long text: a range of lines, or the lines that hold some words, as many as there is room for.
+
+use crate::search::terms;
+use crate::window::{grouped, tokens_of};
+
+/// Longer lines count as several.
+const LINE_CHARS: usize = 1_000;
+/// How many lines around a find are shown.
+const AROUND: usize = 2;
+
+/// The lines of a text, long ones in pieces.
+pub(super) fn lines_of(text: &str) -> Vec<&str> {
+    let mut lines = Vec::new();
+    for mut line in text.lines() {
+        while let Some((at, _)) = line.char_indices().nth(LINE_CHARS) {
+            let (piece, rest) = line.split_at(at);
+            lines.push(piece);
+            line = rest;
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+/// A range of lines, counted from 1, with a pointer to the rest if it does not fit.
+pub(super) fn lines(lines: &[&str], first: u32, last: u32, room: u32) -> String {
+    let count = lines.len();
+    let first = (first.max(1) as usize).min(count.max(1));
+    let last = (last as usize).clamp(first, count.max(first)).min(count);
+    let wanted = lines.get(first - 1..last).unwrap_or_default();
+    let fitting = fitting(wanted, room);
+    let shown = wanted[..fitting].join("\n");
+    if fitting == wanted.len() {
+        return shown;
+    }
+    let next = first + fitting;
+    format!("{shown}\n[cut after line {} of {}: part = \"{next}-{last}\" goes on]", next - 1, grouped_len(count))
+}
+
+fn grouped_len(count: usize) -> String {
+    grouped(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+/// How many lines fit, by halving: counting a long text token by token takes long.
+fn fitting(lines: &[&str], room: u32) -> usize {
+    let fits = |count: usize| tokens_of(&lines[..count].join("\n")) <= room;
+    // A token is seldom shorter than a byte and never than a quarter of a character.
+    let sure: usize = lines.iter().map(|line| line.len() + 1).sum();
+    if sure <= room as usize || fits(lines.len()) {
+        return lines.len();
+    }
+    let (mut low, mut high) = (0, lines.len());
+    while high - low > 1 {
+        let middle = usize::midpoint(low, high);
+        if fits(middle) { low = middle } else { high = middle }
+    }
+    low
+}
+
+/// The lines that hold most of some words, with their numbers and what is around them.
+pub(super) fn passages(lines: &[&str], words: &str, room: u32) -> String {
+    let wanted = terms(words);
+    let score = |line: &&str| {
+        let said = terms(line);
+        wanted.iter().filter(|term| said.contains(term)).count()
+    };
+    let mut scored: Vec<(usize, usize)> = lines.iter().map(score).enumerate().filter(|(_, hits)| *hits > 0).collect();
+    scored.sort_by_key(|(index, hits)| (std::cmp::Reverse(*hits), *index));
+    let best = scored.first().map_or(0, |(_, hits)| *hits);
+    let (mut shown, mut left) = (std::collections::BTreeSet::new(), room);
+    for (index, _) in scored.iter().filter(|(_, hits)| *hits * 2 >= best) {
+        let around = index.saturating_sub(AROUND)..(index + AROUND + 1).min(lines.len());
+        let fresh: Vec<usize> = around.filter(|line| !shown.contains(line)).collect();
+        let cost: u32 = fresh.iter().map(|line| tokens_of(lines[*line])).sum();
+        let Some(rest) = left.checked_sub(cost) else { break };
+        left = rest;
+        shown.extend(fresh);
+    }
+    if shown.is_empty() {
+        return format!("No line holds “{words}”. The first lines:\n{}", self::lines(lines, 1, 40, room.min(800)));
+    }
+    numbered(lines, &shown)
+}
+
+fn numbered(lines: &[&str], shown: &std::collections::BTreeSet<usize>) -> String {
+    let mut out = Vec::new();
+    let mut before = None;
+    for &index in shown {
+        if before.is_some_and(|before| before + 1 != index) {
+            out.push("…".to_owned());
+        }
+        out.push(format!("{}: {}", index + 1, lines[index]));
+        before = Some(index);
+    }
+    out.join("\n")
+}
+
+/// The beginning of a text that fits.
+pub(super) fn cut(text: &str, room: u32) -> String {
+    let tokens = tokens_of(text);
+    if tokens <= room {
+        return text.to_owned();
+    }
+    let chars = text.chars().count();
+    let mut keep = chars * room as usize / tokens.max(1) as usize;
+    loop {
+        let shown: String = text.chars().take(keep).collect();
+        if tokens_of(&shown) < room || keep == 0 {
+            return shown + "…";
+        }
+        keep = keep * 9 / 10;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_count_as_several() {
+        let text = format!("short\n{}", "x".repeat(2_500));
+        assert_eq!(lines_of(&text).iter().map(|line| line.len()).collect::<Vec<_>>(), [5, 1_000, 1_000, 500]);
+    }
+
+    #[test]
+    fn a_range_that_does_not_fit_points_to_the_rest() {
+        let text: Vec<String> = (1..=200).map(|i| format!("row {i} of the table")).collect();
+        let rows: Vec<&str> = text.iter().map(String::as_str).collect();
+        let shown = lines(&rows, 50, 200, 200);
+        assert!(shown.starts_with("row 50 of") && shown.contains("of 200: part = \""), "{shown}");
+        let next: u32 = shown.split("part = \"").nth(1).unwrap().split('-').next().unwrap().parse().unwrap();
+        assert!(lines(&rows, next, 200, 200).starts_with(&format!("row {next} of")));
+        assert_eq!(lines(&rows, 3, 4, 200), "row 3 of the table\nrow 4 of the table");
+        assert_eq!(lines(&rows, 900, 1_000, 200), "row 200 of the table");
+        assert_eq!(lines(&[], 1, 5, 200), "");
+    }
+
+    #[test]
+    fn passages_hold_the_words_and_their_surroundings() {
+        let text: Vec<String> =
+            (0..500).map(|i| if i == 300 { "the berth is 潮位 17".into() } else { format!("row {i}") }).collect();
+        let rows: Vec<&str> = text.iter().map(String::as_str).collect();
+        let found = passages(&rows, "潮位 berth", 400);
+        assert_eq!(found, "299: row 298\n300: row 299\n301: the berth is 潮位 17\n302: row 301\n303: row 302");
+        assert!(passages(&rows, "submarine", 400).starts_with("No line holds"));
+    }
+}

@@ -1,0 +1,116 @@
+//! Views in the store: listed, drawn again, asked.
+
+use std::sync::Arc;
+
+use super::Engine;
+use super::folds::Folds;
+use crate::error::{Error, Result};
+use crate::ids::{At, Depth, MessageId, SessionKey};
+use crate::note::Fold;
+use crate::store::{Keys, Kind, Place, Record, Scope, Span, Stored, Which};
+use crate::strategy::{HoldSettings, Leaf};
+use crate::view::{Standing, View};
+use crate::window::{Budget, Reason, Window};
+
+/// A view as it was recorded.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// What people call it: `v42` answered message m42, `v42.2` answered it once more.
+    pub name: String,
+    /// When.
+    pub at: At,
+    /// The view.
+    pub view: View,
+}
+
+impl Engine {
+    /// The views of a session, oldest first.
+    pub async fn views(&self, session: &SessionKey) -> Result<Vec<Recorded>> {
+        let keys = Keys::After(String::new(), usize::MAX >> 1);
+        let records = self.store().records(&Scope::Session(session.clone()), Kind::View, keys).await?;
+        let mut views: Vec<Recorded> = Vec::with_capacity(records.len());
+        let mut times = 0;
+        for record in &records {
+            let view = read(record)?;
+            times = if views.last().is_some_and(|last| last.view.head.id == view.head.id) { times + 1 } else { 1 };
+            let name = format!("v{}{}", view.head.id.0, if times > 1 { format!(".{times}") } else { String::new() });
+            views.push(Recorded { name, at: record.at, view });
+        }
+        Ok(views)
+    }
+
+    /// The fold a view began with.
+    pub async fn fold_of(&self, session: &SessionKey, view: &View) -> Result<Fold> {
+        let folds = Folds { store: self.store(), session, layout: &view.layout };
+        match view.fold {
+            Some(id) => folds.fold(id).await,
+            None => Ok(Fold::default()),
+        }
+    }
+
+    /// Draws the window of a view again, from the log. What was recalled on the way is told by the view itself.
+    pub async fn window_of(&self, session: &SessionKey, view: &View) -> Result<Window> {
+        let fold = self.fold_of(session, view).await?;
+        let mut window = Window::new(Budget { tokens: view.budget }, view.head.depth.0 + 1);
+        let preamble = self.store().read(session, Span::Ids(view.preamble.clone())).await?;
+        for stored in preamble {
+            window.instruct(&Arc::new(stored));
+        }
+        window.fold(&fold);
+        let from = view.runs.first().map_or(view.head.depth, |run| run.from);
+        let path = self.store().read(session, Span::path(view.head, from)).await?;
+        let holds = &self.settings.strategies.holds;
+        let leaves = Leaf::all(path.into_iter().map(Arc::new), holds);
+        for leaf in &leaves {
+            let Some(depth) = leaf.stored.position().map(|position| position.depth) else { continue };
+            if let Standing::Shown(reason) = view.standing(depth, &fold) {
+                self.show(session, &mut window, leaf, (reason, holds)).await?;
+            }
+        }
+        Ok(window)
+    }
+
+    async fn show(
+        &self,
+        session: &SessionKey,
+        window: &mut Window,
+        leaf: &Arc<Leaf>,
+        (reason, holds): (Reason, &HoldSettings),
+    ) -> Result<()> {
+        if reason != Reason::TooLarge {
+            window.show(&leaf.stored, reason);
+            return Ok(());
+        }
+        self.settle_one(session, leaf).await?;
+        if let Some(placeholder) = leaf.placeholder(holds) {
+            window.hold(&leaf.stored, placeholder);
+        }
+        Ok(())
+    }
+
+    /// How a message stood to a view; `None` if it is not on the view's path.
+    pub async fn standing(&self, session: &SessionKey, view: &View, id: MessageId) -> Result<Option<Standing>> {
+        let missing = || Error::NotFound(format!("this session has no message {id}"));
+        let stored = self.store().read(session, Span::Ids(vec![id])).await?.pop().ok_or_else(missing)?;
+        if view.preamble.contains(&id) {
+            return Ok(Some(Standing::Shown(Reason::Instructions)));
+        }
+        let Some(depth) = self.depth_on_path(session, view, &stored).await? else { return Ok(None) };
+        let fold = self.fold_of(session, view).await?;
+        Ok(Some(view.standing(depth, &fold)))
+    }
+
+    async fn depth_on_path(&self, session: &SessionKey, view: &View, stored: &Stored) -> Result<Option<Depth>> {
+        let Place::Path(position) = stored.place else { return Ok(None) };
+        let branches = self.store().sessions(&session.tenant, Which::Id(session.id)).await?;
+        let branches = branches.into_iter().next().map(|session| session.branches).unwrap_or_default();
+        let lineage = crate::store::Lineage::of(view.head, &branches);
+        let later = position.branch == view.head.branch && position.depth > view.head.depth;
+        Ok((later || lineage.holds(&stored.place)).then_some(position.depth))
+    }
+}
+
+fn read(record: &Record) -> Result<View> {
+    let damaged = |cause| Error::Damaged(format!("the view “{}” is unreadable: {cause}", record.key));
+    serde_json::from_str(record.body.get()).map_err(damaged)
+}

@@ -1,0 +1,142 @@
+//! A message of the open part of a path, with what strategies need to know of it, found out once.
+
+use std::sync::{Arc, OnceLock};
+
+use super::holds::HoldSettings;
+use crate::message::{Message, Part, Role};
+use crate::store::Stored;
+use crate::window::tokens_of;
+
+/// How far back the call of a result is looked for.
+const CALL_WITHIN: usize = 64;
+/// How much of a call's arguments is kept.
+const QUERY_CHARS: usize = 200;
+
+/// An open message.
+#[derive(Debug)]
+pub struct Leaf {
+    /// The message.
+    pub stored: Arc<Stored>,
+    /// Whether a person speaks, which begins a turn.
+    pub begins_turn: bool,
+    /// Whether it answers calls of a message before it, from which it may not be parted.
+    pub answers: bool,
+    /// If it is a large result: what was asked for.
+    pub large: Option<Asked>,
+    placeholder: OnceLock<Arc<Placeholder>>,
+}
+
+/// The call that a large result answers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// The tool.
+    pub tool: Option<String>,
+    /// The beginning of its arguments.
+    pub query: Option<String>,
+}
+
+/// What is shown in place of a large result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placeholder {
+    /// Its text.
+    pub text: String,
+    /// What it costs.
+    pub tokens: u32,
+}
+
+impl Placeholder {
+    /// A placeholder with this text.
+    pub fn new(text: String) -> Self {
+        let tokens = tokens_of(&text);
+        Self { text, tokens }
+    }
+}
+
+impl Leaf {
+    /// Looks at a message that follows `before`.
+    pub fn new(stored: Arc<Stored>, before: &[Arc<Self>], holds: &HoldSettings) -> Self {
+        // Reading every message takes long; one that nowhere says "result" or "output" holds none.
+        let may = ["result", "output"].iter().any(|word| stored.raw.get().contains(word));
+        let is_tool = stored.role == Role::Tool;
+        let large_raw = stored.raw.get().len() > holds.over_chars;
+        let looked_at = if is_tool { large_raw } else { may };
+        let message = looked_at.then(|| stored.message());
+        let results = |message: &Message| message.parts().iter().any(|part| matches!(part, Part::Result { .. }));
+        let answers = is_tool || message.as_ref().is_some_and(results);
+        let begins_turn = stored.role == Role::User && !answers;
+        let large = message.as_ref().filter(|_| large_raw).and_then(|message| asked(message, before, holds));
+        Self { stored, begins_turn, answers, large, placeholder: OnceLock::new() }
+    }
+
+    /// Leaves for the messages of a path.
+    pub fn all(stored: impl IntoIterator<Item = Arc<Stored>>, holds: &HoldSettings) -> Vec<Arc<Self>> {
+        let mut leaves = Vec::new();
+        for stored in stored {
+            leaves.push(Arc::new(Self::new(stored, &leaves, holds)));
+        }
+        leaves
+    }
+
+    /// The words of its large result.
+    pub fn result(&self) -> String {
+        result_of(&self.stored.message())
+    }
+
+    /// What stands for it while it is held: what was settled, or else what can be said without a model, from then on.
+    pub fn placeholder(&self, holds: &HoldSettings) -> Option<&Arc<Placeholder>> {
+        let asked = self.large.as_ref()?;
+        Some(self.placeholder.get_or_init(|| Arc::new(Placeholder::new(holds.text(&self.stored, asked)))))
+    }
+
+    /// Settles what stands for it; the first word counts, so that a window does not change under its reader.
+    pub fn settle(&self, placeholder: Placeholder) {
+        let _ = self.placeholder.set(Arc::new(placeholder));
+    }
+
+    /// Whether it was settled what stands for it.
+    pub fn is_settled(&self) -> bool {
+        self.placeholder.get().is_some()
+    }
+
+    /// What it costs when shown whole.
+    pub fn tokens(&self) -> u32 {
+        self.stored.measure.tokens
+    }
+}
+
+/// The words of a message's results.
+pub(crate) fn result_of(message: &Message) -> String {
+    let text = |part: &Part| match part {
+        Part::Result { text, .. } => Some(text.clone()),
+        Part::Text(_) | Part::Image(_) | Part::File(_) | Part::Call { .. } | Part::Thinking(_) | Part::Other(_) => None,
+    };
+    message.parts().iter().filter_map(text).collect::<Vec<_>>().join("\n")
+}
+
+/// What was asked for, if the message holds a result that is too large. What was loaded on demand is never held again.
+fn asked(message: &Message, before: &[Arc<Leaf>], holds: &HoldSettings) -> Option<Asked> {
+    let large = |part: &&Part| matches!(part, Part::Result { text, .. } if text.chars().count() > holds.over_chars);
+    let Some(Part::Result { call, .. }) = message.parts().iter().find(large) else { return None };
+    let found = call.as_deref().and_then(|id| {
+        let recent = before.iter().rev().take(CALL_WITHIN);
+        recent.filter(|leaf| leaf.stored.raw.get().contains(id)).find_map(|leaf| call_in(&leaf.stored.message(), id))
+    });
+    let asked = found.unwrap_or_default();
+    (asked.tool.as_deref() != Some(crate::recall::RecallTool::Hold.name())).then_some(asked)
+}
+
+fn call_in(message: &Message, wanted: &str) -> Option<Asked> {
+    message.parts().iter().find_map(|part| match part {
+        Part::Call { id: Some(id), name, arguments } if id == wanted => Some(Asked {
+            tool: Some(name.clone()),
+            query: Some(arguments.to_string().chars().take(QUERY_CHARS).collect()),
+        }),
+        Part::Call { .. }
+        | Part::Text(_)
+        | Part::Image(_)
+        | Part::File(_)
+        | Part::Result { .. }
+        | Part::Thinking(_)
+        | Part::Other(_) => None,
+    })
+}

@@ -1,0 +1,53 @@
+//! What a helper model has to offer: one question in, one text out.
+//!
+//! Whoever embeds the library brings the implementation; the server's speaks HTTP. Nothing here knows what is asked, or whether
+//! the answer is of any use: see `run` for that.
+
+use async_trait::async_trait;
+
+use crate::error::Result;
+
+/// Answers questions.
+///
+/// An implementation enforces its own timeout and returns [`crate::Error::Model`] when it is over: the library has no clock and waits as
+/// long as it is made to. It asks once, without retrying what it did not understand. Dropping the future abandons the question.
+/// A panic inside is taken for an error.
+#[async_trait]
+pub trait Model: Send + Sync {
+    /// Asks a question and returns all of the answer.
+    async fn ask(&self, question: &Question) -> Result<Said>;
+}
+
+/// One question to a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The task that asks.
+    pub task: &'static str,
+    /// What is wanted, to be sent as instructions; the same for every question of a task, so it can be cached.
+    pub instructions: String,
+    /// What it is about, to be sent as the one user message.
+    pub text: String,
+    /// How many tokens the answer may have, reasoning not counted.
+    pub most_tokens: u32,
+}
+
+impl Question {
+    /// The same question again, with what was wrong with the answer.
+    #[must_use]
+    pub fn again(self, complaint: &str) -> Self {
+        let wrong = format!("Your last answer could not be used: {complaint}.");
+        let text = format!("{}\n\n{wrong} Answer again, only with the JSON asked for.", self.text);
+        Self { text, ..self }
+    }
+}
+
+/// What a model answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said {
+    /// Its words.
+    pub text: String,
+    /// How many tokens it read, as it reports them.
+    pub input_tokens: u32,
+    /// How many tokens it wrote, as it reports them.
+    pub output_tokens: u32,
+}

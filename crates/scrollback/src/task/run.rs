@@ -1,0 +1,400 @@
+//! Running tasks: the helper is asked, once more if it talks nonsense, and otherwise the offline answer is taken.
+//!
+//! Nothing a helper does can keep a task from being answered: errors, panics and nonsense end in the offline answer, with the
+//! reason beside it. How many questions are under way at once is limited, and a helper that keeps failing is left alone for a
+//! while (`breaker`).
+
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Poll;
+
+use serde::Serialize;
+use tokio::sync::Semaphore;
+
+use super::Task;
+use super::breaker::{Breaker, Entry};
+use super::model::{Model, Question, Said};
+use super::sentences::shortened;
+use crate::error::{Error, Result};
+
+/// How long a reason may be where it is recorded.
+const REASON_CHARS: usize = 300;
+
+/// How the helper is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TaskSettings {
+    /// How many questions may be under way at once; at least one.
+    pub at_once: usize,
+    /// After so many failed tasks in a row the helper is left alone.
+    pub breaker_after: u32,
+    /// So many tasks are then answered offline before it is tried again.
+    pub pause_tasks: u32,
+    /// The pause doubles with every failed trial, up to so many tasks.
+    pub most_pause_tasks: u32,
+}
+
+impl Default for TaskSettings {
+    fn default() -> Self {
+        Self { at_once: 4, breaker_after: 5, pause_tasks: 20, most_pause_tasks: 640 }
+    }
+}
+
+/// An answer, who gave it, and what was asked on the way.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Answered<A> {
+    /// The answer.
+    pub answer: A,
+    /// Who gave it.
+    pub by: By,
+    /// Every question to the helper, for the ledger.
+    pub calls: Vec<Asked>,
+}
+
+/// Who gave an answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// The helper model.
+    Helper,
+    /// The offline answer was taken.
+    Offline(Why),
+}
+
+/// Why an answer was given offline.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Why {
+    /// There is no helper.
+    NoHelper,
+    /// The helper could not be asked.
+    Failed(String),
+    /// The helper answered twice what could not be used.
+    Nonsense(String),
+    /// The helper failed too often of late and is left alone.
+    BreakerOpen,
+}
+
+/// One question to the helper.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Asked {
+    /// The task that asked.
+    pub task: &'static str,
+    /// How many tokens the helper read.
+    pub input_tokens: u32,
+    /// How many tokens it wrote.
+    pub output_tokens: u32,
+    /// What came of it.
+    pub outcome: Heard,
+}
+
+/// What came of a question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Heard {
+    /// An answer.
+    Answer,
+    /// Words that could not be used, and the complaint about them.
+    Nonsense(String),
+    /// No words at all, and the reason.
+    Nothing(String),
+}
+
+/// Answers tasks, with a helper or without.
+pub struct Tasks {
+    helper: Option<Helper>,
+}
+
+struct Helper {
+    model: Arc<dyn Model>,
+    seats: Semaphore,
+    breaker: Mutex<Breaker>,
+}
+
+impl Tasks {
+    /// Every task is answered offline.
+    pub fn offline() -> Self {
+        Self { helper: None }
+    }
+
+    /// Tasks are answered by a helper where it can.
+    pub fn new(model: Arc<dyn Model>, settings: TaskSettings) -> Self {
+        let seats = Semaphore::new(settings.at_once.clamp(1, Semaphore::MAX_PERMITS));
+        Self { helper: Some(Helper { model, seats, breaker: Mutex::new(Breaker::new(settings)) }) }
+    }
+
+    /// Whether there is a helper to ask.
+    pub fn has_helper(&self) -> bool {
+        self.helper.is_some()
+    }
+
+    /// Answers a task, in any case.
+    pub async fn run<T: Task>(&self, task: &T) -> Answered<T::Answer> {
+        let mut calls = Vec::new();
+        match self.helped(task, &mut calls).await {
+            Ok(answer) => Answered { answer, by: By::Helper, calls },
+            Err(why) => Answered { answer: task.offline(), by: By::Offline(why), calls },
+        }
+    }
+
+    async fn helped<T: Task>(&self, task: &T, calls: &mut Vec<Asked>) -> Result<T::Answer, Why> {
+        let helper = self.helper.as_ref().ok_or(Why::NoHelper)?;
+        let entry = helper.breaker().enter();
+        if entry == Entry::Refused {
+            return Err(Why::BreakerOpen);
+        }
+        let _seat = helper.seats.acquire().await.expect("the seats are never closed");
+        // Those who waited for a seat while the helper failed others need not find out for themselves.
+        if entry == Entry::Usual && helper.breaker().is_open() {
+            return Err(Why::BreakerOpen);
+        }
+        let answer = helper.answer(task, calls).await;
+        match answer {
+            Ok(_) => helper.breaker().succeeded(),
+            Err(_) => helper.breaker().failed(entry),
+        }
+        answer
+    }
+}
+
+impl Helper {
+    fn breaker(&self) -> MutexGuard<'_, Breaker> {
+        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn answer<T: Task>(&self, task: &T, calls: &mut Vec<Asked>) -> Result<T::Answer, Why> {
+        let question = task.question();
+        let first = self.ask(task, &question, calls).await;
+        let Err(Why::Nonsense(complaint)) = &first else { return first };
+        self.ask(task, &question.again(complaint), calls).await
+    }
+
+    async fn ask<T: Task>(&self, task: &T, question: &Question, calls: &mut Vec<Asked>) -> Result<T::Answer, Why> {
+        let said = unharmed(async { self.model.ask(question).await }).await;
+        let (said, answer) = match said {
+            Ok(said) => {
+                let read = task.read(&said.text).map_err(|complaint| shortened(&complaint, REASON_CHARS));
+                (said, read.map_err(Why::Nonsense))
+            }
+            Err(error) => (Said::default(), Err(Why::Failed(shortened(&error.explained(), REASON_CHARS)))),
+        };
+        let outcome = match &answer {
+            Ok(_) => Heard::Answer,
+            Err(Why::Nonsense(complaint)) => Heard::Nonsense(complaint.clone()),
+            Err(Why::Failed(reason)) => Heard::Nothing(reason.clone()),
+            Err(Why::NoHelper | Why::BreakerOpen) => return answer,
+        };
+        let (input_tokens, output_tokens) = (said.input_tokens, said.output_tokens);
+        calls.push(Asked { task: T::NAME, input_tokens, output_tokens, outcome });
+        answer
+    }
+}
+
+/// The same, with a panic turned into an error.
+async fn unharmed(asking: impl Future<Output = Result<Said>>) -> Result<Said> {
+    let mut asking = pin!(asking);
+    poll_fn(|context| {
+        let polled = catch_unwind(AssertUnwindSafe(|| asking.as_mut().poll(context)));
+        polled.unwrap_or_else(|_| Poll::Ready(Err(Error::Model { what: "the helper panicked".into(), source: None })))
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+    use async_trait::async_trait;
+
+    /// Asks for a word in brackets.
+    struct Word;
+
+    impl Task for Word {
+        type Answer = String;
+
+        const NAME: &'static str = "word";
+
+        fn question(&self) -> Question {
+            Question { task: Self::NAME, instructions: String::new(), text: "A word?".into(), most_tokens: 10 }
+        }
+
+        fn read(&self, reply: &str) -> Result<String, String> {
+            let read = |value: &serde_json::Value| value[0].as_str().map(str::to_owned).ok_or("no word".to_owned());
+            super::super::reply::json(reply, read)
+        }
+
+        fn offline(&self) -> String {
+            "offline".into()
+        }
+    }
+
+    #[derive(Clone, Copy)]
+    enum Act {
+        Say(&'static str),
+        Fail,
+        Panic,
+    }
+
+    /// Does what it is told, the last of it for ever, and remembers what it was asked.
+    struct Scripted {
+        acts: Mutex<VecDeque<Act>>,
+        asked: Mutex<Vec<String>>,
+    }
+
+    impl Scripted {
+        fn new(acts: &[Act]) -> Arc<Self> {
+            Arc::new(Self { acts: Mutex::new(acts.iter().copied().collect()), asked: Mutex::default() })
+        }
+
+        fn count(&self) -> usize {
+            self.asked.lock().unwrap().len()
+        }
+    }
+
+    #[async_trait]
+    impl Model for Scripted {
+        async fn ask(&self, question: &Question) -> Result<Said> {
+            self.asked.lock().unwrap().push(question.text.clone());
+            let act = {
+                let mut acts = self.acts.lock().unwrap();
+                if acts.len() > 1 { acts.pop_front().unwrap() } else { acts[0] }
+            };
+            tokio::task::yield_now().await;
+            match act {
+                Act::Say(text) => Ok(Said { text: text.into(), input_tokens: 7, output_tokens: 3 }),
+                Act::Fail => Err(Error::Model {
+                    what: "no answer from the helper".into(),
+                    source: Some(Box::new(std::io::Error::other("connection refused"))),
+                }),
+                Act::Panic => panic!("scripted"),
+            }
+        }
+    }
+
+    async fn run(acts: &[Act]) -> Answered<String> {
+        Tasks::new(Scripted::new(acts), TaskSettings::default()).run(&Word).await
+    }
+
+    fn outcomes(answered: &Answered<String>) -> Vec<Heard> {
+        answered.calls.iter().map(|asked| asked.outcome.clone()).collect()
+    }
+
+    #[tokio::test]
+    async fn answers_are_taken_plain_or_fenced() {
+        for reply in [r#"["tide"]"#, "Sure!\n```json\n[\"tide\",]\n```"] {
+            let answered = run(&[Act::Say(reply)]).await;
+            assert_eq!((answered.answer.as_str(), &answered.by), ("tide", &By::Helper));
+            let asked = Asked { task: "word", input_tokens: 7, output_tokens: 3, outcome: Heard::Answer };
+            assert_eq!(answered.calls, [asked]);
+        }
+    }
+
+    #[tokio::test]
+    async fn nonsense_is_asked_again_once_with_the_complaint() {
+        let model = Scripted::new(&[Act::Say("[1]"), Act::Say(r#"["tide"]"#)]);
+        let answered = Tasks::new(model.clone(), TaskSettings::default()).run(&Word).await;
+        assert_eq!((answered.answer.as_str(), &answered.by), ("tide", &By::Helper));
+        assert_eq!(outcomes(&answered), [Heard::Nonsense("no word".into()), Heard::Answer]);
+        let asked = model.asked.lock().unwrap().clone();
+        assert!(asked[1].starts_with("A word?") && asked[1].contains("could not be used: no word."), "{asked:?}");
+    }
+
+    #[tokio::test]
+    async fn nonsense_twice_is_answered_offline() {
+        let answered = run(&[Act::Say("no")]).await;
+        assert_eq!(answered.answer, "offline");
+        assert_eq!(answered.by, By::Offline(Why::Nonsense("there is no JSON in it".into())));
+        assert_eq!(answered.calls.len(), 2);
+    }
+
+    #[tokio::test]
+    async fn errors_and_panics_are_answered_offline_at_once() {
+        for (act, told) in
+            [(Act::Fail, "no answer from the helper: connection refused"), (Act::Panic, "the helper panicked")]
+        {
+            let answered = run(&[act]).await;
+            assert_eq!(answered.by, By::Offline(Why::Failed(told.into())));
+            assert_eq!(outcomes(&answered), [Heard::Nothing(told.into())]);
+        }
+        let error_after_nonsense = run(&[Act::Say("no"), Act::Panic]).await;
+        assert_eq!(error_after_nonsense.by, By::Offline(Why::Failed("the helper panicked".into())));
+    }
+
+    #[tokio::test]
+    async fn without_a_helper_everything_is_offline() {
+        let answered = Tasks::offline().run(&Word).await;
+        assert_eq!((answered.by, answered.calls.len()), (By::Offline(Why::NoHelper), 0));
+    }
+
+    #[tokio::test]
+    async fn a_failing_helper_is_left_alone_and_tried_again() {
+        let model = Scripted::new(&[[Act::Fail; 6].as_slice(), &[Act::Say(r#"["tide"]"#)]].concat());
+        let tasks = Tasks::new(model.clone(), TaskSettings::default());
+        let mut refused = 0;
+        for _ in 0..5 + 20 + 1 + 40 {
+            refused += usize::from(tasks.run(&Word).await.by == By::Offline(Why::BreakerOpen));
+        }
+        assert_eq!((refused, model.count()), (20 + 40, 6));
+        for _ in 0..3 {
+            assert_eq!(tasks.run(&Word).await.by, By::Helper);
+        }
+    }
+
+    #[tokio::test]
+    async fn an_abandoned_trial_is_followed_by_another() {
+        let model = Scripted::new(&[Act::Fail]);
+        let settings = TaskSettings { breaker_after: 1, pause_tasks: 2, ..TaskSettings::default() };
+        let tasks = Tasks::new(model.clone(), settings);
+        for _ in 0..3 {
+            tasks.run(&Word).await;
+        }
+        tokio::select! {
+            biased;
+            _ = tasks.run(&Word) => panic!("the trial should still be under way"),
+            () = std::future::ready(()) => {}
+        }
+        for _ in 0..3 {
+            tasks.run(&Word).await;
+        }
+        assert_eq!(model.count(), 3, "the failure, the abandoned trial, the next trial");
+    }
+
+    /// Counts how many questions are under way.
+    #[derive(Default)]
+    struct Busy {
+        now: AtomicUsize,
+        most: AtomicUsize,
+    }
+
+    #[async_trait]
+    impl Model for Busy {
+        async fn ask(&self, _: &Question) -> Result<Said> {
+            let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
+            self.most.fetch_max(now, Ordering::SeqCst);
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            self.now.fetch_sub(1, Ordering::SeqCst);
+            Ok(Said { text: r#"["tide"]"#.into(), ..Said::default() })
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn no_more_are_asked_at_once_than_may_be() {
+        let model = Arc::new(Busy::default());
+        let tasks = Arc::new(Tasks::new(model.clone(), TaskSettings { at_once: 3, ..TaskSettings::default() }));
+        let all: Vec<_> = (0..24)
+            .map(|_| {
+                tokio::spawn({
+                    let tasks = tasks.clone();
+                    async move { tasks.run(&Word).await.by }
+                })
+            })
+            .collect();
+        for one in all {
+            assert_eq!(one.await.unwrap(), By::Helper);
+        }
+        assert_eq!(model.most.load(Ordering::SeqCst), 3);
+    }
+}

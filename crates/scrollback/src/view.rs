@@ -1,0 +1,206 @@
+//! A view: the record of one window that was sent, block by block, with the reason each was there.
+//!
+//! Blocks are written as runs over the path, so a view costs a few hundred bytes however long the conversation is, and the
+//! window can be drawn again from the log. Views can be compared, and asked why a message was shown or was not.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{At, BranchId, Depth, MessageId};
+use crate::ledger::Call;
+use crate::note::Fold;
+use crate::store::Position;
+use crate::window::{Body, Reason, Window};
+
+/// Which fold of a path: its branch, and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoldId {
+    /// The branch it was made on.
+    pub branch: BranchId,
+    /// Its number on that branch, from 1.
+    pub epoch: u32,
+}
+
+/// Consecutive messages of a path that were shown for the same reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// The depth of the first.
+    #[serde(rename = "f")]
+    pub from: Depth,
+    /// The depth of the last.
+    #[serde(rename = "t")]
+    pub to: Depth,
+    /// Why they were shown; held ones are too large.
+    #[serde(rename = "r")]
+    pub reason: Reason,
+    /// What they cost.
+    #[serde(rename = "n")]
+    pub tokens: u32,
+}
+
+/// The record of a window.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct View {
+    /// The message it was made to answer.
+    pub head: Position,
+    /// How it was laid out: the strategy and the model's limit, `pages@128000`.
+    pub layout: String,
+    /// What it might cost.
+    pub budget: u32,
+    /// Its instructions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub preamble: Vec<MessageId>,
+    /// What they cost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub preamble_tokens: u32,
+    /// The fold it began with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fold: Option<FoldId>,
+    /// What the fold's text cost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub fold_tokens: u32,
+    /// The messages that were shown.
+    pub runs: Vec<Run>,
+    /// What the model recalled on the way, as it asked for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recalls: Vec<String>,
+    /// What the recalls cost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub recalled_tokens: u32,
+    /// The calls it was sent with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<Call>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// How a message stood to a window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It was shown, for this reason.
+    Shown(Reason),
+    /// It was under the note of a listed page.
+    Listed {
+        /// The page.
+        page: u32,
+    },
+    /// It was under a fold, and found by search alone.
+    Searchable,
+    /// It was said later.
+    Later,
+    /// The window did not have it: the strategy dropped it.
+    Dropped,
+}
+
+impl View {
+    /// The record of a window.
+    pub fn of(window: &Window, head: Position, layout: &str, fold: Option<FoldId>) -> Self {
+        let mut view = Self {
+            head,
+            layout: layout.to_owned(),
+            budget: window.budget().tokens,
+            preamble: Vec::new(),
+            preamble_tokens: 0,
+            fold,
+            fold_tokens: 0,
+            runs: Vec::new(),
+            recalls: Vec::new(),
+            recalled_tokens: 0,
+            calls: Vec::new(),
+        };
+        for block in window.blocks() {
+            match (&block.body, block.covers) {
+                (Body::Note(_), _) => view.fold_tokens += block.tokens,
+                (Body::Round(_), _) => view.recalled_tokens += block.tokens,
+                (Body::Original(stored), None) => {
+                    view.preamble.push(stored.id);
+                    view.preamble_tokens += block.tokens;
+                }
+                (Body::Original(_) | Body::Held(..) | Body::Whole(..), Some(covers)) => {
+                    view.run(Run { from: covers.from, to: covers.to, reason: block.reason, tokens: block.tokens });
+                }
+                (Body::Held(..) | Body::Whole(..), None) => {}
+            }
+        }
+        view
+    }
+
+    fn run(&mut self, next: Run) {
+        match self.runs.last_mut() {
+            Some(last) if last.reason == next.reason && last.to.plus(1) == next.from => {
+                last.to = next.to;
+                last.tokens += next.tokens;
+            }
+            _ => self.runs.push(next),
+        }
+    }
+
+    /// What it cost.
+    pub fn tokens(&self) -> u32 {
+        let shown: u32 = self.runs.iter().map(|run| run.tokens).sum();
+        self.preamble_tokens + self.fold_tokens + self.recalled_tokens + shown
+    }
+
+    /// How a message of its path stood to it.
+    pub fn standing(&self, depth: Depth, fold: &Fold) -> Standing {
+        if let Some(run) = self.runs.iter().find(|run| (run.from..=run.to).contains(&depth)) {
+            return Standing::Shown(run.reason);
+        }
+        if depth > self.head.depth {
+            return Standing::Later;
+        }
+        if depth >= fold.open() {
+            return Standing::Dropped;
+        }
+        let page = fold.listed.iter().find(|note| note.covers.holds(depth));
+        page.map_or(Standing::Searchable, |note| Standing::Listed { page: note.number() })
+    }
+
+    /// The key it is recorded under: views sort by the message they answer, then by time.
+    pub(crate) fn key(head: MessageId, at: At) -> String {
+        format!("{:010}-{:016x}", head.0, at.0)
+    }
+}
+
+/// What differs between two views, a line for each stretch.
+pub fn difference(before: &View, after: &View) -> Vec<String> {
+    let mut lines = Vec::new();
+    if before.fold != after.fold {
+        let named =
+            |fold: Option<FoldId>| fold.map_or("nothing folded".to_owned(), |fold| format!("fold {}", fold.epoch));
+        lines.push(format!("~ {} → {}", named(before.fold), named(after.fold)));
+    }
+    if before.preamble != after.preamble {
+        lines.push(format!("~ instructions {:?} → {:?}", names(&before.preamble), names(&after.preamble)));
+    }
+    let missing = |from: &View, in_view: &View, sign: char| -> Vec<String> {
+        let gone = |run: &&Run| !in_view.runs.contains(run);
+        let line = |run: &Run| {
+            let (from, to) = (run.from.0, run.to.0);
+            format!("{sign} messages {from}–{to} of the path · {} · {} tokens", reason_word(run.reason), run.tokens)
+        };
+        from.runs.iter().filter(gone).map(line).collect()
+    };
+    lines.extend(missing(before, after, '-'));
+    lines.extend(missing(after, before, '+'));
+    lines.extend(after.recalls.iter().filter(|call| !before.recalls.contains(call)).map(|call| format!("+ {call}")));
+    lines
+}
+
+fn names(ids: &[MessageId]) -> Vec<String> {
+    ids.iter().map(ToString::to_string).collect()
+}
+
+/// A reason in words.
+pub fn reason_word(reason: Reason) -> &'static str {
+    match reason {
+        Reason::Instructions => "standing instructions",
+        Reason::Open => "not folded yet",
+        Reason::CurrentTurn => "part of the turn being answered",
+        Reason::Covers => "stands for what was folded",
+        Reason::TooLarge => "held: too large to show again and again",
+        Reason::Recalled => "recalled by the model",
+    }
+}
