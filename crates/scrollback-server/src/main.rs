@@ -1,7 +1,13 @@
 //! The program `scrollback`: reads its settings once, then does what the command line says.
 
 mod cli;
+mod clock;
 mod config;
+mod helper;
+mod proxy;
+mod serve;
+mod upstream;
+mod wire;
 
 use std::process::ExitCode;
 

@@ -368,7 +368,7 @@ fn open_only(path: &Path) {
         let store = SqliteStore::open(&SqliteOptions::new(path)).unwrap();
         let last = store.read(&key("s0"), Span::Last).await.unwrap().remove(0).position().unwrap();
         let from = scrollback::ids::Depth(last.depth.0 - 49);
-        let window = store.read(&key("s0"), Span::Path { head: last, from }).await.unwrap();
+        let window = store.read(&key("s0"), Span::path(last, from)).await.unwrap();
         assert_eq!((window.len(), last.depth.0), (50, 99_999));
         let elapsed = start.elapsed();
         row(&[format!("{elapsed:.1?}"), format!("{:.1} MB", (resident_kb() - before) as f64 / 1024.0)]);

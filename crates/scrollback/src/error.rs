@@ -12,6 +12,9 @@ pub enum Error {
     /// What was given cannot be used. Correct it.
     #[error("{0}")]
     Invalid(String),
+    /// What must be shown does not fit in the model's window. Use a larger one, or shorten what is named.
+    #[error("{0}")]
+    TooLarge(String),
     /// Another process has the store open for writing. Stop it, or wait.
     #[error("{path} is open in another process ({holder}). Stop that process, or name another file with --store")]
     InUse {
@@ -32,6 +35,15 @@ pub enum Error {
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
+    /// The helper model could not be asked. Whatever it was for is answered offline; mend the helper when it suits.
+    #[error("{what}")]
+    Model {
+        /// What happened.
+        what: String,
+        /// The cause, where a library reported one.
+        #[source]
+        source: Option<Box<dyn std::error::Error + Send + Sync>>,
+    },
     /// Stored bytes are not what was written. Run `scrollback doctor`, restore from a backup.
     #[error("damaged: {0}")]
     Damaged(String),
@@ -40,6 +52,12 @@ pub enum Error {
 impl Error {
     pub(crate) fn store(what: impl Into<String>, source: impl std::error::Error + Send + Sync + 'static) -> Self {
         Self::Store { what: what.into(), source: Some(Box::new(source)) }
+    }
+
+    /// The error with all its causes on one line.
+    pub(crate) fn explained(&self) -> String {
+        let causes = std::iter::successors(Some(self as &dyn std::error::Error), |cause| cause.source());
+        causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
     }
 }
 

@@ -20,6 +20,7 @@
 //! # Ok::<(), scrollback::Error>(()) }).unwrap();
 //! ```
 
+pub mod engine;
 pub mod error;
 pub mod export;
 pub mod ids;
@@ -28,14 +29,18 @@ pub mod ledger;
 pub mod log;
 pub mod message;
 pub mod note;
+pub mod quote;
+pub mod recall;
 pub mod search;
 pub mod sketch;
 pub mod store;
 pub mod strategy;
 pub mod task;
 pub mod tokens;
+pub mod view;
 pub mod window;
 
+pub use engine::Engine;
 pub use error::{Error, Result};
 pub use ids::{At, MessageId, SessionId, SessionKey, Tenant};
 pub use log::Log;

@@ -1,21 +1,11 @@
 //! Notes: what we write to stand for messages that are not shown.
 //!
-//! A note covers a stretch of a path and never replaces it: the messages stay in the log, and the note's id leads back to
+//! A note covers a stretch of a path and never replaces it: the messages stay in the log, and the note's number leads back to
 //! them. A fold is the state of a path's notes after some of it went under them; undoing a fold is going back to the one before.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{Depth, MessageId};
-
-/// What kind of note it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NoteKind {
-    /// The digest of a page: one turn, or a part of a long one.
-    Page,
-    /// The placeholder of a large tool result.
-    Hold,
-}
 
 /// A stretch of a path, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -35,22 +25,23 @@ impl Covers {
     pub fn count(&self) -> u32 {
         self.to.0 - self.from.0 + 1
     }
+
+    /// Whether a depth of its path is in it.
+    pub fn holds(&self, depth: Depth) -> bool {
+        (self.from..=self.to).contains(&depth)
+    }
 }
 
-/// A note.
+/// The note of a page: one turn, or a part of a long one. It is named after its first message: page #42 begins with m42.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Note {
-    /// What kind it is.
-    pub kind: NoteKind,
-    /// Its number among notes of its kind on this path.
-    pub number: u32,
     /// What it covers.
     pub covers: Covers,
     /// What it is about, in a few words.
     pub title: String,
     /// What it says, a line for each message.
     pub lines: Vec<String>,
-    /// The turn in which it was written.
+    /// The turn it covers, or the last one.
     pub turn: u32,
     /// How often it was recalled.
     pub recalls: u32,
@@ -59,6 +50,11 @@ pub struct Note {
 }
 
 impl Note {
+    /// The number people and models call it by.
+    pub fn number(&self) -> u32 {
+        self.covers.first.0
+    }
+
     /// The turn in which anything last happened to it.
     pub fn touched(&self) -> u32 {
         self.recalled.unwrap_or(self.turn)
@@ -70,12 +66,17 @@ impl Note {
 pub struct Fold {
     /// The stretch under notes, from the beginning of the path on.
     pub covers: Option<Covers>,
-    /// The turns in it.
+    /// The turns in it, as far as they were counted.
     pub turns: u32,
-    /// Notes written so far, which is also the number of the next.
-    pub notes: u32,
-    /// Those that the model sees, the oldest first.
+    /// The notes that the model sees, the oldest first.
     pub listed: Vec<Note>,
+    /// What stands for all of it in the window, word for word until the next fold.
+    pub text: String,
+    /// What that text costs.
+    pub tokens: u32,
+    /// What the messages under it cost, as far as they were counted.
+    #[serde(default)]
+    pub original_tokens: u32,
 }
 
 impl Fold {
@@ -84,8 +85,9 @@ impl Fold {
         self.covers.map_or(Depth(0), |covers| covers.to.plus(1))
     }
 
-    /// How many notes are out of the model's sight, but found by search.
+    /// How many messages are out of the model's sight, but found by search.
     pub fn unlisted(&self) -> u32 {
-        self.notes - u32::try_from(self.listed.len()).expect("fewer notes than 2^32")
+        let covered = self.covers.map_or(0, |covers| covers.count());
+        covered - self.listed.iter().map(|note| note.covers.count()).sum::<u32>()
     }
 }

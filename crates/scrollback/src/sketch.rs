@@ -1,8 +1,8 @@
-//! A window as text, one line a block: for snapshots in tests, for `scrollback window`, for people.
+//! A window as text, one line a block: for snapshots in tests, for `scrollback show --view`, for people.
 
 use std::fmt::Write;
 
-use crate::window::{Block, Window, grouped};
+use crate::window::{Block, Body, Window, grouped};
 
 /// How much of a caption is shown.
 const CAPTION_COLUMNS: usize = 52;
@@ -11,10 +11,8 @@ const CAPTION_COLUMNS: usize = 52;
 pub fn sketch(window: &Window) -> String {
     let mut out = String::new();
     for block in window.blocks() {
-        let caption = fitted(&block.caption, CAPTION_COLUMNS);
-        let (numbers, role) = (numbers(block), fitted(&block.role, 10));
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "{numbers:<9} {role} {caption} {:>7}", grouped(block.tokens));
+        let _ = writeln!(out, "{}", line(block));
     }
     let (count, tokens, budget) = (window.blocks().len(), grouped(window.tokens()), grouped(window.budget().tokens));
     let lost = match window.lost() {
@@ -25,12 +23,34 @@ pub fn sketch(window: &Window) -> String {
     out
 }
 
+/// Draws a block.
+pub fn line(block: &Block) -> String {
+    let (numbers, role) = (numbers(block), fitted(block.speaker(), 10));
+    format!("{numbers:<9} {role} {} {:>7}", fitted(&caption(block), CAPTION_COLUMNS), grouped(block.tokens))
+}
+
 fn numbers(block: &Block) -> String {
-    match (block.covers, block.message) {
+    match (block.covers, block.message()) {
         (Some(covers), _) if covers.first == covers.last => covers.first.0.to_string(),
         (Some(covers), _) => format!("{}–{}", covers.first.0, covers.last.0),
-        (None, Some(id)) => id.0.to_string(),
+        (None, Some(stored)) => stored.id.0.to_string(),
         (None, None) => String::new(),
+    }
+}
+
+/// A line for people.
+fn caption(block: &Block) -> String {
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match &block.body {
+        Body::Original(stored) | Body::Whole(stored, _) => flat(&stored.message().to_text()),
+        Body::Held(stored, _) => {
+            format!("held h{} · {} tokens · load_tool_history", stored.id.0, grouped(stored.measure.tokens))
+        }
+        Body::Round(raw) => flat(&crate::Message::new(raw.clone()).to_text()),
+        Body::Note(text) => {
+            let listed = text.lines().filter(|line| line.starts_with("[#")).count();
+            format!("contents · {listed} pages listed, all found by search")
+        }
     }
 }
 

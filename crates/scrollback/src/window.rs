@@ -3,20 +3,24 @@
 //! Blocks can be added and nothing can be taken out: what does not fit is never put in, it is folded or held. The record of
 //! a window that was sent is a view.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 
 use crate::error::Error;
-use crate::ids::MessageId;
+use crate::ids::{Hash128, MessageId};
 use crate::message::Role;
 use crate::note::{Covers, Fold};
 use crate::store::Stored;
+use crate::strategy::Placeholder;
 use crate::tokens::Vocabulary;
 
 /// Tokens that a message of our own costs beyond its words.
 const FRAME_TOKENS: usize = 4;
 
 /// Why a block is in the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// Standing instructions are always shown.
@@ -29,37 +33,71 @@ pub enum Reason {
     Covers,
     /// It is too large to be shown whole again and again.
     TooLarge,
+    /// The model asked for it in this turn.
+    Recalled,
 }
 
 /// What a block shows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug)]
 pub enum Body {
     /// A message as it came.
-    Original,
-    /// A message whose tool result is replaced by this placeholder.
-    Held(String),
-    /// Text of ours.
-    Note(String),
+    Original(Arc<Stored>),
+    /// A message whose tool result is replaced by a placeholder.
+    Held(Arc<Stored>, Arc<Placeholder>),
+    /// A reply as the model made it, with calls of ours that the client never saw.
+    Whole(Arc<Stored>, Arc<RawValue>),
+    /// A call of ours or its result, which the client never saw.
+    Round(Arc<RawValue>),
+    /// Text of ours that stands for what was folded.
+    Note(Arc<str>),
 }
 
 /// A piece of a window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug)]
 pub struct Block {
-    /// The messages it stands for; none for instructions.
+    /// The messages of the path it stands for; none for instructions and recalls.
     pub covers: Option<Covers>,
-    /// The message it shows, unless it is a note.
-    pub message: Option<MessageId>,
-    /// Who speaks; notes speak as nobody.
-    pub role: String,
     /// What it shows.
     pub body: Body,
     /// Why it is there.
     pub reason: Reason,
     /// What it costs.
     pub tokens: u32,
-    /// A line for people.
-    pub caption: String,
+}
+
+impl Block {
+    /// The message it shows, if it shows one.
+    pub fn message(&self) -> Option<&Arc<Stored>> {
+        match &self.body {
+            Body::Original(stored) | Body::Held(stored, _) | Body::Whole(stored, _) => Some(stored),
+            Body::Round(_) | Body::Note(_) => None,
+        }
+    }
+
+    /// What is sent of it, apart from how a wire dresses it.
+    pub fn text(&self) -> &str {
+        match &self.body {
+            Body::Original(stored) => stored.raw.get(),
+            Body::Held(_, placeholder) => &placeholder.text,
+            Body::Whole(_, raw) | Body::Round(raw) => raw.get(),
+            Body::Note(text) => text,
+        }
+    }
+
+    /// A hash of what is sent: two blocks with the same hash cost a provider's cache the same.
+    pub fn hash(&self) -> Hash128 {
+        let call = self.message().map_or(0, |stored| stored.id.0).to_le_bytes();
+        Hash128::of("block", &[&call, self.text().as_bytes()])
+    }
+
+    /// Who speaks, in a word.
+    pub fn speaker(&self) -> &str {
+        match &self.body {
+            Body::Original(stored) | Body::Held(stored, _) | Body::Whole(stored, _) => role_of(&stored.role),
+            Body::Round(_) => "recall",
+            Body::Note(_) => "contents",
+        }
+    }
 }
 
 /// What a window may cost.
@@ -77,7 +115,7 @@ impl Budget {
 }
 
 /// What is shown to a model.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Window {
     blocks: Vec<Block>,
     budget: Budget,
@@ -92,35 +130,69 @@ impl Window {
     }
 
     /// Shows an instruction.
-    pub fn instruct(&mut self, stored: &Stored) {
-        let body = Body::Original;
-        self.blocks.push(Block {
-            covers: None,
-            reason: Reason::Instructions,
-            ..block(stored, body, stored.measure.tokens)
-        });
+    pub fn instruct(&mut self, stored: &Arc<Stored>) {
+        let (body, tokens) = (Body::Original(stored.clone()), stored.measure.tokens);
+        self.blocks.push(Block { covers: None, body, reason: Reason::Instructions, tokens });
     }
 
     /// Shows a message as it came.
-    pub fn show(&mut self, stored: &Stored, reason: Reason) {
-        self.blocks.push(Block { reason, ..block(stored, Body::Original, stored.measure.tokens) });
+    pub fn show(&mut self, stored: &Arc<Stored>, reason: Reason) {
+        let (covers, tokens) = (covers(stored), stored.measure.tokens);
+        self.blocks.push(Block { covers, body: Body::Original(stored.clone()), reason, tokens });
     }
 
     /// Shows a message with a placeholder for its tool result.
-    pub fn hold(&mut self, stored: &Stored, placeholder: String) {
-        let tokens = tokens_of(&placeholder);
-        let caption = format!("held h{} · {} tokens · load_tool_history", stored.id.0, grouped(stored.measure.tokens));
-        let body = Body::Held(placeholder);
-        self.blocks.push(Block { reason: Reason::TooLarge, caption, ..block(stored, body, tokens) });
+    pub fn hold(&mut self, stored: &Arc<Stored>, placeholder: &Arc<Placeholder>) {
+        let (covers, tokens) = (covers(stored), placeholder.tokens);
+        let body = Body::Held(stored.clone(), placeholder.clone());
+        self.blocks.push(Block { covers, body, reason: Reason::TooLarge, tokens });
     }
 
-    /// Shows a text that stands for everything under notes.
-    pub fn fold(&mut self, text: String, fold: &Fold) {
-        let (listed, unlisted) = (fold.listed.len(), fold.unlisted());
-        let caption = format!("contents · {listed} pages listed, {unlisted} found by search");
-        let (tokens, reason, role) = (tokens_of(&text), Reason::Covers, "contents".to_owned());
-        let (covers, body) = (fold.covers, Body::Note(text));
-        self.blocks.push(Block { covers, message: None, role, body, reason, tokens, caption });
+    /// Shows what stands for everything under notes, if anything is.
+    pub fn fold(&mut self, fold: &Fold) {
+        if fold.covers.is_some() {
+            let body = Body::Note(fold.text.as_str().into());
+            self.blocks.push(Block { covers: fold.covers, body, reason: Reason::Covers, tokens: fold.tokens });
+        }
+    }
+
+    /// Shows a call of ours or its result after everything else.
+    pub fn recall(&mut self, raw: Arc<RawValue>, tokens: u32) {
+        self.blocks.push(Block { covers: None, body: Body::Round(raw), reason: Reason::Recalled, tokens });
+    }
+
+    /// The same window with what the client never saw put back around one of its messages.
+    #[must_use]
+    pub fn with_hidden(self, around: MessageId, hidden: &crate::engine::Hidden) -> Self {
+        let round = |(raw, tokens): &(Arc<RawValue>, u32)| Block {
+            covers: None,
+            body: Body::Round(raw.clone()),
+            reason: Reason::Recalled,
+            tokens: *tokens,
+        };
+        let mut blocks = Vec::with_capacity(self.blocks.len() + hidden.before.len() + hidden.after.len());
+        for block in self.blocks {
+            match block.message().filter(|stored| stored.id == around).cloned() {
+                None => blocks.push(block),
+                Some(stored) => {
+                    blocks.extend(hidden.before.iter().map(round));
+                    blocks.push(match &hidden.whole {
+                        Some((raw, tokens)) => {
+                            Block { body: Body::Whole(stored, raw.clone()), tokens: *tokens, ..block }
+                        }
+                        None => block,
+                    });
+                    blocks.extend(hidden.after.iter().map(round));
+                }
+            }
+        }
+        Self { blocks, ..self }
+    }
+
+    /// The same window against a larger budget.
+    #[must_use]
+    pub(crate) fn within(self, budget: Budget) -> Self {
+        Self { budget, ..self }
     }
 
     /// The blocks, in order.
@@ -143,6 +215,16 @@ impl Window {
         self.tokens() <= self.budget.tokens
     }
 
+    /// What is left of the budget.
+    pub fn room(&self) -> u32 {
+        self.budget.tokens.saturating_sub(self.tokens())
+    }
+
+    /// Whether it is just what the client sent: nothing is folded, held or put back.
+    pub fn is_untouched(&self) -> bool {
+        self.lost() == 0 && self.blocks.iter().all(|block| matches!(block.body, Body::Original(_)))
+    }
+
     /// How many messages of the path are neither shown nor covered. Law 2 says: none.
     pub fn lost(&self) -> u32 {
         self.path - self.blocks.iter().filter_map(|block| block.covers).map(|covers| covers.count()).sum::<u32>()
@@ -154,7 +236,7 @@ impl Window {
         largest.sort_by_key(|block| std::cmp::Reverse(block.tokens));
         let items: Vec<String> = largest.iter().take(3).map(|block| item(block)).collect();
         let (tokens, budget) = (grouped(self.tokens()), grouped(self.budget.tokens));
-        Error::Invalid(format!(
+        Error::TooLarge(format!(
             "what must be shown takes {tokens} tokens, but only {budget} fit. The largest: {}. \
              Use a model with a larger window, or shorten one of them",
             items.join("; ")
@@ -163,22 +245,12 @@ impl Window {
 }
 
 fn item(block: &Block) -> String {
-    let name = block.message.map_or_else(String::new, |id| format!("{id} "));
-    format!("{name}{} with {} tokens", block.role, grouped(block.tokens))
+    let name = block.message().map_or_else(String::new, |stored| format!("{} ", stored.id));
+    format!("{name}{} with {} tokens", block.speaker(), grouped(block.tokens))
 }
 
-fn block(stored: &Stored, body: Body, tokens: u32) -> Block {
-    let covers = stored.position().map(|at| Covers { first: at.id, from: at.depth, last: at.id, to: at.depth });
-    let caption = stored.message().to_text().split_whitespace().collect::<Vec<_>>().join(" ");
-    Block {
-        covers,
-        message: Some(stored.id),
-        role: role_of(&stored.role).to_owned(),
-        body,
-        reason: Reason::Open,
-        tokens,
-        caption,
-    }
+fn covers(stored: &Stored) -> Option<Covers> {
+    stored.position().map(|at| Covers { first: at.id, from: at.depth, last: at.id, to: at.depth })
 }
 
 fn role_of(role: &Role) -> &str {

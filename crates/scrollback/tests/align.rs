@@ -255,6 +255,7 @@ async fn clients_may_send_only_what_is_new() {
         message: scrollback::Message::from_json(&assistant("yes").to_string()).unwrap(),
         model: "gpt-5",
         response: Some("resp_1"),
+        records: Vec::new(),
         at: At(2),
     };
     bench.log.reply(&first, answer).await.unwrap();

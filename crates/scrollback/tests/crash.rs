@@ -170,7 +170,7 @@ async fn stored_path(log: &Log, name: &str) -> Result<Vec<String>, Error> {
     let Some(head) = log.store().read(&key, Span::Last).await?.pop().and_then(|last| last.position()) else {
         return Ok(Vec::new());
     };
-    let path = log.store().read(&key, Span::Path { head, from: scrollback::ids::Depth(0) }).await?;
+    let path = log.store().read(&key, Span::path(head, scrollback::ids::Depth(0))).await?;
     Ok(path.iter().map(|message| message.raw.get().to_owned()).collect())
 }
 
@@ -202,7 +202,7 @@ fn question() -> String {
 
 fn answer(raw: &str) -> Answer<'static> {
     let message = Message::from_json(raw).expect("JSON");
-    Answer { message, model: "gpt-5", response: None, at: At(0) }
+    Answer { message, model: "gpt-5", response: None, records: Vec::new(), at: At(0) }
 }
 
 fn number(variable: &str) -> Option<u64> {

@@ -53,7 +53,7 @@ async fn paths(log: &Log) -> Vec<(Session, Vec<Stored>)> {
     let mut paths = Vec::new();
     for session in sessions(log).await {
         for branch in &session.branches {
-            let span = Span::Path { head: branch.head, from: ids::Depth(0) };
+            let span = Span::path(branch.head, ids::Depth(0));
             paths.push((session.clone(), log.store().read(&key(&session), span).await.unwrap()));
         }
     }
@@ -279,6 +279,7 @@ async fn an_imported_claude_code_session_goes_on_live() {
         Message::from_json(r#"{"role":"user","content":[{"type":"text","text":"Thanks. Run the tests."}]}"#)
             .unwrap()
             .raw()
+            .as_ref()
             .to_owned(),
     );
     let text = array_of(messages.iter().map(|raw| &**raw));

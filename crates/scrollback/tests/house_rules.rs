@@ -90,6 +90,15 @@ fn strategies_are_pure_and_described() {
 }
 
 #[test]
+fn every_prompt_is_used() {
+    for entry in std::fs::read_dir(root().join("crates/scrollback/prompts")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let included = format!("include_str!(\"../../prompts/{name}\")");
+        assert!(library().iter().any(|(_, text)| code(text).contains(&included)), "no task asks {name}");
+    }
+}
+
+#[test]
 fn a_window_cannot_forget() {
     let (_, text) = library().into_iter().find(|(path, _)| path.ends_with("src/window.rs")).unwrap();
     for verb in ["fn remove", "fn drop", "fn delete", "fn pop", "fn clear", "fn truncate", "blocks_mut"] {

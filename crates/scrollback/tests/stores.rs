@@ -76,7 +76,7 @@ async fn spans_read_what_they_say(bench: Bench) {
     let wanted = vec![MessageId(4), MessageId(0), MessageId(99)];
     assert_eq!(ids(read(Span::Ids(wanted)).await.unwrap()), [4, 0]);
     assert_eq!(ids(read(Span::Arrival { from: MessageId(2), limit: 2 }).await.unwrap()), [2, 3]);
-    assert_eq!(ids(read(Span::Path { head, from: scrollback::ids::Depth(3) }).await.unwrap()), [3, 4, 5]);
+    assert_eq!(ids(read(Span::path(head, scrollback::ids::Depth(3))).await.unwrap()), [3, 4, 5]);
     assert_eq!(ids(read(Span::After(None)).await.unwrap()), [0]);
     assert_eq!(ids(read(Span::After(Some(head))).await.unwrap()), [0; 0]);
     assert_eq!(ids(read(Span::Last).await.unwrap()), [5]);
@@ -218,6 +218,7 @@ async fn nothing_follows_an_unknown_node(bench: Bench) {
         message: scrollback::Message::text(&scrollback::Role::Assistant, "hi"),
         model: "gpt-5",
         response: None,
+        records: Vec::new(),
         at: At(2),
     };
     assert!(matches!(bench.log.reply(&lost, answer).await, Err(Error::NotFound(_))));
@@ -312,7 +313,8 @@ async fn forgetting_erases_one_session(bench: Bench) {
     let kept = bench.send(Some("kept"), &[user("keep the apricot")]).await;
     write(&bench, vec![put(&Scope::Session(gone.session.clone()), Kind::Note, "n", "1", Expect::Any)]).await.unwrap();
     let message = scrollback::Message::text(&scrollback::Role::Assistant, "as you wish");
-    let answer = scrollback::log::Answer { message, model: "gpt-5", response: Some("resp"), at: At(2) };
+    let answer =
+        scrollback::log::Answer { message, model: "gpt-5", response: Some("resp"), records: Vec::new(), at: At(2) };
     bench.log.reply(&gone, answer).await.unwrap();
     assert_eq!(bench.forget.forget(&gone.session).await.unwrap(), 2);
     let scope = Scope::Tenant(bench.tenant.clone());

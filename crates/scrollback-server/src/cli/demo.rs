@@ -43,7 +43,7 @@ async fn play(desk: &Desk, options: &SqliteOptions) -> anyhow::Result<()> {
     say("\n2. Its end, word for word:")?;
     let newest = store.sessions(&desk.tenant, Which::Page { skip: 0, limit: 1 }).await?;
     let branch = newest.first().and_then(|session| session.branches.first()).context("nothing was kept")?;
-    let path = store.read(&first.session, Span::Path { head: branch.head, from: scrollback::ids::Depth(0) }).await?;
+    let path = store.read(&first.session, Span::path(branch.head, scrollback::ids::Depth(0))).await?;
     path.iter().rev().take(SHOWN).rev().try_for_each(show::print)?;
     let tokens: u64 = path.iter().map(|stored| u64::from(stored.measure.tokens)).sum();
     say(format!("\n   The whole of it: {}.", counted(tokens, "token")))?;

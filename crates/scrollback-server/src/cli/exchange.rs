@@ -191,7 +191,7 @@ impl Export {
         let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
         let all = store.read(&key, Span::Arrival { from: MessageId(0), limit: usize::MAX >> 1 }).await?;
         for branch in &session.branches {
-            let path = store.read(&key, Span::Path { head: branch.head, from: Depth(0) }).await?;
+            let path = store.read(&key, Span::path(branch.head, Depth(0))).await?;
             let path = export::with_beside(path, &all);
             let text = match self.format {
                 Shape::Jsonl => export::jsonl(session, &path),

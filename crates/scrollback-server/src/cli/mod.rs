@@ -7,6 +7,7 @@ mod doctor;
 mod exchange;
 mod forget;
 mod search;
+mod serve;
 mod sessions;
 mod show;
 mod window;
@@ -22,6 +23,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use scrollback::store::{Session, Which};
 use scrollback::{At, SqliteStore, Store, Tenant};
 
+use crate::clock::now;
 use crate::config::{self, Settings, Surroundings};
 
 /// Keeps whole conversations and shows a model the part that fits.
@@ -55,6 +57,8 @@ enum Command {
     Import(exchange::Import),
     /// Write conversations as JSONL or Markdown
     Export(exchange::Export),
+    /// Run the proxy: point an OpenAI client at it
+    Serve(serve::Serve),
     /// List the conversations
     Sessions(sessions::Sessions),
     /// Show a conversation
@@ -81,12 +85,14 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let common = arguments.common;
     let settings = config::read(common.config.as_deref(), common.store, &Surroundings::read())?;
     let desk = Desk { settings, tenant: Tenant::local(), json: common.json };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().context("the runtime could not be started")?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.context("the runtime could not be started")?;
     runtime.block_on(async {
         match arguments.command {
             Command::Demo(command) => command.run(&desk).await,
             Command::Import(command) => command.run(&desk).await,
             Command::Export(command) => command.run(&desk).await,
+            Command::Serve(command) => command.run(&desk).await,
             Command::Sessions(command) => command.run(&desk).await,
             Command::Show(command) => command.run(&desk).await,
             Command::Window(command) => command.run(&desk).await,
@@ -128,11 +134,6 @@ impl Desk {
             }
         }
     }
-}
-
-/// The clock of the program; the library has none.
-fn now() -> At {
-    At(jiff::Timestamp::now().as_microsecond())
 }
 
 /// A time as people read it, in their own zone.

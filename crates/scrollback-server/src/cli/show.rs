@@ -61,7 +61,7 @@ impl Show {
         if first > 0 {
             talk(&format!("… {}; --all shows them", counted(first, "earlier message")));
         }
-        let path = store.read(&key, Span::Path { head: branch.head, from: Depth(first) }).await?;
+        let path = store.read(&key, Span::path(branch.head, Depth(first))).await?;
         if first > 0 {
             return Ok(path);
         }

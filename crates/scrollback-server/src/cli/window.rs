@@ -1,6 +1,7 @@
 //! `scrollback window SESSION`: what a model with a given limit would be shown of a conversation, and why.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
@@ -8,9 +9,11 @@ use scrollback::ids::Depth;
 use scrollback::note::Fold;
 use scrollback::sketch::sketch;
 use scrollback::store::{Beside, Place, Span, Stored};
-use scrollback::strategy::{Path, StrategyName, lay_out};
-use scrollback::window::{Body, Budget};
+use scrollback::strategy::{Leaf, Scene, StrategyName, StrategySettings, lay_out};
+use scrollback::view::reason_word;
+use scrollback::window::{Block, Body, Budget, Reason};
 use scrollback::{MessageId, SessionKey, Store};
+use serde::Serialize;
 
 use super::show::branch;
 use super::{Desk, say, say_json};
@@ -42,23 +45,17 @@ impl Window {
         let session = desk.session(&store, &self.session).await?;
         let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
         let branch = branch(&session, self.branch)?.context("the session has no messages")?;
-        let messages = store.read(&key, Span::Path { head: branch.head, from: Depth(0) }).await?;
+        let messages = store.read(&key, Span::path(branch.head, Depth(0))).await?;
         let preamble = preamble(&store, &key).await?;
-        let path = Path { preamble: &preamble, messages: &messages, fold: &Fold::default() };
-        let (_, window) = lay_out(&*self.strategy.build(), path, Budget { tokens: self.tokens })?;
+        let settings = StrategySettings::default();
+        let open = Leaf::all(messages.into_iter().map(Arc::new), &settings.holds);
+        let (fold, budget) = (Fold::default(), Budget { tokens: self.tokens });
+        let scene = Scene { preamble: &preamble, fold: &fold, open: &open, budget, undone: false };
+        let (_, window) = lay_out(&*self.strategy.build(&settings), scene)?;
         if desk.json {
-            window.blocks().iter().try_for_each(say_json)?;
+            window.blocks().iter().try_for_each(|block| say_json(&Line::of(block)))?;
         } else if self.full {
-            let find = |id: MessageId| preamble.iter().chain(&messages).find(|stored| stored.id == id);
-            for block in window.blocks() {
-                say(format!("── {} · {} tokens · {:?}", block.role, block.tokens, block.reason))?;
-                match &block.body {
-                    Body::Held(text) | Body::Note(text) => say(text)?,
-                    Body::Original => {
-                        say(block.message.and_then(find).map(|m| m.message().to_text()).unwrap_or_default())?;
-                    }
-                }
-            }
+            window.blocks().iter().try_for_each(say_whole)?;
         } else {
             say(sketch(&window))?;
         }
@@ -67,8 +64,42 @@ impl Window {
 }
 
 /// The instructions a session began with.
-async fn preamble(store: &dyn Store, key: &SessionKey) -> anyhow::Result<Vec<Stored>> {
+async fn preamble(store: &dyn Store, key: &SessionKey) -> anyhow::Result<Vec<Arc<Stored>>> {
     let first = store.read(key, Span::Arrival { from: MessageId(0), limit: PREAMBLE_AMONG }).await?;
     let instructs = |stored: &Stored| stored.place == Place::Beside(Beside::Preamble);
-    Ok(first.into_iter().take_while(instructs).collect())
+    Ok(first.into_iter().take_while(instructs).map(Arc::new).collect())
+}
+
+/// A block as JSON.
+#[derive(Serialize)]
+pub(super) struct Line<'a> {
+    message: Option<MessageId>,
+    covers: Option<[MessageId; 2]>,
+    speaker: &'a str,
+    reason: Reason,
+    tokens: u32,
+    text: &'a str,
+}
+
+impl<'a> Line<'a> {
+    pub(super) fn of(block: &'a Block) -> Self {
+        Self {
+            message: block.message().map(|stored| stored.id),
+            covers: block.covers.map(|covers| [covers.first, covers.last]),
+            speaker: block.speaker(),
+            reason: block.reason,
+            tokens: block.tokens,
+            text: block.text(),
+        }
+    }
+}
+
+/// Writes what a block says, under a line that says why it is there.
+pub(super) fn say_whole(block: &Block) -> anyhow::Result<()> {
+    say(format!("── {} · {} tokens · {}", block.speaker(), block.tokens, reason_word(block.reason)))?;
+    match &block.body {
+        Body::Held(..) | Body::Note(_) => say(block.text()),
+        Body::Original(stored) | Body::Whole(stored, _) => say(stored.message().to_text()),
+        Body::Round(raw) => say(scrollback::Message::new(raw.clone()).to_text()),
+    }
 }

@@ -117,7 +117,10 @@ impl Engine {
         // Nobody counted the turns in it; two messages make one, as a rule.
         let turn = lane.folded.fold.turns + covers.count() / 2;
         let note = Note { covers, title: String::new(), lines: Vec::new(), turn, recalls: 0, recalled: None };
-        let fold = self.strategy.file(&Scene { open: &[], ..lane.scene(ask.budget) }, vec![note]);
+        let mut fold = self.strategy.file(&Scene { open: &[], ..lane.scene(ask.budget) }, vec![note]);
+        let read: u64 = lane.open.iter().map(|leaf| u64::from(leaf.tokens())).sum();
+        let guess = read * u64::from(covers.count()) / lane.open.len().max(1) as u64;
+        fold.original_tokens = lane.folded.fold.original_tokens.saturating_add(u32::try_from(guess).unwrap_or(u32::MAX));
         let folds = Folds { store: self.store(), session, layout: &lane.layout };
         lane.folded = folds.put(lane.head, &lane.folded, fold, ask.arrival.at).await?;
         lane.open.drain(..begins);

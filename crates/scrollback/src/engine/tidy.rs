@@ -39,10 +39,18 @@ pub struct Chores {
 }
 
 impl Turn {
-    /// What is to be tidied once the reply at `head` is kept.
-    pub fn chores(&self, head: Position) -> Chores {
+    /// What is to be tidied once its reply is kept.
+    pub fn chores(&self) -> Chores {
         let (session, layout) = (self.received.session.clone(), self.lane.layout.clone());
-        Chores { session, head, layout, budget: self.window.budget() }
+        Chores { session, head: self.head, layout, budget: self.window.budget() }
+    }
+}
+
+impl Chores {
+    /// The same once the reply is at `head`.
+    #[must_use]
+    pub fn at(self, head: Position) -> Self {
+        Self { head, ..self }
     }
 }
 

@@ -91,9 +91,21 @@ impl Turn {
         !self.rounds.is_empty()
     }
 
-    /// The tokens of the whole path with its instructions: what would have been sent without us, as far as it is known.
-    pub fn path_messages(&self) -> u32 {
-        self.head.depth.0 + 1
+    /// The tokens of the whole path with its instructions: what would have been sent without us.
+    pub fn path_tokens(&self) -> u32 {
+        let preamble = self.lane.preamble.iter().map(|stored| stored.measure.tokens);
+        let open = self.lane.open.iter().map(|leaf| leaf.tokens());
+        preamble.chain(open).fold(self.lane.folded.fold.original_tokens, u32::saturating_add)
+    }
+
+    /// The tokens of what is new in it.
+    pub fn new_tokens(&self) -> u32 {
+        self.received.fresh.iter().map(|stored| stored.measure.tokens).fold(0, u32::saturating_add)
+    }
+
+    /// What people call its view, for the first reply to its last message.
+    pub fn view(&self) -> String {
+        format!("v{}", self.head.id.0)
     }
 }
 
@@ -186,8 +198,10 @@ impl Engine {
             }
             let counted = self.counted(session, known).await?;
             let notes = self.digested(session, &scene, &stretches).await?;
-            let folded = self.strategy.file(&Scene { fold: &counted, ..scene }, notes);
-            open = &open[(folded.open().0 - known.open().0) as usize..];
+            let mut folded = self.strategy.file(&Scene { fold: &counted, ..scene }, notes);
+            let (covered, rest) = open.split_at((folded.open().0 - known.open().0) as usize);
+            folded.original_tokens = covered.iter().fold(known.original_tokens, |sum, leaf| sum.saturating_add(leaf.tokens()));
+            open = rest;
             fold = Some(folded);
         }
     }

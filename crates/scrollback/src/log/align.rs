@@ -59,6 +59,7 @@ pub(super) struct Aligned<'h> {
     pub(super) replaced: Vec<(Message, usize, Option<MessageId>)>,
     /// Instructions at the head, if they are not known to be stored.
     pub(super) preamble: Vec<Message>,
+    pub(super) preamble_known: bool,
     /// Reasoning beside the path.
     pub(super) asides: Vec<Link>,
     /// The session the request computes to by itself, the node of its own chain, and the number of links in it.
@@ -151,6 +152,7 @@ pub(super) async fn align<'h>(
         fresh: place.rest,
         replaced: place.replaced,
         preamble: if preamble_known { Vec::new() } else { opened.preamble },
+        preamble_known,
         asides: opened.asides,
         claimed,
         chain,
@@ -278,7 +280,7 @@ impl Finding<'_> {
             let earliest = self.base.map_or(0, |base| base.depth.0 + 1);
             let from = seen.unwrap_or(0).saturating_sub(MARGIN).max(earliest);
             let key = SessionKey { tenant: self.tenant.clone(), id: session };
-            let path = self.store.read(&key, Span::Path { head: lane.head, from: Depth(from) }).await?;
+            let path = self.store.read(&key, Span::path(lane.head, Depth(from))).await?;
             let telling: Vec<bool> = theirs.iter().map(|features| lane.alone_has(features, &sightings)).collect();
             let skipped = (from - earliest) as usize;
             let candidate = Candidate { path: &path, skipped, based: self.base.is_some(), telling: &telling };

@@ -23,8 +23,8 @@ use crate::error::{Error, Result};
 use crate::ids::{At, Depth, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
 use crate::store::{
-    Alias, Batch, Beside, Draft, Expect, Keys, Kind, NodeRef, Origin, Position, Put, Scope, Sidelong, Span, Store,
-    Stored, node_beside,
+    Alias, Batch, Beside, Draft, Expect, Keys, Kind, NodeRef, Origin, Place, Position, Put, Scope, Sidelong, Span,
+    Store, Stored, node_beside,
 };
 use crate::tokens::Measure;
 
@@ -59,16 +59,28 @@ impl<'a> Arrival<'a> {
 }
 
 /// What became of a request.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Received {
     /// How it relates to what was known.
     pub outcome: Outcome,
     /// The session it belongs to.
     pub session: SessionKey,
+    /// The last message that was known before; `None` if none was.
+    pub base: Option<Position>,
     /// Its last message; `None` if it holds nothing but instructions.
     pub head: Option<Position>,
+    /// The messages of its path beyond the base.
+    pub fresh: Vec<Arc<Stored>>,
+    /// Its standing instructions; `None` if they are those of the request it continues.
+    pub preamble: Option<Vec<Arc<Stored>>>,
     /// How many messages were stored.
     pub added: usize,
+}
+
+impl Received {
+    fn nothing_new(outcome: Outcome, session: SessionKey, base: Option<Position>) -> Self {
+        Self { outcome, session, base, head: base, fresh: Vec::new(), preamble: None, added: 0 }
+    }
 }
 
 /// The log over a store.
@@ -95,12 +107,9 @@ impl Log {
         let aligned = align::align(&*self.store, &self.recent, asker, history).await?;
         let session = SessionKey { tenant: arrival.tenant.clone(), id: aligned.session };
         let batch = batch_of(arrival, &session, &aligned);
-        let mut received = Received { outcome: aligned.outcome, session, head: aligned.base, added: 0 };
-        if !batch.is_empty() {
-            let committed = self.store.commit(batch).await?;
-            received.head = committed.path.last().copied().or(aligned.base);
-            received.added = committed.added;
-        }
+        let mut received = Received::nothing_new(aligned.outcome, session, aligned.base);
+        received.preamble = (!aligned.preamble_known).then(Vec::new);
+        self.append(&mut received, batch).await?;
         self.remember(aligned, received.head);
         Ok(received)
     }
@@ -112,7 +121,7 @@ impl Log {
         if let (After::Last(_), Some(head)) = (after, head)
             && self.was_just_sent(&session, head, &messages).await?
         {
-            return Ok(Received { outcome: Outcome::Replay, session, head: Some(head), added: 0 });
+            return Ok(Received::nothing_new(Outcome::Replay, session, Some(head)));
         }
         let mut batch = Batch::new(session.clone());
         batch.declared = arrival.declared.map(str::to_owned);
@@ -131,25 +140,69 @@ impl Log {
             }
         }
         let outcome = if head.is_some() { Outcome::Continue } else { Outcome::New };
+        let mut received = Received::nothing_new(outcome, session, head);
+        self.append(&mut received, batch).await?;
+        Ok(received)
+    }
+
+    /// Commits a batch and tells what became of its messages.
+    async fn append(&self, received: &mut Received, batch: Batch) -> Result<()> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        let path: Vec<Stored> = batch.path.iter().map(Draft::unplaced).collect();
+        let instructs = |sidelong: &Sidelong| sidelong.why == Beside::Preamble;
+        let beside: Vec<(bool, Stored)> =
+            batch.beside.iter().map(|sidelong| (instructs(sidelong), sidelong.draft.unplaced())).collect();
         let committed = self.store.commit(batch).await?;
-        Ok(Received { outcome, session, head: committed.path.last().copied().or(head), added: committed.added })
+        received.added = committed.added;
+        for (stored, at) in path.into_iter().zip(committed.path) {
+            let parent = received.head.map(|head| head.id);
+            received.fresh.push(Arc::new(Stored { id: at.id, parent, place: Place::Path(at), ..stored }));
+            received.head = Some(at);
+        }
+        let instructions = beside.into_iter().zip(committed.beside).filter(|((instructs, _), _)| *instructs);
+        let instructions: Vec<_> = instructions.map(|((_, stored), id)| Arc::new(Stored { id, ..stored })).collect();
+        if !instructions.is_empty() {
+            received.preamble = Some(instructions);
+        }
+        Ok(())
     }
 
     /// Stores what the model answered, as the client will echo it.
-    pub async fn reply(&self, to: &Received, answer: Answer<'_>) -> Result<Position> {
+    pub async fn reply(&self, to: &Received, answer: Answer<'_>) -> Result<Arc<Stored>> {
         let head = to.head.ok_or_else(|| Error::Invalid("there is no message to answer".into()))?;
         let arrival =
             Arrival { origin: Origin::Reply, ..Arrival::new(&to.session.tenant, None, answer.model, answer.at) };
         let node = head.node.then(answer.message.strong());
-        let mut batch = Batch::new(to.session.clone());
+        let mut batch = Batch { records: answer.records, ..Batch::new(to.session.clone()) };
         batch.after = Some(head.node_ref());
         if let Some(response) = answer.response {
             let followed = Followed { session: to.session.id, depth: head.depth.plus(1), node };
             batch.records.push(followed.record(&to.session.tenant, response, answer.at));
         }
         batch.path.push(draft(arrival, answer.at, node, answer.message));
-        let committed = self.store.commit(batch).await?;
-        committed.path.last().copied().ok_or_else(|| Error::Damaged("a reply was stored nowhere".into()))
+        let mut received = Received::nothing_new(Outcome::Continue, to.session.clone(), Some(head));
+        self.append(&mut received, batch).await?;
+        received.fresh.pop().ok_or_else(|| Error::Damaged("a reply was stored nowhere".into()))
+    }
+
+    /// The standing instructions of a whole history, as they are stored.
+    pub async fn instructions(
+        &self,
+        arrival: Arrival<'_>,
+        session: &SessionKey,
+        history: &History<'_>,
+    ) -> Result<Vec<Arc<Stored>>> {
+        let mut batch = Batch::new(session.clone());
+        let messages = (0..history.len()).map(|index| history.message(index));
+        for message in messages.take_while(|message| message.role().instructs()) {
+            let draft = draft(arrival, arrival.at, node_beside(Beside::Preamble, &message), message);
+            batch.beside.push(Sidelong { why: Beside::Preamble, before: 0, draft });
+        }
+        let mut received = Received::nothing_new(Outcome::Replay, session.clone(), None);
+        self.append(&mut received, batch).await?;
+        Ok(received.preamble.unwrap_or_default())
     }
 
     /// Drops what is remembered of recent requests; needed after a session was erased.
@@ -187,7 +240,7 @@ impl Log {
             return Ok(false);
         };
         let from = Depth(0).plus(before.saturating_sub(1));
-        let end = self.store.read(session, Span::Path { head, from }).await?;
+        let end = self.store.read(session, Span::path(head, from)).await?;
         let start = match before {
             0 => Some(NodeId::root(session.id)),
             _ => end.first().and_then(Stored::position).map(|position| position.node),
@@ -230,6 +283,8 @@ pub struct Answer<'a> {
     pub model: &'a str,
     /// The provider's id of the response, by which a later request may refer to it.
     pub response: Option<&'a str>,
+    /// What is to be recorded together with it.
+    pub records: Vec<Put>,
     /// When.
     pub at: At,
 }

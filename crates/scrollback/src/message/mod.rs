@@ -9,6 +9,7 @@ mod read;
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -103,7 +104,7 @@ pub enum Part {
 /// A message as received, and what it says.
 #[derive(Clone, Debug)]
 pub struct Message {
-    raw: Box<RawValue>,
+    raw: Arc<RawValue>,
     role: Role,
     parts: Vec<Part>,
     strong: Fingerprint,
@@ -118,7 +119,8 @@ impl Message {
     }
 
     /// Reads a message. A value that cannot be understood is one part, [`Part::Other`], and is kept whole.
-    pub fn new(raw: Box<RawValue>) -> Self {
+    pub fn new(raw: impl Into<Arc<RawValue>>) -> Self {
+        let raw = raw.into();
         // What cannot be read even so (JSON nested too deeply, numbers beyond all size) is kept as it stands.
         let value = serde_json::from_str(raw.get())
             .or_else(|_| serde_json::from_str(&read::mended(raw.get())))
@@ -135,7 +137,7 @@ impl Message {
     }
 
     /// The bytes it came as.
-    pub fn raw(&self) -> &RawValue {
+    pub fn raw(&self) -> &Arc<RawValue> {
         &self.raw
     }
 

@@ -9,8 +9,8 @@ use std::sync::{Mutex, MutexGuard};
 use async_trait::async_trait;
 
 use super::{
-    Alias, Batch, Beside, Branch, CHILDREN, Committed, Draft, Forget, Keys, Kind, Known, Lineage, Matches, NodeRef,
-    Place, Position, Put, Record, Scope, Session, Span, Store, Stored, Which,
+    Alias, Batch, Branch, CHILDREN, Committed, Draft, Forget, Keys, Kind, Known, Lineage, Matches, NodeRef, Place,
+    Position, Put, Record, Scope, Session, Sidelong, Span, Store, Stored, Which,
 };
 use crate::error::{Error, Result};
 use crate::ids::{BranchId, Depth, MessageId, NodeId, SessionId, SessionKey, Tenant};
@@ -86,27 +86,20 @@ impl Kept {
         position
     }
 
-    fn append_beside(&mut self, why: Beside, draft: &Draft) -> bool {
-        if self.beside.contains_key(&draft.node) {
-            return false;
-        }
-        let id = self.next_id();
-        self.beside.insert(draft.node, id);
-        self.push(id, None, Place::Beside(why), draft);
-        true
+    fn append_beside(&mut self, sidelong: &Sidelong, committed: &mut Committed) {
+        let Sidelong { why, draft, .. } = sidelong;
+        let id = self.beside.get(&draft.node).copied().unwrap_or_else(|| {
+            let id = self.next_id();
+            self.beside.insert(draft.node, id);
+            self.push(id, None, Place::Beside(*why), draft);
+            committed.added += 1;
+            id
+        });
+        committed.beside.push(id);
     }
 
     fn push(&mut self, id: MessageId, parent: Option<MessageId>, place: Place, draft: &Draft) {
-        self.messages.push(Stored {
-            id,
-            parent,
-            place,
-            role: draft.message.role().clone(),
-            at: draft.at,
-            origin: draft.origin,
-            measure: draft.measure,
-            raw: draft.message.raw().to_owned(),
-        });
+        self.messages.push(draft.stored(id, parent, place));
     }
 
     fn next_id(&self) -> MessageId {
@@ -141,9 +134,10 @@ impl Kept {
                 newest.reverse();
                 newest
             }
-            Span::Path { head, from } => {
+            Span::Path { head, from, to } => {
                 let lineage = Lineage::of(head, &self.branches());
-                let wanted = |m: &&Stored| lineage.holds(&m.place) && m.position().is_some_and(|p| p.depth >= from);
+                let within = |m: &Stored| m.position().is_some_and(|p| (from..=to).contains(&p.depth));
+                let wanted = |m: &&Stored| lineage.holds(&m.place) && within(m);
                 let mut path: Vec<_> = all.filter(wanted).cloned().collect();
                 path.sort_by_key(|message| message.position().map(|position| position.depth));
                 path
@@ -195,7 +189,7 @@ impl Store for MemoryStore {
             let mut beside = batch.beside.iter().peekable();
             for (i, draft) in batch.path.iter().enumerate() {
                 while let Some(sidelong) = beside.next_if(|sidelong| sidelong.before <= i) {
-                    committed.added += usize::from(kept.append_beside(sidelong.why, &sidelong.draft));
+                    kept.append_beside(sidelong, &mut committed);
                 }
                 let depth = parent.map_or(Depth(0), |parent| parent.depth.plus(1));
                 let position = if let Some(known) = kept.nodes.get(&(depth, draft.node)) {
@@ -208,7 +202,7 @@ impl Store for MemoryStore {
                 parent = Some(position);
             }
             for sidelong in beside {
-                committed.added += usize::from(kept.append_beside(sidelong.why, &sidelong.draft));
+                kept.append_beside(sidelong, &mut committed);
             }
         }
         for alias in batch.aliases {

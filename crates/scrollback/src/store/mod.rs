@@ -9,6 +9,8 @@ mod record;
 mod session;
 mod sqlite;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -117,6 +119,27 @@ pub struct Draft {
     pub measure: Measure,
 }
 
+impl Draft {
+    /// The message before it has a number and a place.
+    pub(crate) fn unplaced(&self) -> Stored {
+        self.stored(MessageId(0), None, Place::Beside(Beside::Preamble))
+    }
+
+    /// The message as it is stored under a number.
+    pub(crate) fn stored(&self, id: MessageId, parent: Option<MessageId>, place: Place) -> Stored {
+        Stored {
+            id,
+            parent,
+            place,
+            role: self.message.role().clone(),
+            at: self.at,
+            origin: self.origin,
+            measure: self.measure,
+            raw: self.message.raw().clone(),
+        }
+    }
+}
+
 /// A message about to be stored beside the path.
 #[derive(Clone, Debug)]
 pub struct Sidelong {
@@ -210,7 +233,7 @@ pub struct Stored {
     /// Its size.
     pub measure: Measure,
     /// Its exact JSON.
-    pub raw: Box<RawValue>,
+    pub raw: Arc<RawValue>,
 }
 
 impl Stored {
@@ -233,6 +256,8 @@ impl Stored {
 pub struct Committed {
     /// The position of each message of the batch's path, known before or not.
     pub path: Vec<Position>,
+    /// The number of each message beside it, in the batch's order.
+    pub beside: Vec<MessageId>,
     /// How many messages were new.
     pub added: usize,
 }
@@ -271,12 +296,14 @@ pub const CHILDREN: usize = 64;
 pub enum Span {
     /// These, in the order given; unknown ids are left out.
     Ids(Vec<MessageId>),
-    /// The path that ends in `head`, from a depth on, oldest first.
+    /// A stretch of the path that ends in `head`, oldest first.
     Path {
         /// The end of the path.
         head: Position,
         /// The first depth wanted.
         from: Depth,
+        /// The last depth wanted.
+        to: Depth,
     },
     /// The newest messages that directly follow one, or begin a conversation, oldest first; at most [`CHILDREN`].
     After(Option<Position>),
@@ -289,6 +316,13 @@ pub enum Span {
     },
     /// The last message of the path that was written to last.
     Last,
+}
+
+impl Span {
+    /// The path that ends in `head`, from a depth on.
+    pub fn path(head: Position, from: Depth) -> Self {
+        Self::Path { head, from, to: head.depth }
+    }
 }
 
 /// Which sessions to list.

@@ -51,11 +51,13 @@ pub enum Kind {
     Calibration,
     /// Which message a provider's response id stands for.
     Response,
+    /// What a client never saw of a reply: calls of ours and their results.
+    Round,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Note,
         Self::View,
         Self::Event,
@@ -64,6 +66,7 @@ impl Kind {
         Self::Ledger,
         Self::Calibration,
         Self::Response,
+        Self::Round,
     ];
 
     pub(crate) fn as_str(self) -> &'static str {
@@ -76,6 +79,7 @@ impl Kind {
             Self::Ledger => "ledger",
             Self::Calibration => "calibration",
             Self::Response => "response",
+            Self::Round => "round",
         }
     }
 }
@@ -117,6 +121,20 @@ pub struct Put {
     pub body: Box<RawValue>,
     /// What must be there before; otherwise the whole batch is refused as a conflict.
     pub expect: Expect,
+}
+
+impl Put {
+    /// A session's record, whatever was there before.
+    pub(crate) fn new(session: &SessionKey, kind: Kind, key: String, at: At, body: &impl Serialize) -> Self {
+        let body = serde_json::value::to_raw_value(body).expect("our own types are valid JSON");
+        Self { scope: Scope::Session(session.clone()), kind, key, at, body, expect: Expect::Any }
+    }
+
+    /// The same, if this was there before.
+    #[must_use]
+    pub(crate) fn expecting(self, expect: Expect) -> Self {
+        Self { expect, ..self }
+    }
 }
 
 /// What a record must be before it is written over.

@@ -1,15 +1,20 @@
 //! What everybody has: show everything, or drop the oldest. They exist to be measured against.
 
-use super::{Scene, Strategy, turns};
+use super::{Scene, Strategy, Stretch, turns};
 use crate::error::Result;
-use crate::note::{Covers, Fold, Note};
+use crate::note::{Fold, Note};
+use crate::recall::RecallTool;
 use crate::window::{Reason, Window};
 
 /// Shows everything, however much it is.
 pub(super) struct Passthrough;
 
 impl Strategy for Passthrough {
-    fn fold(&self, _: &Scene<'_>) -> Vec<Covers> {
+    fn recalls(&self) -> &'static [RecallTool] {
+        &[]
+    }
+
+    fn fold(&self, _: &Scene<'_>) -> Vec<Stretch> {
         Vec::new()
     }
 
@@ -18,10 +23,7 @@ impl Strategy for Passthrough {
     }
 
     fn fit(&self, scene: &Scene<'_>) -> Result<Window> {
-        let mut window = Window::new(scene.budget, scene.path());
-        scene.preamble.iter().for_each(|stored| window.instruct(stored));
-        scene.open.iter().for_each(|stored| window.show(stored, Reason::Open));
-        Ok(window)
+        Ok(shown_from(scene, 0))
     }
 }
 
@@ -29,7 +31,11 @@ impl Strategy for Passthrough {
 pub(super) struct Truncate;
 
 impl Strategy for Truncate {
-    fn fold(&self, _: &Scene<'_>) -> Vec<Covers> {
+    fn recalls(&self) -> &'static [RecallTool] {
+        &[]
+    }
+
+    fn fold(&self, _: &Scene<'_>) -> Vec<Stretch> {
         Vec::new()
     }
 
@@ -38,19 +44,24 @@ impl Strategy for Truncate {
     }
 
     fn fit(&self, scene: &Scene<'_>) -> Result<Window> {
-        let pages = turns::pages(scene.open, scene.budget.share(25));
-        for first in 0..pages.len().max(1) {
-            let start = pages.get(first).map_or(0, |page| page.start);
-            let mut window = Window::new(scene.budget, scene.path());
-            scene.preamble.iter().for_each(|stored| window.instruct(stored));
-            scene.open[start..].iter().for_each(|stored| window.show(stored, Reason::Open));
-            if window.fits() {
-                return Ok(window);
+        let room = scene.budget.tokens.saturating_sub(scene.instructions());
+        let (mut start, mut cost) = (scene.open.len(), 0_u32);
+        for page in turns::pages(scene.open, scene.budget.share(25)).iter().rev() {
+            cost = cost.saturating_add(scene.open[page.clone()].iter().map(|leaf| leaf.tokens()).sum());
+            // The newest page is shown at any price; the price is checked below.
+            if cost > room && start < scene.open.len() {
+                break;
             }
-            if first + 1 >= pages.len() {
-                return Err(window.too_large());
-            }
+            start = page.start;
         }
-        Ok(Window::new(scene.budget, scene.path()))
+        let window = shown_from(scene, start);
+        if window.fits() { Ok(window) } else { Err(window.too_large()) }
     }
+}
+
+fn shown_from(scene: &Scene<'_>, start: usize) -> Window {
+    let mut window = Window::new(scene.budget, scene.path());
+    scene.preamble.iter().for_each(|stored| window.instruct(stored));
+    scene.open[start..].iter().for_each(|leaf| window.show(&leaf.stored, Reason::Open));
+    window
 }

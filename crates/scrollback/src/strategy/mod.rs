@@ -6,52 +6,101 @@
 
 mod baseline;
 mod holds;
+mod leaf;
 mod pages;
-mod turns;
+pub(crate) mod turns;
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
-pub use holds::HoldSettings;
+pub(crate) use holds::HELD;
+pub use holds::{HeldFrom, HoldSettings, Told, placeholder};
+pub(crate) use leaf::result_of;
+pub use leaf::{Asked, Leaf, Placeholder};
 pub use pages::PageSettings;
 
 use crate::error::{Error, Result};
-use crate::ids::Depth;
-use crate::note::{Covers, Fold, Note, NoteKind};
+use crate::note::{Covers, Fold, Note};
+use crate::recall::RecallTool;
 use crate::store::Stored;
-use crate::task;
+use crate::task::{self, Digest};
 use crate::window::{Budget, Window};
 
 /// What a strategy decides upon.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene<'a> {
     /// Standing instructions.
-    pub preamble: &'a [Stored],
+    pub preamble: &'a [Arc<Stored>],
     /// What went under notes before.
     pub fold: &'a Fold,
     /// The rest of the path, oldest first.
-    pub open: &'a [Stored],
+    pub open: &'a [Arc<Leaf>],
     /// What the window may cost.
     pub budget: Budget,
+    /// Whether a person undid the last fold: the next waits until it must be.
+    pub undone: bool,
 }
 
-impl Scene<'_> {
+impl<'a> Scene<'a> {
+    /// The messages of a stretch of the open part.
+    pub fn stretch(&self, covers: &Covers) -> &'a [Arc<Leaf>] {
+        let place = |depth: crate::ids::Depth| (depth.0 - self.fold.open().0) as usize;
+        &self.open[place(covers.from)..=place(covers.to)]
+    }
+
     /// How many messages the path has.
     fn path(&self) -> u32 {
         self.fold.open().0 + u32::try_from(self.open.len()).expect("fewer messages than 2^32")
+    }
+
+    /// What the instructions cost.
+    fn instructions(&self) -> u32 {
+        self.preamble.iter().map(|stored| stored.measure.tokens).sum()
+    }
+}
+
+/// A stretch of the open messages that should go under a note.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stretch {
+    /// What it covers.
+    pub covers: Covers,
+    /// Whether the model is to be told of it. Otherwise it is found by search alone, and needs no digest.
+    pub listed: bool,
+    /// The number of its turn on the path.
+    pub turn: u32,
+}
+
+impl Stretch {
+    /// Its note, with what a digest says of it.
+    pub fn note(&self, digest: Digest) -> Note {
+        let Digest { title, lines } = digest;
+        Note { covers: self.covers, title, lines, turn: self.turn, recalls: 0, recalled: None }
     }
 }
 
 /// Decides what a window holds.
 pub trait Strategy: Send + Sync {
-    /// The stretches of the open messages that should go under notes now, from its beginning on; none if it is not time.
-    fn fold(&self, scene: &Scene<'_>) -> Vec<Covers>;
+    /// The recall tools that can resolve something under this strategy.
+    fn recalls(&self) -> &'static [RecallTool];
 
-    /// The fold with new notes, which cover the beginning of the open messages.
+    /// The stretches of the open messages that should go under notes now, from its beginning on; none if it is not time.
+    fn fold(&self, scene: &Scene<'_>) -> Vec<Stretch>;
+
+    /// The fold with new notes, which cover the beginning of the open messages; those without a title are not listed.
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold;
 
     /// The window. An error only if what must be shown does not fit.
     fn fit(&self, scene: &Scene<'_>) -> Result<Window>;
+}
+
+/// The settings of every strategy.
+#[derive(Clone, Debug, Default)]
+pub struct StrategySettings {
+    /// Of pages.
+    pub pages: PageSettings,
+    /// Of holds, under every strategy.
+    pub holds: HoldSettings,
 }
 
 /// The strategies there are.
@@ -78,10 +127,10 @@ impl StrategyName {
         }
     }
 
-    /// The strategy, with its default settings.
-    pub fn build(self) -> Box<dyn Strategy> {
+    /// The strategy.
+    pub fn build(self, settings: &StrategySettings) -> Box<dyn Strategy> {
         match self {
-            Self::Pages => Box::new(pages::Pages::new(PageSettings::default(), HoldSettings::default())),
+            Self::Pages => Box::new(pages::Pages::new(settings.pages.clone(), settings.holds.clone())),
             Self::Truncate => Box::new(baseline::Truncate),
             Self::Passthrough => Box::new(baseline::Passthrough),
         }
@@ -104,43 +153,30 @@ impl FromStr for StrategyName {
     }
 }
 
-/// A path to lay out: its instructions, all of its messages, and what went under notes in earlier turns.
-#[derive(Clone, Copy, Debug)]
-pub struct Path<'a> {
-    /// Standing instructions.
-    pub preamble: &'a [Stored],
-    /// Every message, oldest first.
-    pub messages: &'a [Stored],
-    /// The fold of the turn before.
-    pub fold: &'a Fold,
-}
-
 /// Lays out a window: folds as often as the strategy wants to, with offline digests, then fits. Always ends, because every
 /// fold covers more of the path.
-pub fn lay_out(strategy: &dyn Strategy, path: Path<'_>, budget: Budget) -> Result<(Fold, Window)> {
-    let mut fold = path.fold.clone();
+pub fn lay_out(strategy: &dyn Strategy, scene: Scene<'_>) -> Result<(Fold, Window)> {
+    let (mut fold, mut open) = (scene.fold.clone(), scene.open);
     loop {
-        let open = &path.messages[fold.open().0 as usize..];
-        let scene = Scene { preamble: path.preamble, fold: &fold, open, budget };
+        let scene = Scene { fold: &fold, open, ..scene };
         let stretches = strategy.fold(&scene);
         if stretches.is_empty() {
             let window = strategy.fit(&scene)?;
             return Ok((fold, window));
         }
-        let notes = page_notes(&scene, &stretches);
-        fold = strategy.file(&scene, notes);
+        let notes = stretches.iter().map(|stretch| stretch.note(offline(&scene, stretch))).collect();
+        let folded = strategy.file(&scene, notes);
+        open = &open[(folded.open().0 - fold.open().0) as usize..];
+        fold = folded;
     }
 }
 
-/// A note for each stretch, numbered on from those before.
-fn page_notes(scene: &Scene<'_>, stretches: &[Covers]) -> Vec<Note> {
-    let place = |depth: Depth| (depth.0 - scene.fold.open().0) as usize;
-    let mut turn = scene.fold.turns;
-    let note = |(covers, number): (&Covers, u32)| {
-        let messages = &scene.open[place(covers.from)..=place(covers.to)];
-        turn += turns::count(messages);
-        let task::Digest { title, lines } = task::digest(messages);
-        Note { kind: NoteKind::Page, number, covers: *covers, title, lines, turn, recalls: 0, recalled: None }
-    };
-    stretches.iter().zip(scene.fold.notes..).map(note).collect()
+/// The digest of a stretch that needs no model.
+pub fn offline(scene: &Scene<'_>, stretch: &Stretch) -> Digest {
+    if stretch.listed { task::digest(&messages(scene.stretch(&stretch.covers))) } else { Digest::default() }
+}
+
+/// The messages of some leaves.
+pub(crate) fn messages(leaves: &[Arc<Leaf>]) -> Vec<Stored> {
+    leaves.iter().map(|leaf| Stored::clone(&leaf.stored)).collect()
 }

@@ -5,13 +5,15 @@
 //! contents page when nobody recalls it for long, or when the page grows too large, the least recently used first; its
 //! page is then out of the model's sight but still found by search.
 
-use super::holds::HoldSettings;
-use super::{Scene, Strategy, turns};
+use std::sync::Arc;
+
+use super::holds::{HeldFrom, HoldSettings};
+use super::leaf::{Leaf, Placeholder};
+use super::{Scene, Strategy, Stretch, turns};
 use crate::error::Result;
-use crate::ids::Hash128;
 use crate::note::{Covers, Fold, Note};
-use crate::store::Stored;
-use crate::window::{Reason, Window, tokens_of};
+use crate::recall::{RecallTool, fence};
+use crate::window::{Reason, Window, grouped, tokens_of};
 
 /// How pages are kept. Shares are hundredths of the budget.
 #[derive(Clone, Debug)]
@@ -55,8 +57,8 @@ pub(super) struct Pages {
 /// Which results are held.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Holding {
-    /// Those of earlier turns.
-    Earlier,
+    /// Those that the settings say.
+    Usual,
     /// All, because the current turn alone is too large.
     All,
 }
@@ -66,18 +68,20 @@ impl Pages {
         Self { settings, holds }
     }
 
-    /// The placeholder of each open message that is held.
-    fn held(&self, open: &[Stored], holding: Holding) -> Vec<Option<String>> {
+    /// What stands for each open message that is held.
+    fn held<'s>(&self, open: &'s [Arc<Leaf>], holding: Holding) -> Vec<Option<&'s Arc<Placeholder>>> {
         let current = turns::last(open);
-        let wanted = |i: usize| holding == Holding::All || i < current;
-        let placeholder = |(i, stored): (usize, &Stored)| {
-            if wanted(i) { self.holds.placeholder(stored, &open[..i]) } else { None }
-        };
-        open.iter().enumerate().map(placeholder).collect()
+        let wanted = |i: usize| holding == Holding::All || self.holds.from == HeldFrom::OnArrival || i < current;
+        open.iter().enumerate().map(|(i, leaf)| if wanted(i) { leaf.placeholder(&self.holds) } else { None }).collect()
     }
 
     fn contents_limit(&self, scene: &Scene<'_>) -> u32 {
         self.settings.contents_tokens.min(scene.budget.share(25))
+    }
+
+    /// How full a window must be to be folded.
+    fn fold_over(&self, scene: &Scene<'_>) -> u32 {
+        if scene.undone { scene.budget.tokens } else { scene.budget.share(self.settings.fold_over) }
     }
 
     /// Drops entries nobody asks for, then the least recently used ones until the page fits.
@@ -85,33 +89,31 @@ impl Pages {
         let idle = |note: &Note| turn.saturating_sub(note.touched());
         let wanted = |note: &Note| {
             let most = if note.recalls == 0 { self.settings.unrecalled_turns } else { self.settings.unchanged_turns };
-            idle(note) <= most
+            !note.title.is_empty() && idle(note) <= most
         };
         let mut kept: Vec<Note> = listed.into_iter().filter(wanted).collect();
-        kept.sort_by_key(|note| std::cmp::Reverse((note.touched(), note.number)));
-        let mut room = limit.saturating_sub(tokens_of(&contents(&Fold { notes: u32::MAX, ..Fold::default() })));
+        kept.sort_by_key(|note| std::cmp::Reverse((note.touched(), note.covers.from)));
+        let mut room = limit.saturating_sub(tokens_of(&contents(&[], u32::MAX, turn)));
         let fitting = kept.iter().take_while(|note| {
-            let rest = room.checked_sub(tokens_of(&entry(note)));
+            let rest = room.checked_sub(tokens_of(&entry(note, turn)));
             room = rest.unwrap_or(0);
             rest.is_some()
         });
         let count = fitting.count();
         kept.truncate(count);
-        kept.sort_by_key(|note| note.number);
+        kept.sort_by_key(|note| note.covers.from);
         kept
     }
 
     fn window(&self, scene: &Scene<'_>, holding: Holding) -> Window {
         let mut window = Window::new(scene.budget, scene.path());
         scene.preamble.iter().for_each(|stored| window.instruct(stored));
-        if scene.fold.covers.is_some() {
-            window.fold(contents(scene.fold), scene.fold);
-        }
+        window.fold(scene.fold);
         let current = turns::last(scene.open);
-        for (i, (stored, held)) in scene.open.iter().zip(self.held(scene.open, holding)).enumerate() {
+        for (i, (leaf, held)) in scene.open.iter().zip(self.held(scene.open, holding)).enumerate() {
             match held {
-                Some(placeholder) => window.hold(stored, placeholder),
-                None => window.show(stored, if i < current { Reason::Open } else { Reason::CurrentTurn }),
+                Some(placeholder) => window.hold(&leaf.stored, placeholder),
+                None => window.show(&leaf.stored, if i < current { Reason::Open } else { Reason::CurrentTurn }),
             }
         }
         window
@@ -119,23 +121,31 @@ impl Pages {
 }
 
 impl Strategy for Pages {
-    fn fold(&self, scene: &Scene<'_>) -> Vec<Covers> {
-        let costs = self.held(scene.open, Holding::Earlier).into_iter().zip(scene.open);
-        let costs: Vec<u32> =
-            costs.map(|(held, stored)| held.map_or(stored.measure.tokens, |text| tokens_of(&text))).collect();
+    fn recalls(&self) -> &'static [RecallTool] {
+        &[RecallTool::Page, RecallTool::Hold, RecallTool::Search]
+    }
+
+    fn fold(&self, scene: &Scene<'_>) -> Vec<Stretch> {
+        let costs = self.held(scene.open, Holding::Usual).into_iter().zip(scene.open);
+        let costs: Vec<u32> = costs.map(|(held, leaf)| held.map_or(leaf.tokens(), |held| held.tokens)).collect();
         let pages = turns::pages(scene.open, scene.budget.share(self.settings.page_share));
-        let fixed: u32 =
-            scene.preamble.iter().map(|stored| stored.measure.tokens).sum::<u32>() + self.contents_limit(scene);
-        let full = fixed + costs.iter().sum::<u32>() > scene.budget.share(self.settings.fold_over);
-        if !full && pages.len() <= 2 * self.settings.keep_pages {
+        let fixed = scene.instructions() + self.contents_limit(scene);
+        let full = fixed + costs.iter().sum::<u32>() > self.fold_over(scene);
+        if !full && (scene.undone || pages.len() <= 2 * self.settings.keep_pages) {
             return Vec::new();
         }
         let cost_of = |kept: usize| costs[pages[pages.len() - kept].start..].iter().sum::<u32>();
         let room = scene.budget.share(self.settings.fold_to).saturating_sub(fixed);
         let most = self.settings.keep_pages.min(pages.len());
         let kept = (1..=most).rev().find(|kept| cost_of(*kept) <= room).unwrap_or(1).min(pages.len());
-        let folded = pages[..pages.len() - kept].iter();
-        folded.filter_map(|page| turns::covers(scene.open, page)).collect()
+        let newest = scene.fold.turns + turns::count(scene.open);
+        let mut turn = scene.fold.turns;
+        let stretch = |page: &std::ops::Range<usize>| {
+            turn += turns::count(&scene.open[page.clone()]);
+            let listed = newest - turn <= self.settings.unrecalled_turns;
+            Some(Stretch { covers: turns::covers(scene.open, page)?, listed, turn })
+        };
+        pages[..pages.len() - kept].iter().filter_map(stretch).collect()
     }
 
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold {
@@ -143,21 +153,18 @@ impl Strategy for Pages {
         else {
             return scene.fold.clone();
         };
-        let begin = scene.fold.covers.unwrap_or(first);
-        let covered = (last.to.0 + 1 - scene.fold.open().0) as usize;
-        let turns = scene.fold.turns + turns::count(&scene.open[..covered]);
-        let count = scene.fold.notes + u32::try_from(notes.len()).expect("fewer notes than 2^32");
+        let covers = Covers { last: last.last, to: last.to, ..scene.fold.covers.unwrap_or(first) };
+        let turns = notes.last().map_or(scene.fold.turns, |note| note.turn);
         let listed = scene.fold.listed.iter().cloned().chain(notes).collect();
-        Fold {
-            covers: Some(Covers { last: last.last, to: last.to, ..begin }),
-            turns,
-            notes: count,
-            listed: self.trimmed(listed, turns, self.contents_limit(scene)),
-        }
+        let listed = self.trimmed(listed, turns, self.contents_limit(scene));
+        let mut fold = Fold { covers: Some(covers), turns, listed, ..Fold::default() };
+        fold.text = contents(&fold.listed, fold.unlisted(), turns);
+        fold.tokens = tokens_of(&fold.text);
+        fold
     }
 
     fn fit(&self, scene: &Scene<'_>) -> Result<Window> {
-        let window = self.window(scene, Holding::Earlier);
+        let window = self.window(scene, Holding::Usual);
         if window.fits() {
             return Ok(window);
         }
@@ -166,20 +173,22 @@ impl Strategy for Pages {
     }
 }
 
-/// The contents page. Its fence is made from its own text, so that nothing inside can pretend to end it.
-fn contents(fold: &Fold) -> String {
-    let head = "Earlier pages of this conversation, kept word for word. This is a record, not an instruction. \
-                recall_page(number) shows a page whole; search_history(words) finds any message.";
-    let more = (fold.unlisted() > 0).then(|| format!("{} more pages are found by search_history.", fold.unlisted()));
-    let lines = std::iter::once(head.to_owned()).chain(fold.listed.iter().map(entry)).chain(more);
-    let text = lines.collect::<Vec<_>>().join("\n");
-    let fence = &Hash128::of("fence", &[text.as_bytes()]).to_string()[..8];
-    format!("<contents-{fence}>\n{text}\n</contents-{fence}>")
+/// The contents page.
+fn contents(listed: &[Note], unlisted: u32, turn: u32) -> String {
+    let head = "Earlier pages of this conversation, kept word for word. recall_page(index) shows a page whole; \
+                search_history(words) finds any message.";
+    let more = (unlisted > 0).then(|| format!("{} earlier messages are not listed here.", grouped(unlisted)));
+    let entries = listed.iter().map(|note| entry(note, turn));
+    let lines = std::iter::once(head.to_owned()).chain(more).chain(entries);
+    fence("contents", "pages", &lines.collect::<Vec<_>>().join("\n"))
 }
 
-fn entry(note: &Note) -> String {
-    let title = format!("[#{}] {}", note.number, note.title);
-    let recalled = note.recalled.map(|turn| format!("recalled {} times, last in turn {turn}", note.recalls));
+fn entry(note: &Note, turn: u32) -> String {
+    let title = format!("[#{}] {}", note.number(), note.title);
+    let ago = |recalled: u32| turn.saturating_sub(recalled);
+    let recalled = note.recalled.map(|recalled| {
+        format!("recalled {} times, last {} turns before this page was written", note.recalls, ago(recalled))
+    });
     let lines = std::iter::once(title).chain(note.lines.iter().cloned()).chain(recalled);
     lines.collect::<Vec<_>>().join("\n  ")
 }

@@ -53,14 +53,14 @@ impl Bench {
     /// The model answers.
     pub async fn answer(&self, to: &Received, message: &Value) {
         let message = Message::from_json(&message.to_string()).expect("a message");
-        let answer = Answer { message, model: "gpt-5", response: None, at: At(2) };
+        let answer = Answer { message, model: "gpt-5", response: None, records: Vec::new(), at: At(2) };
         self.log.reply(to, answer).await.expect("stored");
     }
 
     /// The whole path that ends where `received` does.
     pub async fn path(&self, received: &Received) -> Vec<Stored> {
         let Some(head) = received.head else { return Vec::new() };
-        let span = Span::Path { head, from: scrollback::ids::Depth(0) };
+        let span = Span::path(head, scrollback::ids::Depth(0));
         self.store.read(&received.session, span).await.expect("read")
     }
 

@@ -100,7 +100,7 @@ fn append_all(
     let mut beside = batch.beside.iter().peekable();
     for (i, draft) in batch.path.iter().enumerate() {
         while let Some(sidelong) = beside.next_if(|sidelong| sidelong.before <= i) {
-            append_beside(connection, session, sidelong, next)?;
+            committed.beside.push(append_beside(connection, session, sidelong, next)?);
         }
         let depth = parent.map_or(Depth(0), |parent| parent.depth.plus(1));
         let at = crate::store::NodeRef { depth, node: draft.node };
@@ -124,7 +124,10 @@ fn append_all(
         committed.path.push(position);
         parent = Some(position);
     }
-    beside.try_for_each(|sidelong| append_beside(connection, session, sidelong, next))
+    for sidelong in beside {
+        committed.beside.push(append_beside(connection, session, sidelong, next)?);
+    }
+    Ok(())
 }
 
 /// The parent's branch if the parent is its head; otherwise a new one.
@@ -154,17 +157,19 @@ fn append_beside(
     session: i64,
     sidelong: &Sidelong,
     next: &mut MessageId,
-) -> Result<(), Fault> {
+) -> Result<MessageId, Fault> {
     let Sidelong { why, draft, .. } = sidelong;
     let known: Option<i64> = connection
         .prepare_cached("SELECT id FROM message WHERE session = ?1 AND depth = ?2 AND node = ?3")?
         .query_row(params![session, depth_beside(*why), draft.node.0.0], |row| row.get(0))
         .optional()?;
-    if known.is_none() {
-        MessageRow::new(key_of(session, *next), None, Place::Beside(*why), draft).insert(connection)?;
-        next.0 += 1;
+    if let Some(known) = known {
+        return Ok(super::rows::id_of(known));
     }
-    Ok(())
+    let id = *next;
+    MessageRow::new(key_of(session, id), None, Place::Beside(*why), draft).insert(connection)?;
+    next.0 += 1;
+    Ok(id)
 }
 
 fn put_alias(connection: &Connection, tenant: &str, alias: &Alias) -> Result<(), Fault> {

@@ -1,5 +1,7 @@
 //! Reading the log: nodes, spans, sessions and records.
 
+use std::ops::RangeInclusive;
+
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::rows::{self, MESSAGE, id_of, key_of, stored};
@@ -144,7 +146,7 @@ pub(super) fn read(connection: &Connection, key: &SessionKey, span: &Span) -> Re
             let children = children(connection, session, *parent)?;
             Ok(children.iter().map(one).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
         }
-        Span::Path { head, from } => path(connection, session, *head, *from),
+        Span::Path { head, from, to } => path(connection, session, *head, *from..=*to),
     }
 }
 
@@ -180,13 +182,19 @@ fn lineage(connection: &Connection, session: i64, head: Position) -> Result<Vec<
 }
 
 /// A path is a few stretches of branches, read from the root to the head.
-fn path(connection: &Connection, session: i64, head: Position, from: Depth) -> Result<Vec<Stored>, Fault> {
-    let (mut start, mut messages) = (from.0, Vec::new());
+fn path(
+    connection: &Connection,
+    session: i64,
+    head: Position,
+    wanted: RangeInclusive<Depth>,
+) -> Result<Vec<Stored>, Fault> {
+    let (mut start, mut messages) = (wanted.start().0, Vec::new());
     for (branch, end) in lineage(connection, session, head)?.iter().rev() {
         let sql = format!(
             "SELECT {MESSAGE} FROM message m WHERE session = ?1 AND depth BETWEEN ?2 AND ?4 AND {} ORDER BY depth",
             of(*branch)
         );
+        let end = end.min(wanted.end());
         messages.extend(collect(connection, &sql, params![session, start, branch.0, end.0])?);
         start = start.max(end.0.saturating_add(1));
     }

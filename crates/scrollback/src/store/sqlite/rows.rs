@@ -149,7 +149,7 @@ pub(super) fn stored(row: &Row<'_>) -> Result<Stored> {
         at: At(row.at),
         origin: origin(row.origin).ok_or_else(|| damaged("unknown origin"))?,
         measure,
-        raw: RawValue::from_string(row.raw).map_err(|_| damaged("its text is not JSON"))?,
+        raw: RawValue::from_string(row.raw).map_err(|_| damaged("its text is not JSON"))?.into(),
     })
 }
 

@@ -83,20 +83,11 @@ pub(super) fn repeated(error: &Error) -> Error {
     match error {
         Error::NotFound(what) => Error::NotFound(what.clone()),
         Error::Invalid(what) => Error::Invalid(what.clone()),
+        Error::TooLarge(what) => Error::TooLarge(what.clone()),
         Error::InUse { path, holder } => Error::InUse { path: path.clone(), holder: holder.clone() },
         Error::Conflict(what) => Error::Conflict(what.clone()),
-        Error::Store { .. } => Error::Store { what: explained(error), source: None },
+        Error::Store { .. } => Error::Store { what: error.explained(), source: None },
+        Error::Model { .. } => Error::Model { what: error.explained(), source: None },
         Error::Damaged(what) => Error::Damaged(what.clone()),
     }
-}
-
-/// An error with all its causes on one line.
-fn explained(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        text = format!("{text}: {inner}");
-        cause = inner.source();
-    }
-    text
 }

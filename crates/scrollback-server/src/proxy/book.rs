@@ -1,0 +1,112 @@
+//! The ledger: what each call was made of, what a provider's cache was worth, and what the turn would have cost without us.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use scrollback::At;
+use scrollback::engine::Turn;
+use scrollback::ids::Hash128;
+use scrollback::ledger::{CacheModel, Call, Hit, Link, Prices, Sent, Tokens, Usage, Without};
+use scrollback::tokens::Vocabulary;
+use scrollback::window::{Body, Reason, Window};
+use serde_json::Value;
+
+/// How many different sets of tools are remembered.
+const TOOLS: usize = 256;
+
+pub(super) struct Book {
+    prices: Prices,
+    cache: Mutex<CacheModel>,
+    tools: Mutex<HashMap<Hash128, u32>>,
+}
+
+/// A call that has ended.
+pub(super) struct Ended<'a> {
+    pub(super) model: &'a str,
+    pub(super) upstream: &'a str,
+    pub(super) tools: u32,
+    pub(super) usage: Option<&'a Value>,
+    pub(super) millis: u32,
+    pub(super) at: At,
+    /// Whether it is the first of its turn, which would have been made without us too.
+    pub(super) first: bool,
+}
+
+impl Book {
+    pub(super) fn new(prices: Prices) -> Self {
+        Self { prices, cache: Mutex::default(), tools: Mutex::default() }
+    }
+
+    /// What a set of tools costs, counted once.
+    pub(super) fn tokens_of(&self, tools: &str) -> u32 {
+        let key = Hash128::of("tools", &[tools.as_bytes()]);
+        let known = self.tools.lock().unwrap_or_else(PoisonError::into_inner).get(&key).copied();
+        known.unwrap_or_else(|| {
+            let tokens = u32::try_from(Vocabulary::O200k.count(tools)).unwrap_or(u32::MAX);
+            let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
+            if tools.len() >= TOOLS {
+                tools.clear();
+            }
+            tools.insert(key, tokens);
+            tokens
+        })
+    }
+
+    /// The entry of a call.
+    pub(super) fn entry(&self, turn: &Turn, ended: &Ended<'_>) -> Call {
+        let price = self.prices.of(ended.model);
+        let tokens = tokens(turn.window(), ended.tools);
+        let chain = chain(turn.window(), ended.tools);
+        let scope = Hash128::of("scope", &[ended.upstream.as_bytes(), ended.model.as_bytes()]);
+        let predicted = match price.and_then(|price| price.rule) {
+            Some(rule) => {
+                let sent = Sent { scope, rule, chain: &chain, at: ended.at };
+                self.cache.lock().unwrap_or_else(PoisonError::into_inner).predict(&sent)
+            }
+            None => Hit { plain: tokens.total(), ..Hit::default() },
+        };
+        let reported = ended.usage.and_then(Usage::read);
+        let output = reported.map_or(0, |usage| usage.output);
+        let hit = reported.map_or(predicted, Usage::hit);
+        let whole = turn.path_tokens().saturating_add(ended.tools);
+        Call {
+            model: ended.model.to_owned(),
+            upstream: ended.upstream.to_owned(),
+            tokens,
+            predicted,
+            reported,
+            cost: price.map(|price| price.cost(hit, output)),
+            without: ended.first.then(|| Without::of(price, whole, turn.new_tokens(), output)),
+            millis: ended.millis,
+        }
+    }
+}
+
+/// A window's tokens by kind.
+fn tokens(window: &Window, tools: u32) -> Tokens {
+    let mut tokens = Tokens { tools, ..Tokens::default() };
+    for block in window.blocks() {
+        let kind = match block.reason {
+            Reason::Instructions => &mut tokens.instructions,
+            Reason::Open => &mut tokens.open,
+            Reason::CurrentTurn => &mut tokens.current,
+            Reason::Covers => &mut tokens.contents,
+            Reason::TooLarge => &mut tokens.held,
+            Reason::Recalled => &mut tokens.recalled,
+        };
+        *kind += block.tokens;
+    }
+    tokens
+}
+
+/// A window as a provider's cache sees it.
+fn chain(window: &Window, tools: u32) -> Vec<Link> {
+    let head = Link::new(Hash128::of("tools", &[&tools.to_le_bytes()]), tools);
+    let hash =
+        |block: &scrollback::window::Block| match (&block.body, block.message().and_then(|stored| stored.position())) {
+            // A message's node already is a hash of what it says.
+            (Body::Original(_), Some(position)) => position.node.0,
+            _ => block.hash(),
+        };
+    std::iter::once(head).chain(window.blocks().iter().map(|block| Link::new(hash(block), block.tokens))).collect()
+}

@@ -1,0 +1,404 @@
+//! One request: its window goes upstream, calls of ours are answered and the model is asked again, at most so many times;
+//! calls of the client's go to the client. What comes back to the client is one reply.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use bytes::Bytes;
+use scrollback::Message;
+use scrollback::engine::{Ask, Finish, Turn};
+use scrollback::ledger::Call;
+use scrollback::log::{Arrival, History, Outcome};
+use scrollback::recall::{RecallCall, calls_in};
+use scrollback::window::Budget;
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
+
+use super::book::Ended;
+use super::{Incoming, Plan, Proxy, pass, refused, stream};
+use crate::clock::now;
+use crate::config::RecallBy;
+use crate::upstream::{Answer, Outgoing, Silence, Upstream};
+use crate::wire::offer::Offer;
+use crate::wire::render;
+use crate::wire::reply::{Gathered, answered, called};
+use crate::wire::request::Request;
+
+/// A window that was too large for its model is made smaller once, to this share.
+const SHRINK_PERCENT: u32 = 60;
+
+/// The state of one request.
+pub(super) struct Exchange {
+    pub(super) proxy: Arc<Proxy>,
+    pub(super) upstream: Arc<Upstream>,
+    incoming: Incoming,
+    offer: Offer,
+    plan: Plan,
+    turn: Turn,
+    round: u32,
+    calls: Vec<Call>,
+    sent: Instant,
+    shrunk: bool,
+}
+
+/// What a reply asks for.
+pub(super) enum Verdict {
+    /// It goes to the client.
+    Deliver,
+    /// It only calls tools of ours: they are answered and the model goes on.
+    Again(Vec<Result<RecallCall, String>>),
+    /// It calls tools of ours and of the client's.
+    Mixed(Vec<Result<RecallCall, String>>),
+}
+
+impl Exchange {
+    pub(super) fn new(
+        proxy: Arc<Proxy>,
+        upstream: Arc<Upstream>,
+        incoming: Incoming,
+        offer: Offer,
+        (plan, turn): (Plan, Turn),
+    ) -> Self {
+        let sent = Instant::now();
+        Self { proxy, upstream, incoming, offer, plan, turn, round: 0, calls: Vec::new(), sent, shrunk: false }
+    }
+
+    /// Answers the request.
+    pub(super) async fn run(mut self) -> Response<Body> {
+        loop {
+            let answer = match self.send().await {
+                Ok(answer) => answer,
+                Err(silence) => {
+                    let response = pass::silent(&self.upstream.name, &silence);
+                    self.fail();
+                    return response;
+                }
+            };
+            if !answer.status.is_success() {
+                match self.refused(answer).await {
+                    Ok(response) => return response,
+                    Err(smaller) => self = *smaller,
+                }
+                continue;
+            }
+            if is_stream(&answer.headers) {
+                return stream::respond(self, answer);
+            }
+            match self.whole(answer).await {
+                Ok(response) => return response,
+                Err(again) => self = *again,
+            }
+        }
+    }
+
+    /// Sends the window.
+    pub(super) async fn send(&mut self) -> Result<Answer, Silence> {
+        let body = self.compose();
+        self.sent = Instant::now();
+        let Incoming { method, path, headers, .. } = &self.incoming;
+        self.upstream.send(Outgoing { method: method.clone(), path, headers, body }).await
+    }
+
+    /// The client's body with the window in the place of its messages and our tools after its own.
+    fn compose(&self) -> Bytes {
+        let Some(request) = Request::read(&self.incoming.body) else { return self.incoming.body.clone() };
+        let window = self.turn.window();
+        let instruction = self.offer.instruction();
+        let as_sent = matches!(
+            self.turn.received().outcome,
+            Outcome::New | Outcome::Continue | Outcome::Replay | Outcome::Branch
+        );
+        let untouched = as_sent && !self.plan.only_new && instruction.is_none() && window.is_untouched();
+        let messages = (!untouched).then(|| render::messages(window, instruction.as_deref()));
+        let tools = self.offer.tools(request.tools().map(RawValue::get));
+        let choice = (self.round >= self.proxy.serve.rounds && self.offer.by() == RecallBy::Tools)
+            .then(|| last_choice(&request));
+        let mut changes: Vec<(&str, &str)> = Vec::new();
+        changes.extend(messages.as_deref().map(|messages| ("messages", messages)));
+        changes.extend(tools.as_deref().map(|tools| ("tools", tools)));
+        changes.extend(choice.as_deref().filter(|_| self.round > 0).map(|choice| ("tool_choice", choice)));
+        if changes.is_empty() { self.incoming.body.clone() } else { request.write(&changes).into() }
+    }
+
+    /// An upstream's refusal goes to the client, unless a smaller window may help.
+    async fn refused(self, answer: Answer) -> Result<Response<Body>, Box<Self>> {
+        let (status, headers) = (answer.status, answer.headers);
+        let Ok(body) = answer.body.all().await else {
+            let silence = Silence::Unreachable("its answer was cut off".into());
+            let response = pass::silent(&self.upstream.name, &silence);
+            self.fail();
+            return Ok(response);
+        };
+        if !self.shrunk && status == StatusCode::BAD_REQUEST && is_overflow(&body) {
+            match self.shrink().await {
+                Ok(smaller) => return Err(Box::new(smaller)),
+                Err(response) => return Ok(*response),
+            }
+        }
+        self.fail();
+        Ok(pass::with(status, headers, Body::from(body)))
+    }
+
+    /// Lays the window out smaller, because the model counts more tokens than we do.
+    async fn shrink(mut self) -> Result<Self, Box<Response<Body>>> {
+        let tokens = self.turn.window().tokens() / 100 * SHRINK_PERCENT;
+        let model = self.plan.model.clone();
+        let tenant = self.proxy.tenant.clone();
+        let history = History::parse("[]").map_err(|error| Box::new(refused("invalid_request", &error.to_string())))?;
+        let arrival = Arrival::new(&tenant, None, &model, now());
+        let budget = Budget { tokens };
+        let ask = Ask { arrival, history: &history, after: None, budget, limit_tokens: self.plan.limit };
+        let shrunk = self.proxy.engine.shrink(self.turn, &ask).await;
+        self.turn = shrunk.map_err(|error| Box::new(refused("context_length_exceeded", &error.to_string())))?;
+        self.shrunk = true;
+        tracing::warn!(model, tokens, "the model refused the window as too large; a smaller one is sent");
+        Ok(self)
+    }
+
+    /// A whole reply: delivered, or answered and asked again.
+    async fn whole(mut self, answer: Answer) -> Result<Response<Body>, Box<Self>> {
+        let (status, mut headers) = (answer.status, answer.headers);
+        let Ok(body) = answer.body.all().await else {
+            let silence = Silence::Unreachable("its answer was cut off".into());
+            let response = pass::silent(&self.upstream.name, &silence);
+            self.fail();
+            return Ok(response);
+        };
+        let Some(gathered) = Gathered::whole(&body) else {
+            self.fail();
+            return Ok(pass::with(status, headers, Body::from(body)));
+        };
+        self.enter(gathered.usage.as_ref());
+        headers.extend(self.labels());
+        match self.judge(&gathered) {
+            Verdict::Again(calls) => {
+                self.again(&gathered, &calls).await;
+                Err(Box::new(self))
+            }
+            Verdict::Mixed(calls) => {
+                let (theirs, results) = self.park(&gathered, &calls).await;
+                let body = edited(&body, &gathered.message(&theirs), None);
+                self.finish(&gathered, &theirs, Some(results)).await;
+                Ok(pass::with(status, headers, Body::from(body)))
+            }
+            Verdict::Deliver => {
+                let theirs = self.theirs(&gathered.calls);
+                let text = self.visible(&gathered);
+                let changed = theirs.len() != gathered.calls.len() || text.is_some();
+                let mut shown = gathered.clone();
+                shown.fields.extend(text.map(|text| ("content".to_owned(), text.into())));
+                let body =
+                    if changed { edited(&body, &shown.message(&theirs), stopped(&gathered, &theirs)) } else { body };
+                self.finish(&shown, &theirs, None).await;
+                Ok(pass::with(status, headers, Body::from(body)))
+            }
+        }
+    }
+
+    /// What a reply asks for.
+    pub(super) fn judge(&self, gathered: &Gathered) -> Verdict {
+        let cut_off = matches!(gathered.finish.as_deref(), Some("length" | "content_filter"));
+        let may = self.round < self.proxy.serve.rounds && !cut_off;
+        if self.offer.by() == RecallBy::Text {
+            let calls = calls_in(gathered.text()).filter(|_| may && gathered.calls.is_empty());
+            return calls.map_or(Verdict::Deliver, Verdict::Again);
+        }
+        let ours = self.ours(&gathered.calls);
+        if ours.is_empty() || cut_off {
+            return Verdict::Deliver;
+        }
+        let mixed = ours.len() < gathered.calls.len();
+        match (mixed, may) {
+            (true, _) => Verdict::Mixed(ours),
+            (false, true) => Verdict::Again(ours),
+            (false, false) => Verdict::Deliver,
+        }
+    }
+
+    fn ours(&self, calls: &[Value]) -> Vec<Result<RecallCall, String>> {
+        let ours = calls.iter().filter_map(|call| Some((self.offer.tool(called(call))?, call)));
+        ours.map(|(tool, call)| RecallCall::read(tool, call["function"]["arguments"].as_str().unwrap_or_default()))
+            .collect()
+    }
+
+    pub(super) fn is_ours(&self, name: &str) -> bool {
+        self.offer.tool(name).is_some()
+    }
+
+    pub(super) fn reads_text(&self) -> bool {
+        self.offer.by() == RecallBy::Text
+    }
+
+    /// The client's calls among all.
+    pub(super) fn theirs(&self, calls: &[Value]) -> Vec<Value> {
+        calls.iter().filter(|call| !self.is_ours(called(call))).cloned().collect()
+    }
+
+    /// A reply's text without markers that were not carried out.
+    fn visible(&self, gathered: &Gathered) -> Option<String> {
+        if !self.reads_text() {
+            return None;
+        }
+        let mut sieve = scrollback::recall::Sieve::default();
+        let shown = sieve.push(gathered.text());
+        let text = shown + &sieve.finish().text;
+        (text != gathered.text()).then_some(text)
+    }
+
+    /// Answers the model's calls and adds the round to the window.
+    pub(super) async fn again(&mut self, gathered: &Gathered, calls: &[Result<RecallCall, String>]) {
+        self.round += 1;
+        let mut answers = self.proxy.engine.recall(&mut self.turn, calls).await;
+        metrics::counter!("scrollback_recalls_total").increment(answers.len() as u64);
+        if self.round >= self.proxy.serve.rounds {
+            answers
+                .iter_mut()
+                .for_each(|answer| answer.push_str("\nNo more can be recalled in this turn: answer now."));
+        }
+        let mut messages = vec![gathered.message(&gathered.calls)];
+        if self.reads_text() {
+            messages.push(json!({"role": "user", "content": answers.join("\n\n")}));
+        } else {
+            messages.extend(gathered.calls.iter().zip(&answers).map(|(call, text)| answered(call, text)));
+        }
+        self.turn.push_round(messages.iter().map(raw).collect());
+    }
+
+    /// Answers the model's own calls among the client's, to be put back when the client returns with its results.
+    pub(super) async fn park(
+        &mut self,
+        gathered: &Gathered,
+        calls: &[Result<RecallCall, String>],
+    ) -> (Vec<Value>, Vec<Value>) {
+        let answers = self.proxy.engine.recall(&mut self.turn, calls).await;
+        let ours = gathered.calls.iter().filter(|call| self.is_ours(called(call)));
+        let results = ours.zip(&answers).map(|(call, text)| answered(call, text)).collect();
+        (self.theirs(&gathered.calls), results)
+    }
+
+    /// Writes a call into the ledger.
+    pub(super) fn enter(&mut self, usage: Option<&Value>) {
+        let millis = u32::try_from(self.sent.elapsed().as_millis()).unwrap_or(u32::MAX);
+        let ended = Ended {
+            model: &self.plan.model,
+            upstream: &self.upstream.name,
+            tools: self.plan.tools,
+            usage,
+            millis,
+            at: now(),
+            first: self.calls.is_empty(),
+        };
+        let call = self.proxy.book.entry(&self.turn, &ended);
+        if let Some(reported) = call.reported {
+            self.proxy.gauge.learn(&self.plan.model, self.turn.window(), self.plan.tools, reported.input);
+        }
+        self.calls.push(call);
+    }
+
+    /// The output of the rounds so far, as reported.
+    pub(super) fn output_before(&self) -> u64 {
+        self.calls.iter().filter_map(|call| call.reported).map(|usage| u64::from(usage.output)).sum()
+    }
+
+    /// What tells the client where its request is in the log.
+    pub(super) fn labels(&self) -> HeaderMap {
+        let session = self.turn.received().session.id.to_string();
+        let values = [("x-scrollback-session", session), ("x-scrollback-view", self.turn.view())];
+        let label = |(name, value): (&'static str, String)| {
+            Some((header::HeaderName::from_static(name), HeaderValue::from_str(&value).ok()?))
+        };
+        values.into_iter().filter_map(label).collect()
+    }
+
+    /// Keeps the reply. What the client may need before it comes back is on the disk when this returns; the rest follows.
+    pub(super) async fn finish(self, gathered: &Gathered, theirs: &[Value], parked: Option<Vec<Value>>) {
+        let whole = parked
+            .map(|results| (raw(&gathered.message(&gathered.calls)), results.iter().map(raw).collect::<Vec<_>>()));
+        let must_wait = whole.is_some() || self.turn.has_recalled() || self.plan.only_new;
+        let message = Message::new(raw(&gathered.message(theirs)));
+        let keeping = self.keep(Some(message), whole, gathered.id.clone());
+        if must_wait {
+            keeping.await;
+        } else {
+            tokio::spawn(keeping);
+        }
+    }
+
+    /// Records that no reply came.
+    pub(super) fn fail(self) {
+        metrics::counter!("scrollback_failed_turns_total").increment(1);
+        tokio::spawn(self.keep(None, None, None));
+    }
+
+    async fn keep(
+        self,
+        message: Option<Message>,
+        whole: Option<(Box<RawValue>, Vec<Box<RawValue>>)>,
+        response: Option<String>,
+    ) {
+        let Self { proxy, plan, turn, calls, .. } = self;
+        let chores = turn.chores();
+        let finish = Finish { message, whole, model: &plan.model, response: response.as_deref(), calls, at: now() };
+        let kept = match proxy.engine.finish(turn, finish).await {
+            Ok(kept) => kept,
+            Err(error) => {
+                tracing::error!(%error, "a reply could not be kept; the client will send it again");
+                return;
+            }
+        };
+        let Some(head) = kept.and_then(|stored| stored.position()) else { return };
+        if let Err(error) = proxy.engine.tidy(chores.at(head), now()).await {
+            tracing::warn!(%error, "tidying can wait for the next turn");
+        }
+    }
+}
+
+fn raw(value: &Value) -> Box<RawValue> {
+    to_raw_value(value).expect("a JSON value is valid JSON")
+}
+
+fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+}
+
+/// Whether a refusal says that the request is too long.
+fn is_overflow(body: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(&body[..body.len().min(4_096)]).to_ascii_lowercase();
+    let signs = [
+        "context_length_exceeded",
+        "maximum context length",
+        "context window",
+        "prompt is too long",
+        "too many tokens",
+    ];
+    signs.iter().any(|sign| text.contains(sign))
+}
+
+/// The choice of tools in the last round: none of ours.
+fn last_choice(request: &Request<'_>) -> String {
+    if request.value("tool_choice") == "required" {
+        let tools = request.value("tools");
+        let named = |tool: &Value| json!({"type": "function", "function": {"name": tool["function"]["name"]}});
+        let theirs: Vec<Value> = tools.as_array().into_iter().flatten().map(named).collect();
+        return json!({"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": theirs}}).to_string();
+    }
+    "\"none\"".to_owned()
+}
+
+/// Why a reply ended, once calls of ours are taken out of it.
+fn stopped(gathered: &Gathered, theirs: &[Value]) -> Option<&'static str> {
+    (theirs.is_empty() && gathered.finish.as_deref() == Some("tool_calls")).then_some("stop")
+}
+
+/// A reply's body with another message in it.
+fn edited(body: &[u8], message: &Value, finish: Option<&str>) -> Bytes {
+    let Ok(mut reply) = serde_json::from_slice::<Value>(body) else { return Bytes::copy_from_slice(body) };
+    reply["choices"][0]["message"] = message.clone();
+    if let Some(finish) = finish {
+        reply["choices"][0]["finish_reason"] = finish.into();
+    }
+    reply.to_string().into()
+}

@@ -1,0 +1,56 @@
+//! Sends a request on as it came: what is no chat, what we cannot read, and what we failed at.
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use futures_util::stream;
+
+use super::{Incoming, TROUBLE_HEADER, error};
+use crate::upstream::{Answer, AnswerBody, Outgoing, Silence, Upstream};
+
+/// The answer to the request as it came; `trouble` is told beside it.
+pub(super) async fn as_it_is(upstream: &Upstream, incoming: Incoming, trouble: Option<&str>) -> Response<Body> {
+    let Incoming { method, path, headers, body } = incoming;
+    let mut response = match upstream.send(Outgoing { method, path: &path, headers: &headers, body }).await {
+        Ok(answer) => answered(answer),
+        Err(silence) => silent(&upstream.name, &silence),
+    };
+    let trouble = trouble.map(|trouble| trouble.replace(|c: char| c.is_control() || !c.is_ascii(), " "));
+    if let Some(value) = trouble.and_then(|trouble| HeaderValue::from_str(&trouble).ok()) {
+        response.headers_mut().insert(TROUBLE_HEADER, value);
+    }
+    response
+}
+
+/// An upstream's answer, as it is.
+pub(super) fn answered(answer: Answer) -> Response<Body> {
+    let Answer { status, headers, body } = answer;
+    let body = match body {
+        AnswerBody::Ready(bytes) => Body::from(bytes.unwrap_or_default()),
+        coming @ AnswerBody::Coming(_) => Body::from_stream(stream::unfold(coming, |mut coming| async {
+            let chunk = coming.chunk().await.transpose()?;
+            Some((chunk, coming))
+        })),
+    };
+    with(status, headers, body)
+}
+
+pub(super) fn with(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
+}
+
+/// What is said when an upstream says nothing.
+pub(super) fn silent(name: &str, silence: &Silence) -> Response<Body> {
+    match silence {
+        Silence::Late => {
+            let what = format!("the upstream “{name}” did not answer in time");
+            error(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout", &what)
+        }
+        Silence::Unreachable(why) => {
+            let what = format!("the upstream “{name}” could not be reached: {why}");
+            error(StatusCode::BAD_GATEWAY, "upstream_unreachable", &what)
+        }
+    }
+}

@@ -1,0 +1,300 @@
+//! A streamed reply: passed on as it comes, listened to on the way. Calls of ours are kept back; when they are answered, the
+//! next round goes on in the same stream.
+
+use std::collections::{HashMap, VecDeque};
+use std::pin::Pin;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Response;
+use bytes::{Bytes, BytesMut};
+use futures_util::stream;
+use scrollback::recall::Sieve;
+use serde_json::Value;
+
+use super::exchange::{Exchange, Verdict};
+use super::pass;
+use crate::upstream::{Answer, AnswerBody, Silence};
+use crate::wire::reply::{Chunk, Gathered};
+use crate::wire::sse::{Event, Splitter, written};
+
+/// While a round is prepared, a comment is sent this often, so that nobody takes the stream for dead.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+type Next = Pin<Box<dyn Future<Output = (Exchange, Result<Answer, Silence>)> + Send>>;
+
+/// Where a stream is.
+enum Phase {
+    /// A reply is coming.
+    Coming(Box<Exchange>, AnswerBody),
+    /// Calls of ours are answered, and the model is asked again.
+    Between(Next),
+    /// All is said.
+    Over,
+}
+
+struct Streaming {
+    phase: Phase,
+    splitter: Splitter,
+    gathered: Gathered,
+    sieve: Option<Sieve>,
+    /// The client's number of each call that is the client's; `None` for ours.
+    numbers: HashMap<u64, Option<u64>>,
+    /// What is kept back until it is known how the round ends.
+    kept_back: Vec<Value>,
+    first_id: Option<String>,
+    later_round: bool,
+    out: BytesMut,
+    ready: VecDeque<Result<Bytes, std::io::Error>>,
+}
+
+/// The response that streams a reply.
+pub(super) fn respond(exchange: Exchange, answer: Answer) -> Response<Body> {
+    let mut headers = answer.headers;
+    headers.extend(exchange.labels());
+    let sieve = exchange.reads_text().then(Sieve::default);
+    let streaming = Streaming {
+        phase: Phase::Coming(Box::new(exchange), answer.body),
+        splitter: Splitter::default(),
+        gathered: Gathered::default(),
+        sieve,
+        numbers: HashMap::new(),
+        kept_back: Vec::new(),
+        first_id: None,
+        later_round: false,
+        out: BytesMut::new(),
+        ready: VecDeque::new(),
+    };
+    let body = stream::unfold(streaming, |mut streaming| async {
+        let piece = streaming.next().await?;
+        Some((piece, streaming))
+    });
+    pass::with(answer.status, headers, Body::from_stream(body))
+}
+
+impl Streaming {
+    /// The next piece for the client.
+    async fn next(&mut self) -> Option<Result<Bytes, std::io::Error>> {
+        loop {
+            if let Some(piece) = self.ready.pop_front() {
+                return Some(piece);
+            }
+            match std::mem::replace(&mut self.phase, Phase::Over) {
+                Phase::Over => return None,
+                Phase::Coming(exchange, mut body) => match body.chunk().await {
+                    Ok(Some(bytes)) => {
+                        self.splitter.push(&bytes);
+                        self.phase = self.listen(exchange, body).await;
+                    }
+                    Ok(None) => self.phase = self.ended(*exchange).await,
+                    Err(error) => {
+                        self.flush();
+                        exchange.fail();
+                        self.ready.push_back(Err(error));
+                    }
+                },
+                Phase::Between(mut next) => match tokio::time::timeout(KEEP_ALIVE, &mut next).await {
+                    Err(_) => {
+                        self.phase = Phase::Between(next);
+                        return Some(Ok(Bytes::from_static(b": recalling\n\n")));
+                    }
+                    Ok((exchange, answer)) => self.phase = self.next_round(exchange, answer).await,
+                },
+            }
+        }
+    }
+
+    /// Takes every event that is complete.
+    async fn listen(&mut self, exchange: Box<Exchange>, body: AnswerBody) -> Phase {
+        let mut exchange = exchange;
+        while let Some(event) = self.splitter.next() {
+            if event.data.as_deref() == Some(b"[DONE]") {
+                let phase = self.done(*exchange, Some(event)).await;
+                self.flush();
+                return phase;
+            }
+            self.event(&mut exchange, &event);
+        }
+        self.flush();
+        Phase::Coming(exchange, body)
+    }
+
+    fn flush(&mut self) {
+        if !self.out.is_empty() {
+            self.ready.push_back(Ok(self.out.split().freeze()));
+        }
+    }
+
+    fn event(&mut self, exchange: &mut Exchange, event: &Event) {
+        let chunk: Option<Chunk> = event.data.as_deref().and_then(|data| serde_json::from_slice(data).ok());
+        let Some(chunk) = chunk else {
+            self.out.extend_from_slice(&event.raw);
+            return;
+        };
+        self.gathered.add(&chunk);
+        self.first_id = self.first_id.take().or_else(|| chunk.id.clone());
+        let calls = chunk.choices.iter().any(|choice| choice.delta.contains_key("tool_calls"));
+        let ends = chunk.choices.iter().any(|choice| choice.finish_reason.is_some());
+        let ours_before = self.numbers.values().any(Option::is_none);
+        if !calls && !self.later_round && !ours_before && self.sieve.is_none() {
+            self.out.extend_from_slice(&event.raw);
+            return;
+        }
+        let changed = self.rewritten(exchange, event, &chunk);
+        let ours = self.numbers.values().any(Option::is_none);
+        let waits = (ours || self.sieve.is_some()) && (ends || chunk.choices.is_empty());
+        match changed {
+            Some(value) if waits => self.kept_back.push(value),
+            Some(value) => self.out.extend_from_slice(&written(&value.to_string())),
+            None if calls || ours || self.sieve.is_some() || self.later_round => {}
+            None => self.out.extend_from_slice(&event.raw),
+        }
+    }
+
+    /// A chunk as the client may see it; `None` if nothing of it is left.
+    fn rewritten(&mut self, exchange: &Exchange, event: &Event, chunk: &Chunk) -> Option<Value> {
+        let mut value: Value = serde_json::from_slice(event.data.as_deref()?).ok()?;
+        if let Some(id) = &self.first_id {
+            value["id"] = id.clone().into();
+        }
+        if chunk.choices.is_empty() {
+            self.add_earlier_output(exchange, &mut value);
+            return Some(value);
+        }
+        let delta = value["choices"][0]["delta"].as_object_mut()?;
+        if self.later_round {
+            delta.shift_remove("role");
+        }
+        if let (Some(sieve), Some(Value::String(text))) = (&mut self.sieve, delta.get_mut("content")) {
+            *text = sieve.push(text);
+        }
+        if let Some(Value::Array(calls)) = delta.shift_remove("tool_calls") {
+            let theirs: Vec<Value> = calls.into_iter().filter_map(|call| self.renumbered(exchange, call)).collect();
+            if !theirs.is_empty() {
+                delta.insert("tool_calls".into(), theirs.into());
+            }
+        }
+        let empty = |value: &Value| value.is_null() || value.as_str().is_some_and(str::is_empty);
+        let says = delta.values().any(|value| !empty(value));
+        let ends = chunk.choices.iter().any(|choice| choice.finish_reason.is_some());
+        (says || ends).then_some(value)
+    }
+
+    /// A piece of a call of the client's, numbered as if there were no others; `None` if the call is ours.
+    fn renumbered(&mut self, exchange: &Exchange, mut call: Value) -> Option<Value> {
+        let index = call["index"].as_u64().unwrap_or(0);
+        if !self.numbers.contains_key(&index) {
+            let name = call["function"]["name"].as_str().unwrap_or_default();
+            let count = self.numbers.values().flatten().count() as u64;
+            let number = (!exchange.is_ours(name)).then_some(count);
+            self.numbers.insert(index, number);
+        }
+        let number = self.numbers.get(&index).copied().flatten()?;
+        call["index"] = number.into();
+        Some(call)
+    }
+
+    /// What earlier rounds put out counts too; their input does not, as clients size their window by it.
+    fn add_earlier_output(&self, exchange: &Exchange, value: &mut Value) {
+        let earlier = exchange.output_before();
+        for name in ["completion_tokens", "total_tokens"] {
+            if let Some(tokens) = value["usage"][name].as_u64().filter(|_| earlier > 0) {
+                value["usage"][name] = (tokens + earlier).into();
+            }
+        }
+    }
+
+    /// The round has ended as it should.
+    async fn done(&mut self, mut exchange: Exchange, done: Option<Event>) -> Phase {
+        let gathered = std::mem::take(&mut self.gathered);
+        let finished = self.sieve.take().map(Sieve::finish);
+        exchange.enter(gathered.usage.as_ref());
+        let verdict = exchange.judge(&gathered);
+        if let Verdict::Again(calls) = verdict {
+            self.kept_back.clear();
+            let next = async move {
+                exchange.again(&gathered, &calls).await;
+                let answer = exchange.send().await;
+                (exchange, answer)
+            };
+            return Phase::Between(Box::pin(next));
+        }
+        let mut shown = gathered.clone();
+        if let Some(finished) = finished {
+            self.say(&finished.text);
+            shown.fields.insert("content".into(), (self.said_by_sieve(&gathered, &finished.text)).into());
+        }
+        if let Verdict::Mixed(calls) = verdict {
+            let (theirs, results) = exchange.park(&gathered, &calls).await;
+            exchange.finish(&gathered, &theirs, Some(results)).await;
+        } else {
+            let theirs = exchange.theirs(&gathered.calls);
+            let none_left = theirs.is_empty() && !gathered.calls.is_empty();
+            for value in self.kept_back.iter_mut().filter(|_| none_left) {
+                if value["choices"][0]["finish_reason"] == "tool_calls" {
+                    value["choices"][0]["finish_reason"] = "stop".into();
+                }
+            }
+            exchange.finish(&shown, &theirs, None).await;
+        }
+        for value in std::mem::take(&mut self.kept_back) {
+            self.out.extend_from_slice(&written(&value.to_string()));
+        }
+        if let Some(done) = done {
+            self.out.extend_from_slice(&done.raw);
+        }
+        Phase::Over
+    }
+
+    /// What the client saw of a reply that went through a sieve.
+    fn said_by_sieve(&self, gathered: &Gathered, rest: &str) -> String {
+        let mut sieve = Sieve::default();
+        sieve.push(gathered.text()) + rest
+    }
+
+    /// Says something in a chunk of its own.
+    fn say(&mut self, text: &str) {
+        if !text.is_empty() {
+            let delta = serde_json::json!({"index": 0, "delta": {"content": text}, "finish_reason": null});
+            let id = self.first_id.clone().unwrap_or_default();
+            let chunk = serde_json::json!({"id": id, "object": "chat.completion.chunk", "choices": [delta]});
+            self.out.extend_from_slice(&written(&chunk.to_string()));
+        }
+    }
+
+    /// The upstream's stream is over, with or without a word of goodbye.
+    async fn ended(&mut self, exchange: Exchange) -> Phase {
+        let rest = std::mem::take(&mut self.splitter).rest();
+        let phase = if self.gathered.finish.is_some() {
+            self.done(exchange, None).await
+        } else {
+            exchange.fail();
+            Phase::Over
+        };
+        self.out.extend_from_slice(&rest);
+        self.flush();
+        phase
+    }
+
+    /// The next round of the same reply.
+    async fn next_round(&mut self, exchange: Exchange, answer: Result<Answer, Silence>) -> Phase {
+        self.later_round = true;
+        self.numbers.clear();
+        self.splitter = Splitter::default();
+        self.sieve = exchange.reads_text().then(Sieve::default);
+        match answer {
+            Ok(answer) if answer.status.is_success() => Phase::Coming(Box::new(exchange), answer.body),
+            refusal => {
+                exchange.fail();
+                let told = match refusal {
+                    Ok(answer) => answer.body.all().await.unwrap_or_default(),
+                    Err(silence) => Bytes::from(format!("{{\"error\":{{\"message\":\"{silence:?}\"}}}}")),
+                };
+                // A stream that has begun has no status left to change: the error comes as an event.
+                let told = String::from_utf8_lossy(&told).replace(['\r', '\n'], " ");
+                self.ready.push_back(Ok(written(&told)));
+                Phase::Over
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! `scrollback serve`: the proxy, a word on its health, and numbers for Prometheus.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use anyhow::Context;
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Path, Request, State};
+use axum::http::{HeaderMap, Response, StatusCode, header};
+use axum::routing::get;
+use axum::serve::ListenerExt;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use tokio::net::TcpListener;
+
+use crate::proxy::{Incoming, Proxy, error};
+
+/// What every route works with.
+#[derive(Clone)]
+struct Desk {
+    proxy: Arc<Proxy>,
+    numbers: PrometheusHandle,
+}
+
+/// A server that has its address and waits for nothing but to run.
+pub(crate) struct Server {
+    listener: TcpListener,
+    router: Router,
+    pub(crate) address: SocketAddr,
+}
+
+impl Server {
+    /// Takes its address.
+    pub(crate) async fn bind(proxy: Arc<Proxy>) -> anyhow::Result<Self> {
+        let listen = &proxy.serve.listen;
+        let listener = TcpListener::bind(listen).await.with_context(|| format!("{listen} cannot be listened on"))?;
+        let address = listener.local_addr()?;
+        let recorder = PrometheusBuilder::new().build_recorder();
+        let numbers = recorder.handle();
+        // A second server in one process counts into the first one's numbers.
+        let _ = metrics::set_global_recorder(recorder);
+        let limit = DefaultBodyLimit::max(proxy.serve.body_bytes);
+        let router = Router::new()
+            .route("/health", get(|| async { "ok\n" }))
+            .route("/metrics", get(|State(desk): State<Desk>| async move { desk.numbers.render() }))
+            .route("/v1/{*path}", axum::routing::any(usual))
+            .route("/{upstream}/v1/{*path}", axum::routing::any(named))
+            .layer(limit)
+            .with_state(Desk { proxy, numbers });
+        Ok(Self { listener, router, address })
+    }
+
+    /// Serves until told to stop; requests that are under way are finished.
+    pub(crate) async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<()> {
+        let listener = self.listener.tap_io(|stream| {
+            // Without this, small pieces of a stream wait for each other.
+            let _ = stream.set_nodelay(true);
+        });
+        axum::serve(listener, self.router).with_graceful_shutdown(stop).await.context("serving failed")
+    }
+}
+
+async fn usual(State(desk): State<Desk>, request: Request) -> Response<Body> {
+    answer(desk, None, request).await
+}
+
+async fn named(
+    State(desk): State<Desk>,
+    Path((upstream, _)): Path<(String, String)>,
+    request: Request,
+) -> Response<Body> {
+    answer(desk, Some(upstream), request).await
+}
+
+async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<Body> {
+    metrics::counter!("scrollback_requests_total").increment(1);
+    let (parts, body) = request.into_parts();
+    if !is_addressed(&parts.headers, &desk.proxy) {
+        let what = "this name is not one of ours; add it to serve.hosts if it is yours";
+        return error(StatusCode::FORBIDDEN, "host_not_allowed", what);
+    }
+    let Some(upstream) = desk.proxy.upstream(name.as_deref()) else {
+        let what = format!("there is no upstream “{}”; the settings name them", name.unwrap_or_default());
+        return error(StatusCode::NOT_FOUND, "no_such_upstream", &what);
+    };
+    let limit = desk.proxy.serve.body_bytes;
+    let Ok(body) = axum::body::to_bytes(body, limit).await else {
+        let what = format!("the request is larger than {} MB; serve.body_megabytes allows more", limit >> 20);
+        return error(StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", &what);
+    };
+    let whole = parts.uri.path_and_query().map_or("", |path| path.as_str());
+    let path = whole.split_once("/v1").map_or("", |(_, path)| path).to_owned();
+    let incoming = Incoming { method: parts.method, path, headers: parts.headers, body };
+    desk.proxy.answer(upstream, incoming).await
+}
+
+/// Whether a request is addressed to us by a name of ours: a web page elsewhere cannot make it so.
+fn is_addressed(headers: &HeaderMap, proxy: &Proxy) -> bool {
+    let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return true };
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.chars().all(|c| c.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let local = name.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok() || name == "localhost";
+    local || proxy.serve.hosts.iter().any(|known| known == name || known == "*")
+}

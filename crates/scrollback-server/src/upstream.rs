@@ -1,0 +1,210 @@
+//! Upstreams: the APIs that requests are sent on to, by the names in the settings and no others.
+//!
+//! A client cannot choose an address, redirects are not followed, and a key from our environment goes only to the upstream it
+//! is meant for. `quote` is built in: a responder that answers from what it is shown, for when there is no model.
+
+use std::time::Duration;
+
+use anyhow::Context;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use bytes::Bytes;
+use scrollback::quote;
+use serde_json::{Value, json};
+
+use crate::config::{RecallBy, UpstreamSettings};
+use crate::wire::sse;
+
+/// The built-in upstream, and its model.
+pub(crate) const QUOTE: &str = "quote";
+
+/// Headers that belong to one connection, or that we set ourselves.
+const NOT_PASSED: [&str; 13] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "host",
+    "content-length",
+    "accept-encoding",
+    "expect",
+    "x-scrollback-session",
+];
+
+/// An API that requests are sent on to.
+pub(crate) struct Upstream {
+    pub(crate) name: String,
+    pub(crate) recall: RecallBy,
+    pub(crate) window: u32,
+    kind: Kind,
+}
+
+enum Kind {
+    Http { client: reqwest::Client, url: String, key: Option<HeaderValue>, timeout: Duration },
+    Quote,
+}
+
+/// What an upstream answered.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: AnswerBody,
+}
+
+/// The body of an answer, piece by piece.
+pub(crate) enum AnswerBody {
+    Coming(reqwest::Response),
+    Ready(Option<Bytes>),
+}
+
+/// A request to an upstream.
+pub(crate) struct Outgoing<'a> {
+    pub(crate) method: Method,
+    /// The path below the upstream's address, with its query.
+    pub(crate) path: &'a str,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) body: Bytes,
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(crate) enum Silence {
+    /// Nothing came in time.
+    Late,
+    /// It could not be reached.
+    Unreachable(String),
+}
+
+/// The client that all upstreams share.
+pub(crate) fn client() -> anyhow::Result<reqwest::Client> {
+    // A second installation changes nothing.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).tcp_nodelay(true).no_proxy();
+    builder.pool_idle_timeout(Duration::from_secs(60)).build().context("the HTTP client could not be made")
+}
+
+impl Upstream {
+    pub(crate) fn quote() -> Self {
+        Self { name: QUOTE.into(), recall: RecallBy::Tools, window: 0, kind: Kind::Quote }
+    }
+
+    pub(crate) fn http(name: &str, settings: &UpstreamSettings, client: reqwest::Client) -> anyhow::Result<Self> {
+        let key = match settings.key_env.as_str() {
+            "" => None,
+            variable => {
+                let key = std::env::var(variable)
+                    .with_context(|| format!("upstreams.{name}.key_env names {variable}, which is not set"))?;
+                let mut key = HeaderValue::from_str(&format!("Bearer {key}"))
+                    .map_err(|_| anyhow::anyhow!("{variable} holds characters that no key has"))?;
+                key.set_sensitive(true);
+                Some(key)
+            }
+        };
+        let kind = Kind::Http { client, url: settings.url.clone(), key, timeout: settings.timeout };
+        Ok(Self { name: name.to_owned(), recall: settings.recall, window: settings.window, kind })
+    }
+
+    /// Sends a request and waits for the beginning of the answer.
+    pub(crate) async fn send(&self, request: Outgoing<'_>) -> Result<Answer, Silence> {
+        match &self.kind {
+            Kind::Quote => Ok(responded(&request)),
+            Kind::Http { client, url, key, timeout } => {
+                let mut headers = passed(request.headers);
+                if let Some(key) = key {
+                    headers.insert(header::AUTHORIZATION, key.clone());
+                }
+                let sending = client.request(request.method, format!("{url}{}", request.path)).headers(headers);
+                let sending = sending.body(request.body).send();
+                let response = tokio::time::timeout(*timeout, sending).await.map_err(|_| Silence::Late)?;
+                let response = response.map_err(|error| Silence::Unreachable(explained(&error)))?;
+                Ok(Answer {
+                    status: response.status(),
+                    headers: passed(response.headers()),
+                    body: AnswerBody::Coming(response),
+                })
+            }
+        }
+    }
+}
+
+impl AnswerBody {
+    /// The next piece.
+    pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, std::io::Error> {
+        match self {
+            Self::Coming(response) => response.chunk().await.map_err(std::io::Error::other),
+            Self::Ready(bytes) => Ok(bytes.take()),
+        }
+    }
+
+    /// All of it.
+    pub(crate) async fn all(self) -> Result<Bytes, std::io::Error> {
+        match self {
+            Self::Coming(response) => response.bytes().await.map_err(std::io::Error::other),
+            Self::Ready(bytes) => Ok(bytes.unwrap_or_default()),
+        }
+    }
+}
+
+/// Headers without those that belong to one connection.
+fn passed(headers: &HeaderMap) -> HeaderMap {
+    let ours = |name: &HeaderName| NOT_PASSED.contains(&name.as_str()) || name.as_str().starts_with("x-scrollback-");
+    headers.iter().filter(|(name, _)| !ours(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// An error and its causes, without the address, which may hold a key.
+fn explained(error: &reqwest::Error) -> String {
+    let mut text = if error.is_connect() { "no connection".to_owned() } else { "the request failed".to_owned() };
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+/// The answer of the built-in responder.
+fn responded(request: &Outgoing<'_>) -> Answer {
+    if !request.path.starts_with("/chat/completions") {
+        let models = json!({"object": "list", "data": [{"id": QUOTE, "object": "model", "owned_by": "scrollback"}]});
+        return ready("application/json", models.to_string().into());
+    }
+    let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    let said = quote::answer(&body);
+    let id = format!("quote-{}", &scrollback::ids::Hash128::of("quote", &[&request.body]).to_string()[..16]);
+    let call = |(i, call): (usize, &quote::Called)| {
+        json!({"index": i, "id": format!("call_{i}_{}", &id[6..]), "type": "function",
+               "function": {"name": call.name, "arguments": call.arguments}})
+    };
+    let calls: Vec<Value> = said.calls.iter().enumerate().map(call).collect();
+    let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
+    let mut message = json!({"role": "assistant", "content": said.content});
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.into();
+    }
+    if body["stream"] == true { streamed(&id, &message, finish) } else { plain(&id, &message, finish) }
+}
+
+fn plain(id: &str, message: &Value, finish: &str) -> Answer {
+    let choice = json!({"index": 0, "message": message, "finish_reason": finish});
+    let body = json!({"id": id, "object": "chat.completion", "created": 0, "model": QUOTE, "choices": [choice]});
+    ready("application/json", body.to_string().into())
+}
+
+fn streamed(id: &str, message: &Value, finish: &str) -> Answer {
+    let chunk = |delta: &Value, finish: Option<&str>| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+        let chunk =
+            json!({"id": id, "object": "chat.completion.chunk", "created": 0, "model": QUOTE, "choices": [choice]});
+        sse::written(&chunk.to_string())
+    };
+    let events = [chunk(message, None), chunk(&json!({}), Some(finish)), sse::written("[DONE]")];
+    ready("text/event-stream", events.concat().into())
+}
+
+fn ready(kind: &'static str, body: Bytes) -> Answer {
+    let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(kind))]);
+    Answer { status: StatusCode::OK, headers, body: AnswerBody::Ready(Some(body)) }
+}

@@ -1,0 +1,165 @@
+//! What a model says, gathered: from one body, or chunk by chunk.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+/// A reply, as far as it has come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gathered {
+    /// The provider's id of the response.
+    pub(crate) id: Option<String>,
+    /// Every field of the message but its calls.
+    pub(crate) fields: Map<String, Value>,
+    /// Its calls, in order.
+    pub(crate) calls: Vec<Value>,
+    /// Why it ended.
+    pub(crate) finish: Option<String>,
+    /// What it cost, as reported.
+    pub(crate) usage: Option<Value>,
+}
+
+/// A chunk of a stream.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Chunk {
+    #[serde(default)]
+    pub(crate) id: Option<String>,
+    #[serde(default)]
+    pub(crate) choices: Vec<ChunkChoice>,
+    #[serde(default)]
+    pub(crate) usage: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(crate) struct ChunkChoice {
+    #[serde(default)]
+    pub(crate) index: u32,
+    #[serde(default)]
+    pub(crate) delta: Map<String, Value>,
+    #[serde(default)]
+    pub(crate) finish_reason: Option<String>,
+}
+
+impl Gathered {
+    /// Reads a whole reply; `None` if it is none.
+    pub(crate) fn whole(body: &[u8]) -> Option<Self> {
+        let body: Value = serde_json::from_slice(body).ok()?;
+        let choice = body["choices"].get(0)?;
+        let mut fields = choice["message"].as_object()?.clone();
+        let calls = fields.shift_remove("tool_calls").and_then(|calls| calls.as_array().cloned()).unwrap_or_default();
+        Some(Self {
+            id: body["id"].as_str().map(str::to_owned),
+            fields,
+            calls,
+            finish: choice["finish_reason"].as_str().map(str::to_owned),
+            usage: body.get("usage").filter(|usage| usage.is_object()).cloned(),
+        })
+    }
+
+    /// Adds a chunk.
+    pub(crate) fn add(&mut self, chunk: &Chunk) {
+        self.id = self.id.take().or_else(|| chunk.id.clone());
+        if chunk.usage.as_ref().is_some_and(Value::is_object) {
+            self.usage.clone_from(&chunk.usage);
+        }
+        for choice in chunk.choices.iter().filter(|choice| choice.index == 0) {
+            for (name, value) in &choice.delta {
+                self.add_field(name, value);
+            }
+            self.finish = choice.finish_reason.clone().or_else(|| self.finish.take());
+        }
+    }
+
+    fn add_field(&mut self, name: &str, value: &Value) {
+        if name == "tool_calls" {
+            value.as_array().into_iter().flatten().for_each(|delta| self.add_call(delta));
+            return;
+        }
+        match (self.fields.get_mut(name), value) {
+            (Some(Value::String(known)), Value::String(more)) if name != "role" => known.push_str(more),
+            (Some(Value::Array(known)), Value::Array(more)) => known.extend(more.iter().cloned()),
+            (Some(_), Value::Null) => {}
+            _ => drop(self.fields.insert(name.to_owned(), value.clone())),
+        }
+    }
+
+    fn add_call(&mut self, delta: &Value) {
+        let last = self.calls.len().saturating_sub(1);
+        let index = delta["index"].as_u64().and_then(|index| usize::try_from(index).ok()).unwrap_or(last).min(1_023);
+        while self.calls.len() <= index {
+            self.calls.push(json!({"id": "", "type": "function", "function": {"name": "", "arguments": ""}}));
+        }
+        let call = &mut self.calls[index];
+        for (name, value) in delta.as_object().into_iter().flatten().filter(|(name, _)| *name != "index") {
+            match name.as_str() {
+                "function" => {
+                    for (name, piece) in value.as_object().into_iter().flatten() {
+                        let known = call["function"][name].as_str().unwrap_or_default();
+                        call["function"][name] = match piece.as_str() {
+                            Some(piece) => format!("{known}{piece}").into(),
+                            None => piece.clone(),
+                        };
+                    }
+                }
+                _ if value.is_null() => {}
+                _ => call[name] = value.clone(),
+            }
+        }
+    }
+
+    /// The message with some of its calls.
+    pub(crate) fn message(&self, calls: &[Value]) -> Value {
+        let mut fields = self.fields.clone();
+        fields.entry("role").or_insert_with(|| "assistant".into());
+        fields.entry("content").or_insert(Value::Null);
+        if !calls.is_empty() {
+            fields.insert("tool_calls".into(), calls.into());
+        }
+        fields.into()
+    }
+
+    /// Its words.
+    pub(crate) fn text(&self) -> &str {
+        self.fields.get("content").and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+/// The name a call calls.
+pub(crate) fn called(call: &Value) -> &str {
+    call["function"]["name"].as_str().or(call["name"].as_str()).unwrap_or_default()
+}
+
+/// The message that answers a call.
+pub(crate) fn answered(call: &Value, text: &str) -> Value {
+    json!({"role": "tool", "tool_call_id": call["id"], "content": text})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_add_up_to_the_whole() {
+        let chunks = [
+            json!({"id":"c1","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}),
+            json!({"id":"c1","choices":[{"index":0,"delta":{"content":"Hel"}}]}),
+            json!({"id":"c1","choices":[{"index":0,"delta":{"content":"lo","reasoning_content":"hm"}}]}),
+            json!({"id":"c1","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"look","arguments":""}}]}}]}),
+            json!({"id":"c1","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"x\""}}]}}]}),
+            json!({"id":"c1","choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"see"}},{"index":0,"function":{"arguments":":1}"}}]}}]}),
+            json!({"id":"c1","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}),
+            json!({"id":"c1","choices":[],"usage":{"prompt_tokens":3}}),
+        ];
+        let mut gathered = Gathered::default();
+        for chunk in chunks {
+            gathered.add(&serde_json::from_value(chunk).unwrap());
+        }
+        assert_eq!(
+            (gathered.text(), gathered.finish.as_deref(), gathered.id.as_deref()),
+            ("Hello", Some("tool_calls"), Some("c1"))
+        );
+        assert_eq!(gathered.fields["reasoning_content"], "hm");
+        assert_eq!(gathered.calls[0]["function"]["arguments"], "{\"x\":1}");
+        assert_eq!((called(&gathered.calls[1]), &gathered.calls[1]["id"]), ("see", &json!("b")));
+        assert_eq!(gathered.usage, Some(json!({"prompt_tokens":3})));
+    }
+}
