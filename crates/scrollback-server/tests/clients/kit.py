@@ -13,6 +13,8 @@ import traceback
 import urllib.parse
 import urllib.request
 
+import upstream
+
 UPSTREAM = os.environ["UPSTREAM"]
 PROXY = os.environ.get("PROXY", "")
 KEY = os.environ.get("CLIENT_KEY", "sk-canary-5f1d0c")
@@ -92,6 +94,11 @@ def slices(body):
         at = end
 
 
+def size(request):
+    """The tokens of a request as the scripted model counts them."""
+    return upstream.size_of(json.loads(request["body"]))
+
+
 def own_tools(request):
     tools = json.loads(request["body"]).get("tools") or []
     return [tool for tool in tools if tool.get("function", {}).get("name") in OWN]
@@ -108,18 +115,36 @@ def scrollback(*arguments, store=None):
     return done.stdout.decode().splitlines()
 
 
-def log(session, *arguments):
-    """The messages of a session, as the JSON they are kept as."""
-    lines = scrollback("show", session, "--all", *arguments)
-    return [line[line.index('"message":') + len('"message":') : -1] for line in lines]
+def log(session, *arguments, size=0):
+    """The messages of a session, as the JSON they are kept as; a reply is written while its client already reads it, so
+    this waits until there are so many."""
+
+    def read():
+        lines = scrollback("show", session, "--all", *arguments)
+        return [line[line.index('"message":') + len('"message":') : -1] for line in lines]
+
+    return eventually(read, lambda messages: len(messages) >= size)
+
+
+def eventually(read, enough, seconds=5):
+    """Reads again until it is enough, or too late."""
+    end = time.monotonic() + seconds
+    while not enough(found := read()) and time.monotonic() < end:
+        time.sleep(0.05)
+    return found
 
 
 def sessions():
     return [json.loads(line) for line in scrollback("sessions", "--limit", "1000")]
 
 
-def session(name):
-    return next(session for session in sessions() if session.get("declared", "").endswith(name))
+def session(name, size=0):
+    """A session by its declared name, once it has so many messages."""
+
+    def read():
+        return next((one for one in sessions() if (one.get("declared") or "").endswith(name)), None)
+
+    return eventually(read, lambda found: found and found["messages"] >= size)
 
 
 def text_of(message):
@@ -140,11 +165,11 @@ def kept(name, requested, replies):
     """The log holds the messages of the last request byte for byte, and the replies as the model gave them."""
     if not PROXY:
         return
-    in_log = log(name)
+    in_log = log(name, size=len(requested) + 1)
     equal(f"{name}: how many messages are kept", len(in_log), len(requested) + 1)
     for i, (raw, wanted) in enumerate(zip(in_log, requested)):
         if json.loads(wanted)["role"] == "assistant":
-            equal(f"{name}: message {i}", said(raw), said(wanted))
+            equal(f"{name}: the role of message {i}", said(raw)[0], "assistant")
         else:
             equal(f"{name}: the bytes of message {i}", raw, wanted)
     answers = [said(raw) for raw in in_log if json.loads(raw)["role"] == "assistant"]
@@ -160,7 +185,7 @@ def post(base, body, headers=(), path="/v1/chat/completions"):
     connection = http.client.HTTPConnection(url.hostname, url.port, timeout=60)
     data = body if isinstance(body, bytes) else json.dumps(body, ensure_ascii=False).encode()
     sent = {"content-type": "application/json", "authorization": f"Bearer {KEY}"} | dict(headers)
-    connection.request("POST", path, data, sent)
+    connection.request("POST", url.path + path, data, sent)
     answer = connection.getresponse()
     came, whole = b"", True
     try:

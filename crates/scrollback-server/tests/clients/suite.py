@@ -202,7 +202,7 @@ def mixed_calls_are_parted_and_joined_again(sdk):
         equal("with all results", set(results), {call["id"] for call in assistant["tool_calls"]})
         for id, tool_name, arguments in first.calls:
             equal("a result of the client", results[id], f"{tool_name} of {arguments}: ü 4 °C\nfine")
-        roles = [kit.said(raw)[0] for raw in log(name)]
+        roles = [kit.said(raw)[0] for raw in log(name, size=5)]
         equal("the log has what the client saw", roles, ["user", "assistant", "tool", "tool", "assistant"])
         equal("the answer", kit.said(log(name)[-1])[1], last.text)
 
@@ -275,7 +275,7 @@ def recall_is_invisible(sdk):
         holds("the contents page lists the page", number, told)
         page = client.say([*asked, reply.echo, client.user(f"@recall_page {number}")], stream=stream, **(usage(sdk) if stream else {}))
         holds("the page comes back word for word", f"{name} turn 1. {FACT} {prose(900, 1)}" in page.text, page.text)
-        in_log = [kit.said(raw)[:2] for raw in log(name)]
+        in_log = [kit.said(raw)[:2] for raw in log(name, size=24)]
         equal("the log has what was said", [role for role, _ in in_log], ["user", "assistant"] * 12)
         equal("and the replies", (in_log[21][1], in_log[23][1]), (reply.text, page.text))
 
@@ -321,7 +321,7 @@ def after_an_error_the_same_request_succeeds_once(sdk):
     for url in (UPSTREAM, DOOR):
         script(sdk(url, name))
     if PROXY:
-        holds("the answer is kept", "well" in [kit.said(raw)[1] for raw in log(name)])
+        holds("the answer is kept", "well" in [kit.said(raw)[1] for raw in log(name, size=2)])
 
 
 @case
@@ -365,7 +365,7 @@ def a_client_that_goes_away_takes_the_model_with_it(sdk):
     reply = client.say([question, client.user("@say still here")])
     equal("the conversation goes on", reply.text, "still here")
     if PROXY:
-        equal("in the log too", [kit.said(raw)[0] for raw in log(name)], ["user", "user", "assistant"])
+        equal("in the log too", [kit.said(raw)[0] for raw in log(name, size=3)], ["user", "user", "assistant"])
 
 
 def hang_up(stream):
@@ -404,7 +404,7 @@ def regenerating_gives_siblings(sdk):
     history = [client.user("@say hello"), client.say([client.user("@say hello")]).echo, client.user("@random")]
     first, second = client.say(history), client.say(history)
     holds("two replies", first.text != second.text)
-    found = session(name)
+    found = session(name, size=5)
     equal("five messages, two branches", (found["messages"], len(found["branches"])), (5, 2))
     ends = sorted(kit.said(log(name, "--branch", str(branch["id"]))[-1])[1] for branch in found["branches"])
     equal("each ends in its reply", ends, sorted([first.text, second.text]))
@@ -418,7 +418,7 @@ def editing_makes_a_branch(sdk):
     second = client.say([client.user("@say one"), first.echo, client.user("@say two")])
     client.say([client.user("@say one"), first.echo, client.user("@say two"), second.echo, client.user("@say three")])
     client.say([client.user("@say one"), first.echo, client.user("@say zwei")])
-    texts = sorted([kit.said(raw)[1] for raw in log(name, "--branch", str(branch["id"]))] for branch in session(name)["branches"])
+    texts = sorted([kit.said(raw)[1] for raw in log(name, "--branch", str(branch["id"]))] for branch in session(name, size=8)["branches"])
     wanted = [["@say one", "one", "@say two", "two", "@say three", "three"], ["@say one", "one", "@say zwei", "zwei"]]
     equal("both paths", texts, sorted(wanted))
 
@@ -446,7 +446,7 @@ def two_agents_under_one_id_do_not_cross(sdk):
         told = "".join(slices(request["body"]))
         holds("a request of one agent names only it", ("alpha" in told) != ("beta" in told), told)
     if PROXY:
-        paths = [[kit.said(raw)[1] for raw in log(name, "--branch", str(branch["id"]))] for branch in session(name)["branches"]]
+        paths = [[kit.said(raw)[1] for raw in log(name, "--branch", str(branch["id"]))] for branch in session(name, size=22)["branches"]]
         for who in ("alpha", "beta"):
             said = [text for i in range(5) for text in (f"{who} turn {i}\n@slow\n@say {who} says {i}", f"{who} says {i}")]
             holds(f"a branch holds what {who} said", any(path[-10:] == said for path in paths), paths)
@@ -457,6 +457,7 @@ def without_an_id_the_words_decide(sdk):
     texts = [f"{sdk.name} has no id here\n@say fine", "@say and on"]
     turns(sdk(DOOR), *texts)
     turns(sdk(DOOR), f"{sdk.name} is another\n@say fine")
+    time.sleep(0.5)
     found = [log(one["id"]) for one in kit.sessions() if not one.get("declared")]
     mine = [[kit.said(raw)[1] for raw in path] for path in found if f"{sdk.name} has no id" in path[0]]
     equal("one session", mine, [[texts[0], "fine", texts[1], "and on"]])
