@@ -1,11 +1,13 @@
 //! The proxy: a client's request becomes a turn, its window goes upstream, and the reply comes back as if nothing were between.
 //!
 //! `exchange` is the state machine of one request, `stream` the same for streamed replies, `book` keeps the ledger, `gauge`
-//! learns how models count, `pass` sends on what is none of our business, or what we failed at.
+//! learns how models count, `later` does what need not be waited for, `pass` sends on what is none of our business, or what we
+//! failed at.
 
 mod book;
 mod exchange;
 mod gauge;
+mod later;
 mod pass;
 mod stream;
 
@@ -31,6 +33,7 @@ use crate::wire::request::Request;
 use book::Book;
 use exchange::Exchange;
 use gauge::Gauge;
+use later::Later;
 
 /// Says that a request holds only new messages of its session.
 const HISTORY_HEADER: &str = "x-scrollback-history";
@@ -46,6 +49,7 @@ pub(crate) struct Proxy {
     tenant: Tenant,
     book: Book,
     gauge: Gauge,
+    later: Later,
 }
 
 /// A request as it came.
@@ -66,7 +70,21 @@ impl Proxy {
             upstreams.insert(name.clone(), Arc::new(Upstream::http(name, settings, client.clone())?));
         }
         let (quote, book) = (Arc::new(Upstream::quote()), Book::new(serve.window.prices.clone()));
-        Ok(Self { engine, serve, upstreams, quote, tenant: Tenant::local(), book, gauge: Gauge::default() })
+        Ok(Self {
+            engine,
+            serve,
+            upstreams,
+            quote,
+            tenant: Tenant::local(),
+            book,
+            gauge: Gauge::default(),
+            later: Later::default(),
+        })
+    }
+
+    /// Waits for what was put off; nothing of a reply is lost when the server is told to stop.
+    pub(crate) async fn settled(&self) {
+        self.later.done().await;
     }
 
     /// An upstream by its name, or the usual one.

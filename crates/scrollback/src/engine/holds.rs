@@ -85,7 +85,14 @@ impl Engine {
             let (held, calls) = self.digest_hold(leaf).await;
             asked.extend(calls);
             let put = Put::new(session, Kind::Note, Held::key(held.id), held.at, &held).expecting(Expect::Absent);
-            self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
+            match self.store().commit(Batch::of_records(session.clone(), vec![put])).await {
+                // Another turn of the same conversation was faster, and what it wrote counts.
+                Err(Error::Conflict(_)) => {
+                    self.settle_one(session, leaf).await?;
+                    continue;
+                }
+                committed => committed?,
+            };
             leaf.settle(Placeholder::new(placeholder(&leaf.stored, &held.asked(), &held.told)));
         }
         Ok(asked)
