@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -49,6 +51,28 @@ fn two_million_tokens_in_a_window_of_eight_thousand() {
     Stage::set().plays(Path::new("python3"), &["long.py"]);
 }
 
+#[test]
+fn replies_are_kept_when_the_server_is_told_to_stop() {
+    let mut stage = Stage::set();
+    let host = stage.server.address.trim_start_matches("http://").to_owned();
+    for i in 0..8 {
+        let body = format!(r#"{{"model":"mock","messages":[{{"role":"user","content":"@say reply {i}"}}]}}"#);
+        let mut connection = TcpStream::connect(&host).unwrap();
+        let head = format!("POST /v1/chat/completions HTTP/1.1\r\nhost: {host}\r\nx-scrollback-session: stop-{i}\r\n");
+        let rest =
+            format!("content-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", body.len());
+        connection.write_all(format!("{head}{rest}{body}").as_bytes()).unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        assert!(answer.contains(&format!("reply {i}")), "{answer}");
+    }
+    stage.server.stops();
+    for i in 0..8 {
+        let shown = stage.scrollback(&["show", &format!("stop-{i}")]);
+        assert!(shown.contains(&format!("\nreply {i}\n")), "{shown}");
+    }
+}
+
 /// A scripted model and a proxy to it, each on a port of its own.
 struct Stage {
     home: tempfile::TempDir,
@@ -87,16 +111,26 @@ impl Stage {
         assert_eq!(passed, Some(true), "{arguments:?} failed; the server said:\n{server}");
         self.server.stops();
         assert!(!server.contains("panicked"), "{server}");
-        let mut doctor = Command::new(env!("CARGO_BIN_EXE_scrollback"));
-        let doctor = doctor.arg("--store").arg(self.home.path().join("log.db")).arg("doctor").output().unwrap();
-        assert!(doctor.status.success(), "the log is damaged: {}", String::from_utf8_lossy(&doctor.stdout));
+        self.scrollback(&["doctor"]);
+    }
+
+    /// What a command that succeeds says about the log.
+    fn scrollback(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scrollback"));
+        let output = command.arg("--store").arg(self.home.path().join("log.db")).args(arguments).output().unwrap();
+        let told = [output.stdout, output.stderr].concat();
+        let told = String::from_utf8_lossy(&told).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {told}");
+        told
     }
 }
 
 /// The same model under three names: with a small window, with one for everything, and asked for recall in text.
 fn configured(upstream: &str) -> String {
     let named = |name: &str, window: u32, recall: &str| {
-        format!("[upstreams.{name}]\nurl = \"{upstream}/v1\"\nkey_env = \"\"\nrecall = \"{recall}\"\nwindow = {window}\n")
+        format!(
+            "[upstreams.{name}]\nurl = \"{upstream}/v1\"\nkey_env = \"\"\nrecall = \"{recall}\"\nwindow = {window}\n"
+        )
     };
     let upstreams = [named("mock", 8_000, "tools"), named("large", 200_000, "tools"), named("text", 8_000, "text")];
     format!("[serve]\nupstream = \"mock\"\n[window]\nreply_tokens = 1000\n{}", upstreams.concat())

@@ -134,6 +134,12 @@ def eventually(read, enough, seconds=5):
     return found
 
 
+def log_at_rest(session):
+    """The messages of a session, after whatever may still be written has had its time."""
+    time.sleep(0.3)
+    return log(session)
+
+
 def sessions():
     return [json.loads(line) for line in scrollback("sessions", "--limit", "1000")]
 

@@ -18,7 +18,7 @@ BIRDS = "Kestrel Heron Plover Curlew Dunlin Fulmar Gannet Merlin Osprey Petrel".
 
 
 def fact(number):
-    return f"The code of crate {number} is {BIRDS[number % 10]}-{4921 + number * 37}, and it stands in hall {number % 7 + 1}."
+    return f"The code of crate {number} is {BIRDS[number % 10]}-{4921 + number * 37}, and it stands in hall {'ABCDEFG'[number % 7]}."
 
 
 def fact_of(turn):
@@ -42,16 +42,24 @@ def ask(text):
     return json.loads(came)["choices"][0]["message"]["content"]
 
 
+def recalled(question, directive):
+    """What the model is told when it recalls something for a question."""
+    ask(f"{question}\n{directive}\n@then\n@say Thank you.")
+    messages = json.loads(arrived(kit.count() - 1)[0]["body"])["messages"]
+    return next(message["content"] for message in reversed(messages) if message["role"] == "tool")
+
+
 def recall(number):
-    """How the model gets at a fact: by search, and from the find to its page if the find is not all of it."""
-    sentence, told = fact(number), ask(f"@search code of crate {number} {BIRDS[number % 10]}")
-    if sentence in told:
-        return "search"
-    page = re.search(r"recall_page\D*(\d+)|#(\d+)", told)
-    holds(f"crate {number} is found", page, told)
-    told = ask(f"@recall_page {page.group(1) or page.group(2)}")
-    holds(f"crate {number} comes back word for word", sentence in told, told)
-    return "page"
+    """How the model gets at a fact: by search, and from the best find to its page."""
+    sentence = fact(number)
+    told = recalled(f"Remind me, what is the code of crate {number}?", f"@search code crate {number}")
+    finds = [line for line in told.split("\n") if re.match(r"m\d+ ", line)]
+    way = next((f"find {i + 1}" for i, find in enumerate(finds) if sentence in find), None)
+    holds(f"crate {number} is found word for word", way, told)
+    page = re.search(r"page #(\d+)", next(find for find in finds if sentence in find)).group(1)
+    told = recalled(f"And what else was said with crate {number}?", f"@recall_page {page}")
+    holds(f"the page of crate {number} comes back word for word", sentence in told or "[cut" in told, told)
+    return way
 
 
 def main():

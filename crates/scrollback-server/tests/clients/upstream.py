@@ -13,8 +13,8 @@ replies the message already has. With no step left it tells the tool results it 
   @error STATUS          an error                          @garbage        no JSON
   @cut                   the connection ends half way      @midfail        an error half way through a stream
 
-It is as strict as the real thing: calls without results, results without calls and, for the model `mock-8k`, more than
-8,000 tokens (four characters each) are refused. `GET /__requests?after=N` tells what arrived, word for word.
+It is as strict as the real thing: calls without results, results without calls and, for the models `mock-8k` and
+`mock-tight`, more than 8,000 or 5,000 tokens (four characters each) are refused. `GET /__requests?after=N` tells what arrived, word for word.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 OWN = {"search": "search_history", "recall_page": "recall_page", "load": "load_tool_history"}
-LIMITS = {"mock-8k": 8000}
+LIMITS = {"mock-8k": 8000, "mock-tight": 5000}
 REQUESTS, LOCK = [], threading.Lock()
 
 
@@ -54,6 +54,16 @@ def size_of(body):
         if isinstance(message.get("content"), list):
             chars += 2000 * sum(part.get("type") == "image_url" for part in message["content"])
     return chars // 4 + 1
+
+
+def parsed(raw):
+    try:
+        body = json.loads(raw)
+    except ValueError:
+        body = None
+    if not isinstance(body, dict):
+        raise Refusal(400, "invalid_request_error", None, "We could not parse the JSON body of your request.")
+    return body
 
 
 def check(body):
@@ -265,7 +275,7 @@ class Door(BaseHTTPRequestHandler):
 
     def do_POST(self):
         raw = self.rfile.read(int(self.headers.get("content-length") or 0))
-        record = {"path": self.path, "headers": dict(self.headers), "body": raw.decode(), "state": "open"}
+        record = {"path": self.path, "headers": dict(self.headers), "body": raw.decode(errors="replace"), "state": "open"}
         with LOCK:
             REQUESTS.append(record)
         try:
@@ -279,8 +289,8 @@ class Door(BaseHTTPRequestHandler):
         if self.path != "/v1/chat/completions":
             self.send(404, b'{"error":{"message":"no such path","type":"invalid_request_error","param":null,"code":"mock_404"}}')
             return
-        body = json.loads(raw)
         try:
+            body = parsed(raw)
             check(body)
             reply = Reply(body)
         except Refusal as refusal:
