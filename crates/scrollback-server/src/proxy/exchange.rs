@@ -12,12 +12,13 @@ use scrollback::engine::{Ask, Finish, Turn};
 use scrollback::ledger::Call;
 use scrollback::log::{Arrival, History, Outcome};
 use scrollback::recall::{RecallCall, calls_in};
+use scrollback::store::Urgency;
 use scrollback::window::Budget;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::book::Ended;
-use super::{Incoming, Plan, Proxy, pass, refused, stream};
+use super::{Incoming, Managed, Plan, Proxy, pass, refused, stream};
 use crate::clock::now;
 use crate::config::RecallBy;
 use crate::upstream::{Answer, Outgoing, Silence, Upstream};
@@ -34,6 +35,7 @@ pub(super) struct Exchange {
     pub(super) proxy: Arc<Proxy>,
     pub(super) upstream: Arc<Upstream>,
     incoming: Incoming,
+    request: Request,
     offer: Offer,
     plan: Plan,
     turn: Turn,
@@ -54,15 +56,9 @@ pub(super) enum Verdict {
 }
 
 impl Exchange {
-    pub(super) fn new(
-        proxy: Arc<Proxy>,
-        upstream: Arc<Upstream>,
-        incoming: Incoming,
-        offer: Offer,
-        (plan, turn): (Plan, Turn),
-    ) -> Self {
-        let sent = Instant::now();
-        Self { proxy, upstream, incoming, offer, plan, turn, round: 0, calls: Vec::new(), sent, shrunk: false }
+    pub(super) fn new(proxy: Arc<Proxy>, upstream: Arc<Upstream>, managed: Managed, plan: Plan, turn: Turn) -> Self {
+        let (Managed { incoming, request, offer }, sent) = (managed, Instant::now());
+        Self { proxy, upstream, incoming, request, offer, plan, turn, round: 0, calls: Vec::new(), sent, shrunk: false }
     }
 
     /// Answers the request.
@@ -103,7 +99,6 @@ impl Exchange {
 
     /// The client's body with the window in the place of its messages and our tools after its own.
     fn compose(&self) -> Bytes {
-        let Some(request) = Request::read(&self.incoming.body) else { return self.incoming.body.clone() };
         let window = self.turn.window();
         let instruction = self.offer.instruction();
         let as_sent = matches!(
@@ -112,14 +107,14 @@ impl Exchange {
         );
         let untouched = as_sent && !self.plan.only_new && instruction.is_none() && window.is_untouched();
         let messages = (!untouched).then(|| render::messages(window, instruction.as_deref()));
-        let tools = self.offer.tools(request.tools().map(RawValue::get));
+        let tools = self.offer.tools(self.request.tools());
         let choice = (self.round >= self.proxy.serve.rounds && self.offer.by() == RecallBy::Tools)
-            .then(|| last_choice(&request));
+            .then(|| last_choice(&self.request));
         let mut changes: Vec<(&str, &str)> = Vec::new();
         changes.extend(messages.as_deref().map(|messages| ("messages", messages)));
         changes.extend(tools.as_deref().map(|tools| ("tools", tools)));
         changes.extend(choice.as_deref().filter(|_| self.round > 0).map(|choice| ("tool_choice", choice)));
-        if changes.is_empty() { self.incoming.body.clone() } else { request.write(&changes).into() }
+        self.request.write(&changes)
     }
 
     /// An upstream's refusal goes to the client, unless a smaller window may help.
@@ -318,7 +313,8 @@ impl Exchange {
             .map(|results| (raw(&gathered.message(&gathered.calls)), results.iter().map(raw).collect::<Vec<_>>()));
         let must_wait = whole.is_some() || self.turn.has_recalled() || self.plan.only_new;
         let message = Message::new(raw(&gathered.message(theirs)));
-        let keeping = self.keep(Some(message), whole, gathered.id.clone());
+        let urgency = if must_wait { Urgency::Now } else { Urgency::Soon };
+        let keeping = self.keep(Some(message), whole, urgency);
         if must_wait {
             keeping.await;
         } else {
@@ -329,18 +325,18 @@ impl Exchange {
     /// Records that no reply came.
     pub(super) fn fail(self) {
         metrics::counter!("scrollback_failed_turns_total").increment(1);
-        tokio::spawn(self.keep(None, None, None));
+        tokio::spawn(self.keep(None, None, Urgency::Soon));
     }
 
     async fn keep(
         self,
         message: Option<Message>,
         whole: Option<(Box<RawValue>, Vec<Box<RawValue>>)>,
-        response: Option<String>,
+        urgency: Urgency,
     ) {
         let Self { proxy, plan, turn, calls, .. } = self;
         let chores = turn.chores();
-        let finish = Finish { message, whole, model: &plan.model, response: response.as_deref(), calls, at: now() };
+        let finish = Finish { message, whole, model: &plan.model, response: None, calls, urgency, at: now() };
         let kept = match proxy.engine.finish(turn, finish).await {
             Ok(kept) => kept,
             Err(error) => {
@@ -378,7 +374,7 @@ fn is_overflow(body: &[u8]) -> bool {
 }
 
 /// The choice of tools in the last round: none of ours.
-fn last_choice(request: &Request<'_>) -> String {
+fn last_choice(request: &Request) -> String {
     if request.value("tool_choice") == "required" {
         let tools = request.value("tools");
         let named = |tool: &Value| json!({"type": "function", "function": {"name": tool["function"]["name"]}});

@@ -120,7 +120,8 @@ impl Engine {
         let mut fold = self.strategy.file(&Scene { open: &[], ..lane.scene(ask.budget) }, vec![note]);
         let read: u64 = lane.open.iter().map(|leaf| u64::from(leaf.tokens())).sum();
         let guess = read * u64::from(covers.count()) / lane.open.len().max(1) as u64;
-        fold.original_tokens = lane.folded.fold.original_tokens.saturating_add(u32::try_from(guess).unwrap_or(u32::MAX));
+        fold.original_tokens =
+            lane.folded.fold.original_tokens.saturating_add(u32::try_from(guess).unwrap_or(u32::MAX));
         let folds = Folds { store: self.store(), session, layout: &lane.layout };
         lane.folded = folds.put(lane.head, &lane.folded, fold, ask.arrival.at).await?;
         lane.open.drain(..begins);

@@ -13,7 +13,7 @@ use crate::ledger::Call;
 use crate::log::{After, Answer, Arrival, History, Received};
 use crate::message::Message;
 use crate::note::Fold;
-use crate::store::{Batch, Kind, Position, Put, Stored};
+use crate::store::{Batch, Kind, Position, Put, Stored, Urgency};
 use crate::strategy::{Scene, turns};
 use crate::view::View;
 use crate::window::{Budget, Window, tokens_of};
@@ -62,6 +62,8 @@ pub struct Finish<'a> {
     pub response: Option<&'a str>,
     /// The calls it took.
     pub calls: Vec<Call>,
+    /// Whether somebody waits until it is kept.
+    pub urgency: Urgency,
     /// When.
     pub at: At,
 }
@@ -200,7 +202,8 @@ impl Engine {
             let notes = self.digested(session, &scene, &stretches).await?;
             let mut folded = self.strategy.file(&Scene { fold: &counted, ..scene }, notes);
             let (covered, rest) = open.split_at((folded.open().0 - known.open().0) as usize);
-            folded.original_tokens = covered.iter().fold(known.original_tokens, |sum, leaf| sum.saturating_add(leaf.tokens()));
+            folded.original_tokens =
+                covered.iter().fold(known.original_tokens, |sum, leaf| sum.saturating_add(leaf.tokens()));
             open = rest;
             fold = Some(folded);
         }
@@ -226,7 +229,8 @@ impl Engine {
             let parked = super::load::Parked::of(&hidden);
             records.push(Put::new(session, Kind::Round, node.0.to_string(), at, &parked));
         }
-        let answer = Answer { message, model: finish.model, response: finish.response, records, at: finish.at };
+        let (model, response, urgency) = (finish.model, finish.response, finish.urgency);
+        let answer = Answer { message, model, response, records, urgency, at };
         let stored = self.log.reply(&turn.received, answer).await?;
         let mut lane = turn.lane;
         lane.push(stored.clone(), &self.settings.strategies.holds);
