@@ -32,12 +32,12 @@ impl<'a> History<'a> {
     }
 
     /// Reads one message.
-    pub(super) fn message(&self, index: usize) -> Message {
+    pub(crate) fn message(&self, index: usize) -> Message {
         Message::new(self.messages[index].to_owned())
     }
 
     /// The bytes of one message.
-    pub(super) fn raw(&self, index: usize) -> &'a str {
+    pub(crate) fn raw(&self, index: usize) -> &'a str {
         self.messages[index].get()
     }
 

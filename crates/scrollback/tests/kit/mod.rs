@@ -92,6 +92,16 @@ pub fn call(id: &str, tool: &str, arguments: &Value) -> Value {
     json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": function}]})
 }
 
+/// One call among several.
+pub fn tool_call(id: &str, tool: &str, arguments: &Value) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": tool, "arguments": arguments.to_string()}})
+}
+
+/// A message that makes several calls.
+pub fn calls(calls: &[Value]) -> Value {
+    json!({"role": "assistant", "content": null, "tool_calls": calls})
+}
+
 pub fn result(id: &str, text: &str) -> Value {
     json!({"role": "tool", "tool_call_id": id, "content": text})
 }
