@@ -83,7 +83,7 @@ impl Engine {
         let held = Held { id: leaf.stored.id, tool, query, told, at: leaf.stored.at };
         let put = Put::new(session, Kind::Note, Held::key(held.id), held.at, &held).expecting(Expect::Absent);
         self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
-        leaf.settle(Placeholder::new(placeholder(&leaf.stored, &held.asked(), &held.told)));
+        leaf.settle(&Placeholder::new(placeholder(&leaf.stored, &held.asked(), &held.told)));
         Ok(())
     }
 
@@ -93,7 +93,7 @@ impl Engine {
         let record = self.store().records(&Scope::Session(session.clone()), Kind::Note, key).await?.pop();
         let held = record.and_then(|record| serde_json::from_str::<Held>(record.body.get()).ok());
         if let Some(held) = held {
-            leaf.settle(Placeholder::new(placeholder(&leaf.stored, &held.asked(), &held.told)));
+            leaf.settle(&Placeholder::new(placeholder(&leaf.stored, &held.asked(), &held.told)));
         }
         Ok(())
     }

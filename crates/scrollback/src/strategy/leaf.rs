@@ -91,9 +91,9 @@ impl Leaf {
 
     /// Settles what stands for it, as it is on record. The first word counts, so that a window does not change under its
     /// reader: if something else was said before, this leaf cannot be settled.
-    pub fn settle(&self, placeholder: Placeholder) {
+    pub fn settle(&self, placeholder: &Placeholder) {
         let now = self.placeholder.get_or_init(|| Arc::new(placeholder.clone()));
-        if **now == placeholder {
+        if **now == *placeholder {
             let _ = self.settled.set(());
         }
     }

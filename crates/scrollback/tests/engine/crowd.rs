@@ -13,8 +13,8 @@ use scrollback::strategy::StrategyName;
 use scrollback::{At, Log, MemoryStore, Result, SessionKey, SqliteOptions, SqliteStore, Store, Tenant};
 use serde_json::{Value, json};
 
+use super::desk::{Desk, contents, run, settings, texts};
 use super::kit::{assistant, call, result, user};
-use super::world::{Desk, contents, run, settings, texts};
 
 /// A store that lets others go first at every step, and counts what is read.
 struct Watched {
@@ -72,9 +72,8 @@ fn over(inner: Arc<dyn Store>, budget: u32) -> (Arc<Watched>, Desk) {
 }
 
 fn chat(turns: usize, words: &str) -> Vec<Value> {
-    let turn = |i: usize| {
-        [user(&format!("Question zq{i:05}x: {}?", words)), assistant(&format!("Answer {i} about {}.", words))]
-    };
+    let turn =
+        |i: usize| [user(&format!("Question zq{i:05}x: {words}?")), assistant(&format!("Answer {i} about {words}."))];
     (0..turns).flat_map(turn).collect()
 }
 

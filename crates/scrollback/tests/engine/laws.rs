@@ -9,11 +9,12 @@ use scrollback::view::Standing;
 use scrollback::window::Body;
 use scrollback::{MemoryStore, Role, SqliteOptions, SqliteStore};
 
+use super::desk::{contents, run, texts};
 use super::reach;
-use super::world::{Move, World, contents, run, texts};
+use super::world::{Move, World};
 
 /// Laws 2, 3, 8 and 9, for every window.
-pub async fn check(world: &World, turn: &Turn) {
+pub fn check(world: &World, turn: &Turn) {
     let (window, strategy) = (turn.window(), world.steady.settings.strategy);
     let path: Vec<String> =
         world.history.iter().filter(|message| message["role"] != "system").map(ToString::to_string).collect();
@@ -112,6 +113,12 @@ fn scripts() -> impl Strategy<Value = (Vec<Move>, u32)> {
     (prop::collection::vec(moves(), 1..24), prop_oneof![700..3_000_u32, 3_000..12_000_u32])
 }
 
+/// How many conversations are played: `LAWS_TIMES=20` makes it twenty times as many.
+fn cases(usual: u32) -> u32 {
+    let times = std::env::var("LAWS_TIMES").ok().and_then(|times| times.parse::<u32>().ok());
+    usual * times.unwrap_or(1)
+}
+
 async fn live(mut world: World, script: &[Move]) {
     for step in script {
         world.make(step).await;
@@ -124,7 +131,7 @@ async fn live(mut world: World, script: &[Move]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(40), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn pages_keep_every_law((script, budget) in scripts()) {
@@ -133,7 +140,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 16, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(8), failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Truncation breaks law 2 and passing through law 3, by nature; the others hold.
     #[test]

@@ -9,6 +9,7 @@
 )]
 
 mod crowd;
+mod desk;
 #[path = "../kit/mod.rs"]
 mod kit;
 mod laws;

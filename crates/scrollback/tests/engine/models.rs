@@ -8,8 +8,8 @@ use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
 use scrollback::{Error, MemoryStore};
 use serde_json::{Value, json};
 
+use super::desk::{Desk, contents, run, settings, texts};
 use super::kit::{assistant, call, result, user};
-use super::world::{Desk, contents, run, settings, texts};
 
 /// How a helper behaves.
 #[derive(Clone, Copy, Debug)]

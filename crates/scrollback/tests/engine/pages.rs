@@ -7,14 +7,14 @@ use scrollback::recall::{Part, RecallCall, RecallTool};
 use scrollback::strategy::{PageSettings, StrategyName};
 use serde_json::{Value, json};
 
+use super::desk::{Desk, contents, raw, run, settings};
 use super::kit::{assistant, call, result, user};
 use super::reach::{hold, inside, load, page, recall, search};
-use super::world::{Desk, contents, raw, run, settings};
 
 /// Pages fold after every third turn and leave the list as the settings say.
-fn desk(pages: PageSettings) -> Desk {
+fn desk(pages: &PageSettings) -> Desk {
     let mut settings = settings(StrategyName::Pages);
-    settings.strategies.pages = PageSettings { keep_pages: 1, ..pages };
+    settings.strategies.pages = PageSettings { keep_pages: 1, ..pages.clone() };
     Desk::new(Arc::new(MemoryStore::default()), settings, 30_000)
 }
 
@@ -41,7 +41,7 @@ async fn talk(desk: &mut Desk, history: &mut Vec<Value>, turns: usize, recalls: 
 #[test]
 fn recalls_are_counted_on_the_contents_page_after_the_next_fold() {
     run(async {
-        let mut desk = desk(PageSettings::default());
+        let mut desk = desk(&PageSettings::default());
         let mut history = Vec::new();
         let text = talk(&mut desk, &mut history, 8, &[(5, 2), (7, 2), (7, 2)]).await;
         assert!(text.contains("[#2]") && text.contains("recalled 2 times, last"), "{text}");
@@ -54,7 +54,7 @@ fn recalls_are_counted_on_the_contents_page_after_the_next_fold() {
 #[test]
 fn an_entry_nobody_recalls_leaves_the_contents_page() {
     run(async {
-        let mut desk = desk(PageSettings { unrecalled_turns: 5, unchanged_turns: 12, ..PageSettings::default() });
+        let mut desk = desk(&PageSettings { unrecalled_turns: 5, unchanged_turns: 12, ..PageSettings::default() });
         let mut history = Vec::new();
         let text = talk(&mut desk, &mut history, 11, &[(4, 2)]).await;
         assert!(text.contains("[#2]") && !text.contains("[#0]") && !text.contains("[#4]"), "{text}");
@@ -72,7 +72,7 @@ fn an_entry_nobody_recalls_leaves_the_contents_page() {
 #[test]
 fn over_its_limit_the_contents_page_drops_the_least_recently_used() {
     run(async {
-        let mut desk = desk(PageSettings { contents_tokens: 400, ..PageSettings::default() });
+        let mut desk = desk(&PageSettings { contents_tokens: 400, ..PageSettings::default() });
         let mut history = Vec::new();
         let text = talk(&mut desk, &mut history, 21, &[(6, 2), (12, 2), (18, 2)]).await;
         assert!(text.contains("[#2]") && text.contains("[#36]"), "{text}");
@@ -84,7 +84,7 @@ fn over_its_limit_the_contents_page_drops_the_least_recently_used() {
 #[test]
 fn a_turn_whose_question_has_no_words_is_listed_by_what_was_answered() {
     run(async {
-        let mut desk = desk(PageSettings::default());
+        let mut desk = desk(&PageSettings::default());
         let mut history = Vec::new();
         desk.turn(&mut history, user(""), assistant("The picture shows a lighthouse.")).await;
         desk.turn(&mut history, user(" "), assistant("")).await;

@@ -6,7 +6,8 @@ use scrollback::recall::{Part, Piece, RecallCall, heading, pieces};
 use scrollback::store::{Span, Stored};
 use scrollback::window::Body;
 
-use super::world::{Desk, HELD_OVER, World};
+use super::desk::{Desk, HELD_OVER};
+use super::world::World;
 
 /// A fence of this kind, and nothing inside that ends it.
 pub fn assert_fenced(text: &str, kind: &str) {
@@ -110,9 +111,9 @@ pub async fn everything(world: &mut World) {
     for stored in path[..folded].iter().step_by(stride) {
         reachable(desk, &mut turn, stored).await;
     }
-    let held = turn.window().blocks().iter().filter(|block| matches!(block.body, Body::Held(..)));
-    let held: Vec<_> = held.filter_map(|block| block.message().cloned()).collect();
-    for stored in held.iter().take(3) {
+    let placeholders = turn.window().blocks().iter().filter(|block| matches!(block.body, Body::Held(..)));
+    let originals: Vec<_> = placeholders.filter_map(|block| block.message().cloned()).collect();
+    for stored in originals.iter().take(3) {
         loaded(desk, &mut turn, stored).await;
     }
 }

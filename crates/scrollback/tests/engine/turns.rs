@@ -7,9 +7,9 @@ use scrollback::view::Standing;
 use scrollback::window::{Body, Budget};
 use serde_json::{Value, json};
 
+use super::desk::{Desk, LIMIT, contents, raw, run, texts};
 use super::kit::{assistant, call, calls, result, system, tool_call, user};
 use super::reach::{page, recall};
-use super::world::{Desk, LIMIT, contents, raw, run, texts};
 
 /// A turn in which the model recalls, then calls a tool of the client's and one of ours at once.
 async fn mixed_reply(desk: &mut Desk, history: &mut Vec<Value>) {

@@ -1,143 +1,16 @@
 //! A client that does what clients do, in front of two engines: one that never restarts, and one that is new every time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use scrollback::engine::{Ask, EngineSettings, Finish, Turn};
-use scrollback::log::{Arrival, History};
-use scrollback::strategy::{HoldSettings, PageSettings, StrategyName, StrategySettings};
-use scrollback::task::Tasks;
-use scrollback::window::{Body, Budget, Reason, Window};
-use scrollback::{At, Engine, Error, MemoryStore, Message, SessionKey, Store, Tenant};
+use scrollback::engine::Turn;
+use scrollback::store::Span;
+use scrollback::strategy::StrategyName;
+use scrollback::{Error, MemoryStore, MessageId, Store};
 use serde_json::Value;
-use serde_json::value::RawValue;
 
-pub const LIMIT: u32 = 32_000;
-pub const HELD_OVER: usize = 1_500;
-
-/// Settings under which short conversations fold and hold.
-pub fn settings(strategy: StrategyName) -> EngineSettings {
-    let pages = PageSettings { keep_pages: 3, ..PageSettings::default() };
-    let holds = HoldSettings { over_chars: HELD_OVER, ..HoldSettings::default() };
-    EngineSettings { strategy, strategies: StrategySettings { pages, holds }, across_sessions: false }
-}
-
-/// An engine over a store, to talk to.
-pub struct Desk {
-    pub store: Arc<dyn Store>,
-    pub engine: Engine,
-    pub settings: EngineSettings,
-    pub tenant: Tenant,
-    pub declared: Option<&'static str>,
-    pub budget: u32,
-    pub limit: u32,
-    pub now: i64,
-}
-
-impl Desk {
-    pub fn new(store: Arc<dyn Store>, settings: EngineSettings, budget: u32) -> Self {
-        Self::with_tasks(store, settings, budget, Tasks::offline())
-    }
-
-    pub fn with_tasks(store: Arc<dyn Store>, settings: EngineSettings, budget: u32, tasks: Tasks) -> Self {
-        let engine = Engine::new(store.clone(), tasks, settings.clone());
-        Self { store, engine, settings, tenant: Tenant::local(), declared: Some("talk"), budget, limit: LIMIT, now: 0 }
-    }
-
-    pub fn memory(budget: u32) -> Self {
-        Self::new(Arc::new(MemoryStore::default()), settings(StrategyName::Pages), budget)
-    }
-
-    /// A new engine over the same store.
-    pub fn restart(&mut self) {
-        self.engine = Engine::new(self.store.clone(), Tasks::offline(), self.settings.clone());
-    }
-
-    pub async fn begin(&mut self, history: &[Value]) -> Result<Turn, Error> {
-        self.now += 1;
-        self.begin_at(history, self.now).await
-    }
-
-    pub async fn begin_at(&self, history: &[Value], now: i64) -> Result<Turn, Error> {
-        let text = Value::Array(history.to_vec()).to_string();
-        let history = History::parse(&text)?;
-        let arrival = Arrival::new(&self.tenant, self.declared, "gpt-5", At(now));
-        let budget = Budget { tokens: self.budget };
-        self.engine.begin(Ask { arrival, history: &history, after: None, budget, limit_tokens: self.limit }).await
-    }
-
-    /// Ends a turn, then does what can wait.
-    pub async fn finish(&mut self, turn: Turn, reply: &Value) {
-        self.finish_whole(turn, reply, None).await;
-    }
-
-    pub async fn finish_whole(&mut self, turn: Turn, reply: &Value, whole: Option<Whole>) {
-        self.now += 1;
-        let at = At(self.now);
-        let chores = turn.chores(turn.received().head.unwrap());
-        let message = Some(Message::from_json(&reply.to_string()).unwrap());
-        let finish = Finish { message, whole, model: "gpt-5", response: None, calls: Vec::new(), at };
-        let stored = self.engine.finish(turn, finish).await.unwrap().unwrap();
-        assert_eq!(stored.message().to_text(), Message::from_json(&reply.to_string()).unwrap().to_text());
-        self.engine.tidy(chores, at).await.unwrap();
-    }
-
-    /// Asks and answers.
-    pub async fn turn(&mut self, history: &mut Vec<Value>, question: Value, reply: Value) -> Window {
-        history.push(question);
-        let turn = self.begin(history).await.unwrap();
-        let window = turn.window().clone();
-        self.finish(turn, &reply).await;
-        history.push(reply);
-        window
-    }
-
-    pub fn session(&self) -> SessionKey {
-        let id = scrollback::SessionId::declared(&self.tenant, self.declared.unwrap());
-        SessionKey { tenant: self.tenant.clone(), id }
-    }
-
-    pub async fn undo(&mut self, turn: &Turn) -> Result<scrollback::note::Fold, Error> {
-        self.now += 1;
-        let (head, layout) = (turn.received().head.unwrap(), self.engine.layout(LIMIT));
-        self.engine.undo(&turn.received().session, head, &layout, At(self.now)).await
-    }
-}
-
-/// A reply as the model made it, and the results of our calls in it.
-pub type Whole = (Box<RawValue>, Vec<Box<RawValue>>);
-
-pub fn raw(value: &Value) -> Box<RawValue> {
-    serde_json::value::to_raw_value(value).unwrap()
-}
-
-/// What is sent, block by block.
-pub fn texts(window: &Window) -> Vec<String> {
-    window.blocks().iter().map(|block| block.text().to_owned()).collect()
-}
-
-/// The text that stands for what was folded.
-pub fn contents(window: &Window) -> Option<String> {
-    window.blocks().iter().find_map(|block| match &block.body {
-        Body::Note(text) => Some(text.to_string()),
-        Body::Original(_) | Body::Held(..) | Body::Whole(..) | Body::Round(_) => None,
-    })
-}
-
-/// How many blocks come before the turn that is being answered: they may not change until the next fold.
-pub fn settled(window: &Window) -> usize {
-    let volatile = |reason| matches!(reason, Reason::CurrentTurn | Reason::Recalled);
-    let last = window
-        .blocks()
-        .iter()
-        .rposition(|block| block.message().is_some_and(|stored| stored.role == scrollback::Role::User));
-    let open = window.blocks().iter().position(|block| volatile(block.reason)).unwrap_or(usize::MAX);
-    open.min(last.unwrap_or(0))
-}
-
-pub fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
-}
+use super::desk::{Desk, contents, settings, settled, texts};
+use super::kit::{assistant, calls, result, system, tool_call, user};
 
 /// A client in front of both engines.
 pub struct World {
@@ -183,7 +56,7 @@ impl World {
     pub fn new(strategy: StrategyName, budget: u32, restless: Arc<dyn Store>) -> Self {
         let steady = Desk::new(Arc::new(MemoryStore::default()), settings(strategy), budget);
         let restless = Desk::new(restless, settings(strategy), budget);
-        let history = vec![super::kit::system("You are brief.")];
+        let history = vec![system("You are brief.")];
         let (left, said, sent, seen, folds) = Default::default();
         Self { steady, restless, history, left, said, sent, seen, folds }
     }
@@ -196,12 +69,12 @@ impl World {
 
     fn question(&mut self, text: &str) -> Value {
         let rare = self.rare();
-        super::kit::user(&format!("Question {rare}: {text}?"))
+        user(&format!("Question {rare}: {text}?"))
     }
 
     fn answer(&mut self, text: &str) -> Value {
         let rare = self.rare();
-        super::kit::assistant(&format!("Answer {rare}: {text}."))
+        assistant(&format!("Answer {rare}: {text}."))
     }
 
     /// Sends the history to both engines and compares what they show.
@@ -220,7 +93,7 @@ impl World {
             (steady, restless) => panic!("{:?} {:?}", steady.err(), restless.err()),
         };
         assert_eq!(texts(steady.window()), texts(restless.window()), "a restart changed the window");
-        super::laws::check(self, &steady).await;
+        super::laws::check(self, &steady);
         self.stable(&steady);
         Ok((steady, restless))
     }
@@ -279,9 +152,9 @@ impl World {
                 self.ask(question).await;
             }
             Move::Empty => {
-                self.history.push(super::kit::user(""));
+                self.history.push(user(""));
                 if let Ok(turns) = self.begin().await {
-                    self.finish(turns, super::kit::assistant("")).await;
+                    self.finish(turns, assistant("")).await;
                 }
             }
             Move::Agent { steps, parallel, chars } => self.agent(*steps, *parallel, *chars).await,
@@ -341,13 +214,13 @@ impl World {
         for step in 0..steps {
             let Ok(turns) = self.begin().await else { return };
             let ids: Vec<String> = (0..parallel).map(|i| format!("call-{}-{step}-{i}-abcdef", self.said)).collect();
-            let calls: Vec<Value> =
-                ids.iter().map(|id| super::kit::tool_call(id, "look", &serde_json::json!({"step": step}))).collect();
-            self.finish(turns, super::kit::calls(&calls)).await;
+            let asked: Vec<Value> =
+                ids.iter().map(|id| tool_call(id, "look", &serde_json::json!({"step": step}))).collect();
+            self.finish(turns, calls(&asked)).await;
             for id in &ids {
                 let rare = self.rare();
                 let row = format!("row {rare} of src/{rare}.rs 潮\n");
-                self.history.push(super::kit::result(id, &row.repeat(chars / row.len() + 1)));
+                self.history.push(result(id, &row.repeat(chars / row.len() + 1)));
             }
         }
         if let Ok(turns) = self.begin().await {
@@ -417,9 +290,9 @@ impl World {
     /// Law 1: everything that was sent is in the log, byte for byte, after a restart.
     pub async fn kept(&mut self) {
         for desk in [&self.steady, &self.restless] {
-            let span = scrollback::store::Span::Arrival { from: scrollback::MessageId(0), limit: usize::MAX >> 1 };
+            let span = Span::Arrival { from: MessageId(0), limit: usize::MAX >> 1 };
             let all = desk.store.read(&desk.session(), span).await.unwrap();
-            let kept: std::collections::HashSet<&str> = all.iter().map(|stored| stored.raw.get()).collect();
+            let kept: HashSet<&str> = all.iter().map(|stored| stored.raw.get()).collect();
             self.sent.iter().for_each(|bytes| assert!(kept.contains(bytes.as_str()), "lost: {bytes}"));
         }
     }

@@ -1,6 +1,8 @@
 //! What the tests share: stores to run against, and messages to say.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
+pub mod scene;
+
 use std::sync::Arc;
 
 use scrollback::log::{Answer, Arrival, History, Received};
