@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use super::folds::Folded;
 use crate::ids::{BranchId, Depth, MessageId, SessionId};
+use crate::note::Fold;
 use crate::store::{Position, Stored};
 use crate::strategy::{HoldSettings, Leaf, Scene, turns};
 use crate::window::Budget;
@@ -98,6 +99,13 @@ impl Lane {
     pub(super) fn scene(&self, budget: Budget) -> Scene<'_> {
         let Self { preamble, folded, open, .. } = self;
         Scene { preamble, fold: &folded.fold, open, budget, undone: folded.undone }
+    }
+
+    /// The scene after a fold that has not been recorded yet, if there is one.
+    pub(super) fn scene_after<'a>(&'a self, fold: Option<&'a Fold>, budget: Budget) -> Scene<'a> {
+        let fold = fold.unwrap_or(&self.folded.fold);
+        let covered = (fold.open().0 - self.folded.fold.open().0) as usize;
+        Scene { fold, open: &self.open[covered..], ..self.scene(budget) }
     }
 
     /// What is put back around replies of the current turn.

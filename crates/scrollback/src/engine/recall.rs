@@ -23,6 +23,8 @@ const FINDS: usize = 8;
 const AROUND: u32 = 64;
 /// Tokens that a result costs beyond what it shows: fence, title, pointer.
 const DRESS: u32 = 120;
+/// With less room than this nothing is shown: it would be a beginning without an end.
+const LEAST: u32 = 60;
 /// What is kept of the window's room for the model's own words, in hundredths.
 const KEEP: u32 = 10;
 
@@ -43,7 +45,7 @@ impl Engine {
     }
 
     async fn answer(&self, turn: &mut Turn, call: &RecallCall, room: u32) -> String {
-        let Some(room) = room.checked_sub(DRESS) else {
+        let Some(room) = room.checked_sub(DRESS).filter(|room| *room >= LEAST) else {
             return "There is no room left in the window to show this. Ask for a small part of it, or answer."
                 .to_owned();
         };

@@ -191,27 +191,45 @@ impl Engine {
         self.settle(session, &lane).await?;
         let hidden: u32 = lane.hidden_now().map(|(_, hidden)| hidden.tokens()).sum();
         let lessened = Budget { tokens: ask.budget.tokens.saturating_sub(hidden) };
-        let folded = self.folded(&lane, session, lessened).await?;
-        let fold = folded.as_ref().unwrap_or(&lane.folded.fold);
-        let covered = (fold.open().0 - lane.folded.fold.open().0) as usize;
-        let scene = Scene { fold, open: &lane.open[covered..], ..lane.scene(lessened) };
-        let window = match self.strategy.fit(&scene) {
-            Ok(window) => {
-                let window = window.within(ask.budget);
-                lane.hidden_now().fold(window, |window, (id, hidden)| window.with_hidden(id, hidden))
-            }
-            // What was recalled earlier in the turn can be recalled again; the client's own messages cannot wait.
-            Err(_) if hidden > 0 => self.strategy.fit(&Scene { budget: ask.budget, ..scene })?,
-            Err(error) => return Err(error),
-        };
+        let mut folded = self.folded(&lane, session, lessened).await?;
+        let mut window = self.fitted(&lane, folded.as_ref(), lessened, ask.budget);
+        if window.is_err()
+            && let Some(shorter) = self.relisted(&lane, folded.as_ref(), lessened)
+        {
+            window = self.fitted(&lane, Some(&shorter), lessened, ask.budget);
+            folded = Some(shorter);
+        }
+        let window = window?;
         // Nothing is recorded before it is known that the request can be answered.
         self.keep_shown(session, &lane, &window).await?;
         if let Some(fold) = folded {
             let folds = Folds { store: self.store(), session, layout: &lane.layout };
+            let covered = (fold.open().0 - lane.folded.fold.open().0) as usize;
             let folded = folds.put(lane.head, &lane.folded, fold, ask.arrival.at).await?;
             lane.fold_to(folded, covered);
         }
         Ok((lane, window))
+    }
+
+    /// The window over a fold, with what the client never saw put back.
+    fn fitted(&self, lane: &Lane, fold: Option<&Fold>, lessened: Budget, budget: Budget) -> Result<Window> {
+        let scene = lane.scene_after(fold, lessened);
+        match self.strategy.fit(&scene) {
+            Ok(window) => {
+                let window = window.within(budget);
+                Ok(lane.hidden_now().fold(window, |window, (id, hidden)| window.with_hidden(id, hidden)))
+            }
+            // What was recalled earlier in the turn can be recalled again; the client's own messages cannot wait.
+            Err(_) if lessened != budget => self.strategy.fit(&Scene { budget, ..scene }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A fold that was made for a larger window, with a shorter list.
+    fn relisted(&self, lane: &Lane, fold: Option<&Fold>, budget: Budget) -> Option<Fold> {
+        let scene = lane.scene_after(fold, budget);
+        let shorter = self.strategy.file(&scene, Vec::new());
+        (shorter.tokens < scene.fold.tokens).then_some(shorter)
     }
 
     /// What the strategy wants to fold now, all of it in one.

@@ -96,6 +96,33 @@ fn the_same_request_many_times_at_once_folds_once() {
     });
 }
 
+/// Two requests of different sizes fold one branch at once: each view keeps the fold that its window began with.
+#[test]
+fn views_of_requests_that_fold_at_once_draw_their_own_windows() {
+    run(async {
+        let (_, mut desk) = watched(6_000);
+        let mut history = chat(30, &"boats and tides ".repeat(10));
+        let turn = desk.begin(&history[..11]).await.unwrap();
+        desk.finish(turn, &history[11]).await;
+        history.push(user("And now?"));
+        let mut small = Desk { store: desk.store.clone(), budget: 1_500, ..Desk::memory(0) };
+        small.restart();
+        let (one, other) = tokio::join!(desk.begin_at(&history, 8), small.begin_at(&history, 9));
+        let (one, other) = (one.unwrap(), other.unwrap());
+        let shown = [texts(one.window()), texts(other.window())];
+        assert_ne!(shown[0], shown[1]);
+        desk.now = 20;
+        desk.finish(one, &assistant("One.")).await;
+        small.now = 30;
+        small.finish(other, &assistant("Other.")).await;
+        let views = desk.engine.views(&desk.session()).await.unwrap();
+        for (recorded, shown) in views[1..].iter().zip(&shown) {
+            let drawn = desk.engine.window_of(&desk.session(), &recorded.view).await.unwrap();
+            assert_eq!(texts(&drawn), *shown, "{}", recorded.name);
+        }
+    });
+}
+
 async fn imported(desk: &Desk, history: &[Value]) {
     let arrival = Arrival { origin: Origin::Import, ..Arrival::new(&desk.tenant, desk.declared, "gpt-5", At(1)) };
     let log = Log::new(desk.store.clone());

@@ -52,6 +52,9 @@ pub async fn load(desk: &Desk, turn: &mut Turn, id: MessageId) -> Option<String>
         }
         assert_fenced(&answer, "result");
         let text = inside(&answer);
+        if text.starts_with("[there is no room left") {
+            return None;
+        }
         let pointer = text.rfind("\n[cut after line ").or_else(|| text.starts_with("[cut after line ").then_some(0));
         let Some((shown, range)) = pointer.and_then(|at| {
             let range = text[at..].split("part = \"").nth(1)?.split('"').next()?;
