@@ -106,7 +106,7 @@ fn views_of_requests_that_fold_at_once_draw_their_own_windows() {
         desk.finish(turn, &history[11]).await;
         history.push(user("And now?"));
         let mut small = Desk { store: desk.store.clone(), budget: 1_500, ..Desk::memory(0) };
-        small.restart();
+        (desk.restart(), small.restart());
         let (one, other) = tokio::join!(desk.begin_at(&history, 8), small.begin_at(&history, 9));
         let (one, other) = (one.unwrap(), other.unwrap());
         let shown = [texts(one.window()), texts(other.window())];
@@ -180,7 +180,7 @@ fn a_long_conversation_without_questions_does_not_part_calls_from_results() {
             for i in 0..400 {
                 let id = format!("call-{i:04}-abcdef");
                 history.extend([call(&id, "look", &json!({"row": i})), result(&id, &"row of the table ".repeat(12))]);
-                if i == 0 {
+                if i == 390 {
                     history.extend(vec![assistant("Going on."); extra]);
                 }
             }
