@@ -106,7 +106,8 @@ fn views_of_requests_that_fold_at_once_draw_their_own_windows() {
         desk.finish(turn, &history[11]).await;
         history.push(user("And now?"));
         let mut small = Desk { store: desk.store.clone(), budget: 1_500, ..Desk::memory(0) };
-        (desk.restart(), small.restart());
+        desk.restart();
+        small.restart();
         let (one, other) = tokio::join!(desk.begin_at(&history, 8), small.begin_at(&history, 9));
         let (one, other) = (one.unwrap(), other.unwrap());
         let shown = [texts(one.window()), texts(other.window())];
