@@ -118,7 +118,7 @@ impl<'a> History<'a> {
     }
 
     /// The bytes of the instructions.
-    pub(super) fn instructions(&self) -> impl Iterator<Item = &'a [u8]> {
+    pub(crate) fn instructions(&self) -> impl Iterator<Item = &'a [u8]> {
         self.split[..self.preamble].iter().map(|raw| raw.get().as_bytes())
     }
 }

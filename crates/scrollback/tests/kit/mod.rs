@@ -1,6 +1,8 @@
 //! What the tests share: stores to run against, and messages to say.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
+pub mod scene;
+
 use std::sync::Arc;
 
 use scrollback::log::{Answer, Arrival, Received};
@@ -97,6 +99,16 @@ pub fn system(text: &str) -> Value {
 pub fn call(id: &str, tool: &str, arguments: &Value) -> Value {
     let function = json!({"name": tool, "arguments": arguments.to_string()});
     json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": function}]})
+}
+
+/// One call among several.
+pub fn tool_call(id: &str, tool: &str, arguments: &Value) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": tool, "arguments": arguments.to_string()}})
+}
+
+/// A message that makes several calls.
+pub fn calls(calls: &[Value]) -> Value {
+    json!({"role": "assistant", "content": null, "tool_calls": calls})
 }
 
 pub fn result(id: &str, text: &str) -> Value {
