@@ -160,7 +160,12 @@ impl View {
 
     /// The key it is recorded under: views sort by the message they answer, then by time.
     pub(crate) fn key(head: MessageId, at: At) -> String {
-        format!("{:010}-{:016x}", head.0, at.0)
+        format!("{}{:016x}", Self::keys(head), at.0)
+    }
+
+    /// How the keys of all views of a message begin.
+    pub(crate) fn keys(head: MessageId) -> String {
+        format!("{:010}-", head.0)
     }
 }
 

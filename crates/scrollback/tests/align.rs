@@ -256,6 +256,7 @@ async fn clients_may_send_only_what_is_new() {
         model: "gpt-5",
         response: Some("resp_1"),
         records: Vec::new(),
+        urgency: scrollback::store::Urgency::Now,
         at: At(2),
     };
     bench.log.reply(&first, answer).await.unwrap();

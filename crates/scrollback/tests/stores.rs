@@ -220,6 +220,7 @@ async fn nothing_follows_an_unknown_node(bench: Bench) {
         model: "gpt-5",
         response: None,
         records: Vec::new(),
+        urgency: scrollback::store::Urgency::Now,
         at: At(2),
     };
     assert!(matches!(bench.log.reply(&lost, answer).await, Err(Error::NotFound(_))));
@@ -322,8 +323,14 @@ async fn forgetting_erases_one_session(bench: Bench) {
     let kept = bench.send(Some("kept"), &[user("keep the apricot")]).await;
     write(&bench, vec![put(&Scope::Session(gone.session.clone()), Kind::Note, "n", "1", Expect::Any)]).await.unwrap();
     let message = scrollback::Message::text(&scrollback::Role::Assistant, "as you wish");
-    let answer =
-        scrollback::log::Answer { message, model: "gpt-5", response: Some("resp"), records: Vec::new(), at: At(2) };
+    let answer = scrollback::log::Answer {
+        message,
+        model: "gpt-5",
+        response: Some("resp"),
+        records: Vec::new(),
+        urgency: scrollback::store::Urgency::Now,
+        at: At(2),
+    };
     bench.log.reply(&gone, answer).await.unwrap();
     assert_eq!(bench.forget.forget(&gone.session).await.unwrap(), 2);
     let scope = Scope::Tenant(bench.tenant.clone());

@@ -12,12 +12,13 @@ use scrollback::engine::{Ask, Finish, Turn};
 use scrollback::ledger::Call;
 use scrollback::log::{Arrival, History, Outcome};
 use scrollback::recall::{RecallCall, calls_in};
+use scrollback::store::Urgency;
 use scrollback::window::Budget;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
 use super::book::Ended;
-use super::{Incoming, Plan, Proxy, pass, refused, stream};
+use super::{Incoming, Managed, Plan, Proxy, pass, refused, stream};
 use crate::clock::now;
 use crate::config::RecallBy;
 use crate::upstream::{Answer, Outgoing, Silence, Upstream};
@@ -34,6 +35,7 @@ pub(super) struct Exchange {
     pub(super) proxy: Arc<Proxy>,
     pub(super) upstream: Arc<Upstream>,
     incoming: Incoming,
+    request: Request,
     offer: Offer,
     plan: Plan,
     turn: Turn,
@@ -56,16 +58,10 @@ pub(super) enum Verdict {
 }
 
 impl Exchange {
-    pub(super) fn new(
-        proxy: Arc<Proxy>,
-        upstream: Arc<Upstream>,
-        incoming: Incoming,
-        offer: Offer,
-        (plan, turn): (Plan, Turn),
-    ) -> Self {
-        let sent = Instant::now();
+    pub(super) fn new(proxy: Arc<Proxy>, upstream: Arc<Upstream>, managed: Managed, plan: Plan, turn: Turn) -> Self {
+        let (Managed { incoming, request, offer }, sent) = (managed, Instant::now());
         let (round, said, calls, shrunk) = Default::default();
-        Self { proxy, upstream, incoming, offer, plan, turn, round, said, calls, sent, shrunk }
+        Self { proxy, upstream, incoming, request, offer, plan, turn, round, said, calls, sent, shrunk }
     }
 
     /// Answers the request.
@@ -106,7 +102,6 @@ impl Exchange {
 
     /// The client's body with the window in the place of its messages and our tools after its own.
     fn compose(&self) -> Bytes {
-        let Some(request) = Request::read(&self.incoming.body) else { return self.incoming.body.clone() };
         let window = self.turn.window();
         let instruction = self.offer.instruction();
         let as_sent = matches!(
@@ -115,14 +110,14 @@ impl Exchange {
         );
         let untouched = as_sent && !self.plan.only_new && instruction.is_none() && window.is_untouched();
         let messages = (!untouched).then(|| render::messages(window, instruction.as_deref()));
-        let tools = self.offer.tools(request.tools().map(RawValue::get));
+        let tools = self.offer.tools(self.request.tools());
         let choice = (self.round >= self.proxy.serve.rounds && self.offer.by() == RecallBy::Tools)
-            .then(|| last_choice(&request));
+            .then(|| last_choice(&self.request));
         let mut changes: Vec<(&str, &str)> = Vec::new();
         changes.extend(messages.as_deref().map(|messages| ("messages", messages)));
         changes.extend(tools.as_deref().map(|tools| ("tools", tools)));
         changes.extend(choice.as_deref().filter(|_| self.round > 0).map(|choice| ("tool_choice", choice)));
-        if changes.is_empty() { self.incoming.body.clone() } else { request.write(&changes).into() }
+        self.request.write(&changes)
     }
 
     /// An upstream's refusal goes to the client, unless a smaller window may help.
@@ -321,38 +316,43 @@ impl Exchange {
         values.into_iter().filter_map(label).collect()
     }
 
-    /// Keeps the reply. It is on the disk when this returns, and so before the client can come back with it; a client that goes
-    /// away meanwhile changes nothing.
+    /// Keeps the reply. What the client may need before it comes back is on the disk when this returns; the rest follows, also
+    /// if the client goes away meanwhile.
     pub(super) async fn finish(mut self, gathered: &Gathered, theirs: &[Value], parked: Option<Vec<Value>>) {
         let said = std::mem::take(&mut self.said);
         let parted = !said.is_empty() && !theirs.is_empty();
         let whole = parked
             .or_else(|| parted.then(Vec::new))
             .map(|results| (raw(&gathered.message(&gathered.calls)), results.iter().map(raw).collect::<Vec<_>>()));
+        let must_wait = whole.is_some() || self.turn.has_recalled() || self.plan.only_new;
         let mut message = gathered.message(theirs);
         if !said.is_empty() {
             message["content"] = (said + gathered.text()).into();
         }
-        let proxy = self.proxy.clone();
-        proxy.later.finished(self.keep(Some(Message::new(raw(&message))), whole, gathered.id.clone())).await;
+        let urgency = if must_wait { Urgency::Now } else { Urgency::Soon };
+        let (proxy, session) = (self.proxy.clone(), self.plan.session.clone());
+        proxy.later.keep(session.clone(), self.keep(Some(Message::new(raw(&message))), whole, urgency));
+        if must_wait {
+            proxy.later.replies(session.as_deref()).await;
+        }
     }
 
     /// Records that no reply came.
     pub(super) fn fail(self) {
         metrics::counter!("scrollback_failed_turns_total").increment(1);
         let proxy = self.proxy.clone();
-        proxy.later.spawn(self.keep(None, None, None));
+        proxy.later.spawn(self.keep(None, None, Urgency::Soon));
     }
 
     async fn keep(
         self,
         message: Option<Message>,
         whole: Option<(Box<RawValue>, Vec<Box<RawValue>>)>,
-        response: Option<String>,
+        urgency: Urgency,
     ) {
         let Self { proxy, plan, turn, calls, .. } = self;
         let chores = turn.chores();
-        let finish = Finish { message, whole, model: &plan.model, response: response.as_deref(), calls, at: now() };
+        let finish = Finish { message, whole, model: &plan.model, response: None, calls, urgency, at: now() };
         let kept = match proxy.engine.finish(turn, finish).await {
             Ok(kept) => kept,
             Err(error) => {
@@ -393,7 +393,7 @@ fn is_overflow(body: &[u8]) -> bool {
 }
 
 /// The choice of tools in the last round: none of ours.
-fn last_choice(request: &Request<'_>) -> String {
+fn last_choice(request: &Request) -> String {
     if request.value("tool_choice") == "required" {
         let tools = request.value("tools");
         let named = |tool: &Value| json!({"type": "function", "function": {"name": tool["function"]["name"]}});

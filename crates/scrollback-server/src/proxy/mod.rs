@@ -100,19 +100,28 @@ impl Proxy {
     }
 
     async fn chat(self: Arc<Self>, upstream: Arc<Upstream>, incoming: Incoming) -> Response<Body> {
-        let Some(request) = Request::read(&incoming.body) else {
+        let only_new = incoming.headers.get(HISTORY_HEADER).is_some_and(|value| value == "new");
+        let mut history = None;
+        let body = incoming.body.clone();
+        let read = Request::read(&body, |text| {
+            let (opened, end) = self.engine.log().open(&self.tenant, text).ok()?;
+            history = Some(opened);
+            Some(end)
+        });
+        let Some((request, history)) = read.zip(history) else {
             return pass::as_it_is(&upstream, incoming, None).await;
         };
         let upstream = if request.model() == QUOTE { self.quote.clone() } else { upstream };
         let offer = Offer::new(upstream.recall, self.engine.tools(), &request);
-        let mut plan = self.plan(&upstream, &request, &offer);
-        plan.only_new = incoming.headers.get(HISTORY_HEADER).is_some_and(|value| value == "new");
-        let begun = AssertUnwindSafe(self.begin(&incoming, &request, &plan)).catch_unwind().await;
+        let header = |name: &str| incoming.headers.get(name).and_then(|value| value.to_str().ok());
+        let session = Declared::read(header, &request.declares()).session;
+        let plan = Plan { only_new, session, ..self.plan(&upstream, &request, &offer) };
+        let begun = AssertUnwindSafe(self.begin(&history, &plan)).catch_unwind().await;
         let trouble = match begun {
             Ok(Ok(_)) if request.choices() > 1 => return pass::as_it_is(&upstream, incoming, None).await,
             Ok(Ok(turn)) => {
-                drop(request);
-                return Exchange::new(self, upstream, incoming, offer, (plan, turn)).run().await;
+                let incoming = Managed { incoming, request, offer };
+                return Exchange::new(self.clone(), upstream, incoming, plan, turn).run().await;
             }
             Ok(Err(Error::TooLarge(what))) => return refused("context_length_exceeded", &what),
             Ok(Err(Error::Invalid(what) | Error::NotFound(what))) if plan.only_new => {
@@ -123,17 +132,15 @@ impl Proxy {
         };
         tracing::error!(trouble, "the request is sent on as it came");
         metrics::counter!("scrollback_trouble_total").increment(1);
-        drop(request);
         pass::as_it_is(&upstream, incoming, Some(&trouble)).await
     }
 
     /// Takes the request into the log and lays out its window.
-    async fn begin(&self, incoming: &Incoming, request: &Request<'_>, plan: &Plan) -> scrollback::Result<Turn> {
-        let header = |name: &str| incoming.headers.get(name).and_then(|value| value.to_str().ok());
-        let declared = Declared::read(header, &request.declares());
-        let name = declared.session.as_deref();
+    async fn begin(&self, history: &History<'_>, plan: &Plan) -> scrollback::Result<Turn> {
+        let name = plan.session.as_deref();
+        // A client may be back with a reply before it is kept, and words it in its own way: it would be taken for another.
+        self.later.replies(name).await;
         let arrival = Arrival::new(&self.tenant, name, &plan.model, now());
-        let history = History::parse(request.messages())?;
         let after = match (plan.only_new, name) {
             (false, _) => None,
             (true, Some(name)) => Some(After::Last(name)),
@@ -143,24 +150,31 @@ impl Proxy {
                 return Err(Error::Invalid(what.into()));
             }
         };
-        let ask = Ask { arrival, history: &history, after, budget: plan.budget, limit_tokens: plan.limit };
+        let ask = Ask { arrival, history, after, budget: plan.budget, limit_tokens: plan.limit };
         self.engine.begin(ask).await
     }
 
     /// How large a request's window may be.
-    fn plan(&self, upstream: &Upstream, request: &Request<'_>, offer: &Offer) -> Plan {
+    fn plan(&self, upstream: &Upstream, request: &Request, offer: &Offer) -> Plan {
         let (model, settings) = (request.model(), &self.serve.window);
         let price = settings.prices.of(&model);
         let set = [settings.tokens, upstream.window].into_iter().find(|tokens| *tokens > 0);
         let limit = set.or_else(|| price.and_then(|price| price.window)).unwrap_or(settings.unknown_tokens);
         let reply = request.reply_tokens().unwrap_or(settings.reply_tokens).min(limit / 2);
         let most = price.and_then(|price| price.most_input).unwrap_or(u32::MAX);
-        let theirs = request.tools().map(serde_json::value::RawValue::get);
+        let theirs = request.tools();
         let tools = offer.tools(theirs).map_or(0, |tools| self.book.tokens_of(&tools));
         let tools = if tools == 0 { theirs.map_or(0, |tools| self.book.tokens_of(tools)) } else { tools };
         let tokens = self.gauge.counted(&model, (limit - reply).min(most)).saturating_sub(tools);
-        Plan { model, limit, tools, budget: Budget { tokens }, only_new: false }
+        Plan { model, limit, tools, budget: Budget { tokens }, only_new: false, session: None }
     }
+}
+
+/// A request that became a turn.
+struct Managed {
+    incoming: Incoming,
+    request: Request,
+    offer: Offer,
 }
 
 /// What is known of a request before it is a turn.
@@ -175,6 +189,8 @@ pub(crate) struct Plan {
     pub(crate) budget: Budget,
     /// Whether the request holds only new messages.
     pub(crate) only_new: bool,
+    /// The session it declares.
+    pub(crate) session: Option<String>,
 }
 
 /// An error of ours, in the shape that OpenAI's clients understand.

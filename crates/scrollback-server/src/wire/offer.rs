@@ -20,7 +20,7 @@ pub(crate) struct Offer {
 
 impl Offer {
     /// What can be offered with a request.
-    pub(crate) fn new(by: RecallBy, tools: &'static [RecallTool], request: &Request<'_>) -> Self {
+    pub(crate) fn new(by: RecallBy, tools: &'static [RecallTool], request: &Request) -> Self {
         let theirs = names(&request.value("tools"));
         let ours = |name: &String| tools.iter().any(|tool| name == tool.name());
         // A client that mounts our tools itself resolves them itself.
@@ -74,8 +74,8 @@ mod tests {
     use super::*;
 
     fn offered(tools: &str) -> Offer {
-        let body = format!("{{\"messages\":[],\"tools\":{tools}}}");
-        Offer::new(RecallBy::Tools, &RecallTool::ALL, &Request::read(body.as_bytes()).unwrap())
+        let body = format!("{{\"messages\":[],\"tools\":{tools}}}").into();
+        Offer::new(RecallBy::Tools, &RecallTool::ALL, &Request::read(&body, |_| Some(2)).unwrap())
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Holds in the store: what a placeholder tells is settled once, and stays so.
 
-use std::sync::Arc;
+use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +9,9 @@ use super::lanes::Lane;
 use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
 use crate::store::{Batch, Expect, Keys, Kind, Put, Scope, Store};
-use crate::strategy::{Asked, HeldFrom, Leaf, Placeholder, Told, placeholder, turns};
+use crate::strategy::{Asked, Leaf, Placeholder, Told, placeholder};
 use crate::task::HoldDigest;
+use crate::window::{Body, Window};
 
 const PREFIX: &str = "hold/";
 
@@ -56,13 +57,33 @@ impl Held {
 }
 
 impl Engine {
-    /// Settles what stands for the results that are held from now on, where it was settled before.
+    /// Settles what stands for large results, where it was settled before.
     pub(super) async fn settle(&self, session: &SessionKey, lane: &Lane) -> Result<()> {
-        let on_arrival = self.settings.strategies.holds.from == HeldFrom::OnArrival;
-        let until = if on_arrival { lane.open.len() } else { turns::last(&lane.open) };
-        for leaf in lane.open[..until].iter().filter(|leaf| leaf.large.is_some() && !leaf.is_settled()) {
+        for leaf in lane.open.iter().filter(|leaf| leaf.large.is_some() && !leaf.is_settled()) {
             self.settle_one(session, leaf).await?;
         }
+        Ok(())
+    }
+
+    /// Records every placeholder of a window that is shown for the first time: from now on it stays as it is. A conflict
+    /// means that another one was settled meanwhile.
+    pub(super) async fn keep_shown(&self, session: &SessionKey, lane: &Lane, window: &Window) -> Result<()> {
+        let held = window.blocks().iter().filter(|block| matches!(block.body, Body::Held(..)));
+        let held: HashSet<MessageId> = held.filter_map(|block| Some(block.message()?.id)).collect();
+        let fresh = lane.open.iter().filter(|leaf| held.contains(&leaf.stored.id) && !leaf.is_settled());
+        for leaf in fresh {
+            let told = self.settings.strategies.holds.told(&leaf.result());
+            self.keep_held(session, leaf, told).await?;
+        }
+        Ok(())
+    }
+
+    async fn keep_held(&self, session: &SessionKey, leaf: &Leaf, told: Told) -> Result<()> {
+        let Asked { tool, query } = leaf.large.clone().unwrap_or_default();
+        let held = Held { id: leaf.stored.id, tool, query, told, at: leaf.stored.at };
+        let put = Put::new(session, Kind::Note, Held::key(held.id), held.at, &held).expecting(Expect::Absent);
+        self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
+        leaf.settle(&Placeholder::new(placeholder(&leaf.stored, &held.asked(), &held.told)));
         Ok(())
     }
 
@@ -72,7 +93,7 @@ impl Engine {
         let record = self.store().records(&Scope::Session(session.clone()), Kind::Note, key).await?.pop();
         let held = record.and_then(|record| serde_json::from_str::<Held>(record.body.get()).ok());
         if let Some(held) = held {
-            leaf.settle(Placeholder::new(placeholder(&leaf.stored, &held.asked(), &held.told)));
+            leaf.settle(&Placeholder::new(placeholder(&leaf.stored, &held.asked(), &held.told)));
         }
         Ok(())
     }
@@ -82,29 +103,24 @@ impl Engine {
         let mut asked = Vec::new();
         let known: Vec<MessageId> = Held::all(self.store(), session).await?.into_iter().map(|held| held.id).collect();
         for leaf in lane.open.iter().filter(|leaf| leaf.large.is_some() && !known.contains(&leaf.stored.id)) {
-            let (held, calls) = self.digest_hold(leaf).await;
+            let (told, calls) = self.digest_hold(leaf).await;
             asked.extend(calls);
-            let put = Put::new(session, Kind::Note, Held::key(held.id), held.at, &held).expecting(Expect::Absent);
-            match self.store().commit(Batch::of_records(session.clone(), vec![put])).await {
-                // Another turn of the same conversation was faster, and what it wrote counts.
-                Err(Error::Conflict(_)) => {
-                    self.settle_one(session, leaf).await?;
-                    continue;
-                }
-                committed => committed?,
-            };
-            leaf.settle(Placeholder::new(placeholder(&leaf.stored, &held.asked(), &held.told)));
+            match self.keep_held(session, leaf, told).await {
+                // It was shown while the helper thought, and stays as it was shown.
+                Ok(()) | Err(Error::Conflict(_)) => {}
+                Err(error) => return Err(error),
+            }
         }
         Ok(asked)
     }
 
-    async fn digest_hold(&self, leaf: &Arc<Leaf>) -> (Held, Vec<crate::task::Asked>) {
+    async fn digest_hold(&self, leaf: &Leaf) -> (Told, Vec<crate::task::Asked>) {
         let Asked { tool, query } = leaf.large.clone().unwrap_or_default();
         let text = leaf.result();
         let most_chars = self.settings.strategies.holds.digest_chars;
         let task = HoldDigest { tool: tool.as_deref(), query: query.as_deref(), text: &text, most_chars };
         let answered = self.tasks.run(&task).await;
         let told = Told { chars: text.chars().count(), brief: answered.answer.brief, sources: answered.answer.sources };
-        (Held { id: leaf.stored.id, tool, query, told, at: leaf.stored.at }, answered.calls)
+        (told, answered.calls)
     }
 }

@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::value::RawValue;
 
 use super::folds::Folded;
-use crate::ids::{BranchId, MessageId, SessionId};
+use crate::ids::{BranchId, Depth, MessageId, SessionId};
+use crate::note::Fold;
 use crate::store::{Position, Stored};
 use crate::strategy::{HoldSettings, Leaf, Scene, turns};
 use crate::window::Budget;
@@ -36,8 +37,15 @@ impl Hidden {
 
     /// What it costs, roughly: a reply that is put back whole costs little more than as the client has it.
     pub(super) fn tokens(&self) -> u32 {
-        let pieces = self.before.iter().chain(&self.whole).chain(&self.after);
-        pieces.map(|(_, tokens)| tokens).sum()
+        self.pieces().map(|(_, tokens)| tokens).sum()
+    }
+
+    fn bytes(&self) -> usize {
+        self.pieces().map(|(raw, _)| raw.get().len()).sum()
+    }
+
+    fn pieces(&self) -> impl Iterator<Item = &(Arc<RawValue>, u32)> {
+        self.before.iter().chain(&self.whole).chain(&self.after)
     }
 }
 
@@ -51,8 +59,10 @@ pub(super) struct Lane {
     pub(super) preamble: Vec<Arc<Stored>>,
     /// The messages after the fold, up to the head.
     pub(super) open: Vec<Arc<Leaf>>,
-    /// What the client never saw of replies in the current turn.
+    /// What the client never saw of replies, as far as it is in mind.
     pub(super) hidden: HashMap<MessageId, Arc<Hidden>>,
+    /// From this depth on it is.
+    pub(super) hidden_from: Depth,
 }
 
 impl Lane {
@@ -60,9 +70,6 @@ impl Lane {
     pub(super) fn push(&mut self, stored: Arc<Stored>, holds: &HoldSettings) {
         let Some(position) = stored.position() else { return };
         let leaf = Leaf::new(stored, &self.open, holds);
-        if leaf.begins_turn {
-            self.hidden.clear();
-        }
         self.head = position;
         self.open.push(Arc::new(leaf));
     }
@@ -77,12 +84,28 @@ impl Lane {
         let mut lane = self.clone();
         lane.open.truncate(index + 1);
         lane.head = base;
-        Some(lane)
+        let current = lane.open[turns::last(&lane.open)].stored.position()?;
+        (current.depth >= lane.hidden_from).then_some(lane)
+    }
+
+    /// Goes on with a new fold, which covers so many of the open messages.
+    pub(super) fn fold_to(&mut self, folded: Folded, covered: usize) {
+        self.folded = folded;
+        for leaf in self.open.drain(..covered) {
+            self.hidden.remove(&leaf.stored.id);
+        }
     }
 
     pub(super) fn scene(&self, budget: Budget) -> Scene<'_> {
         let Self { preamble, folded, open, .. } = self;
         Scene { preamble, fold: &folded.fold, open, budget, undone: folded.undone }
+    }
+
+    /// The scene after a fold that has not been recorded yet, if there is one.
+    pub(super) fn scene_after<'a>(&'a self, fold: Option<&'a Fold>, budget: Budget) -> Scene<'a> {
+        let fold = fold.unwrap_or(&self.folded.fold);
+        let covered = (fold.open().0 - self.folded.fold.open().0) as usize;
+        Scene { fold, open: &self.open[covered..], ..self.scene(budget) }
     }
 
     /// What is put back around replies of the current turn.
@@ -92,7 +115,9 @@ impl Lane {
     }
 
     fn bytes(&self) -> usize {
-        self.open.iter().map(|leaf| leaf.stored.raw.get().len() + 256).sum::<usize>() + self.folded.fold.text.len()
+        let open: usize = self.open.iter().map(|leaf| leaf.stored.raw.get().len() + 256).sum();
+        let hidden: usize = self.hidden.values().map(|hidden| hidden.bytes()).sum();
+        open + hidden + self.folded.fold.text.len()
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Engine;
-use super::folds::{Folded, Folds};
+use super::folds::Folds;
 use super::lanes::{Hidden, Lane};
 use super::turn::Ask;
 use crate::error::{Error, Result};
@@ -16,6 +16,7 @@ use crate::log::Received;
 use crate::note::{Covers, Note};
 use crate::store::{Beside, Keys, Kind, Origin, Place, Position, Scope, Span, Stored};
 use crate::strategy::{Leaf, Scene, turns};
+use crate::view::View;
 
 /// How many messages are read at first.
 const CHUNK: u32 = 256;
@@ -52,8 +53,8 @@ impl Parked {
 
 impl Lane {
     pub(super) fn new(session: SessionId, layout: Arc<str>, head: Position) -> Self {
-        let (folded, preamble) = (Folded::default(), Vec::new());
-        Self { session, layout, head, folded, preamble, open: Vec::new(), hidden: std::collections::HashMap::new() }
+        let (folded, preamble, open, hidden) = Default::default();
+        Self { session, layout, head, folded, preamble, open, hidden, hidden_from: Depth(0) }
     }
 }
 
@@ -76,6 +77,8 @@ impl Engine {
         if unread.is_some_and(|first| first > lane.folded.fold.open()) {
             self.fold_unread(&mut lane, session, ask).await?;
         }
+        let current = lane.open.get(turns::last(&lane.open)).and_then(|leaf| leaf.stored.position());
+        lane.hidden_from = current.map_or(head.depth, |current| current.depth);
         for index in turns::last(&lane.open)..lane.open.len() {
             let stored = lane.open[index].stored.clone();
             if let Some(hidden) = self.parked(session, &stored).await? {
@@ -85,7 +88,7 @@ impl Engine {
         lane.preamble = match &received.preamble {
             Some(preamble) => preamble.clone(),
             None if ask.after.is_none() => self.log.instructions(ask.arrival, session, ask.history).await?,
-            None => self.first_preamble(session).await?,
+            None => self.last_preamble(session, &lane).await?,
         };
         Ok(lane)
     }
@@ -107,7 +110,7 @@ impl Engine {
 
     /// Puts what was not read under a fold: it does not fit in any case, and search finds it.
     async fn fold_unread(&self, lane: &mut Lane, session: &SessionKey, ask: &Ask<'_>) -> Result<()> {
-        let begins = lane.open.iter().skip(1).position(|leaf| leaf.begins_turn).map_or(1, |index| index + 1);
+        let begins = first_whole(&lane.open);
         let Some(last) = lane.open.get(begins - 1).and_then(|leaf| leaf.stored.position()) else { return Ok(()) };
         let before = lane.folded.fold.open();
         let span = Span::Path { head: lane.head, from: before, to: before };
@@ -120,10 +123,11 @@ impl Engine {
         let mut fold = self.strategy.file(&Scene { open: &[], ..lane.scene(ask.budget) }, vec![note]);
         let read: u64 = lane.open.iter().map(|leaf| u64::from(leaf.tokens())).sum();
         let guess = read * u64::from(covers.count()) / lane.open.len().max(1) as u64;
-        fold.original_tokens = lane.folded.fold.original_tokens.saturating_add(u32::try_from(guess).unwrap_or(u32::MAX));
+        fold.original_tokens =
+            lane.folded.fold.original_tokens.saturating_add(u32::try_from(guess).unwrap_or(u32::MAX));
         let folds = Folds { store: self.store(), session, layout: &lane.layout };
-        lane.folded = folds.put(lane.head, &lane.folded, fold, ask.arrival.at).await?;
-        lane.open.drain(..begins);
+        let folded = folds.put(lane.head, &lane.folded, fold, ask.arrival.at).await?;
+        lane.fold_to(folded, begins);
         Ok(())
     }
 
@@ -137,6 +141,21 @@ impl Engine {
         record.map(|record| read(&record.body).map_err(damaged)).transpose()
     }
 
+    /// The instructions of the last turn that was answered, or else those the session began with.
+    async fn last_preamble(&self, session: &SessionKey, lane: &Lane) -> Result<Vec<Arc<Stored>>> {
+        let scope = Scope::Session(session.clone());
+        for leaf in lane.open.iter().rev().take(PREAMBLE_AMONG) {
+            let of = View::keys(leaf.stored.id);
+            let views = self.store().records(&scope, Kind::View, Keys::After(of.clone(), PREAMBLE_AMONG)).await?;
+            let last = views.iter().take_while(|record| record.key.starts_with(&of)).last();
+            if let Some(view) = last.and_then(|record| serde_json::from_str::<View>(record.body.get()).ok()) {
+                let preamble = self.store().read(session, Span::Ids(view.preamble)).await?;
+                return Ok(preamble.into_iter().map(Arc::new).collect());
+            }
+        }
+        self.first_preamble(session).await
+    }
+
     /// The instructions a session began with.
     async fn first_preamble(&self, session: &SessionKey) -> Result<Vec<Arc<Stored>>> {
         let span = Span::Arrival { from: MessageId(0), limit: PREAMBLE_AMONG };
@@ -144,4 +163,10 @@ impl Engine {
         let instructs = |stored: &Stored| stored.place == Place::Beside(Beside::Preamble);
         Ok(first.into_iter().take_while(instructs).map(Arc::new).collect())
     }
+}
+
+/// Where the open end of a path can begin without parting a call from its results: with a turn if one begins early enough.
+fn first_whole(open: &[Arc<Leaf>]) -> usize {
+    let turn = (1..open.len() / 2).find(|index| open[*index].begins_turn);
+    turn.or_else(|| (1..open.len()).find(|index| !open[*index].answers)).unwrap_or(1)
 }

@@ -23,6 +23,8 @@ const FINDS: usize = 8;
 const AROUND: u32 = 64;
 /// Tokens that a result costs beyond what it shows: fence, title, pointer.
 const DRESS: u32 = 120;
+/// With less room than this nothing is shown: it would be a beginning without an end.
+const LEAST: u32 = 60;
 /// What is kept of the window's room for the model's own words, in hundredths.
 const KEEP: u32 = 10;
 
@@ -43,7 +45,7 @@ impl Engine {
     }
 
     async fn answer(&self, turn: &mut Turn, call: &RecallCall, room: u32) -> String {
-        let Some(room) = room.checked_sub(DRESS) else {
+        let Some(room) = room.checked_sub(DRESS).filter(|room| *room >= LEAST) else {
             return "There is no room left in the window to show this. Ask for a small part of it, or answer."
                 .to_owned();
         };
@@ -71,35 +73,50 @@ impl Engine {
         if at.depth >= turn.lane.folded.fold.open() {
             return Ok(format!("Page #{} has not been folded: it is in the conversation below.", id.0));
         }
-        let messages = self.page_around(turn, at.depth).await?;
+        let onwards = match from {
+            Some(from) => self.on_path(&turn.received.session, &lineage, from).await?,
+            None => None,
+        };
+        let open = turn.lane.folded.fold.open();
+        let depth = onwards.filter(|from| from.depth < open).map_or(at.depth, |from| from.depth);
+        let (messages, next) = self.page_around(turn, depth).await?;
         let first = messages.first().map_or(id, |stored| stored.id);
         turn.pages.push(first);
         let skipped = messages.iter().position(|stored| Some(stored.id) == from).unwrap_or(0);
         let leaves = Leaf::all(messages.into_iter().map(Arc::new), &self.settings.strategies.holds);
-        Ok(fence("page", &format!("Page #{}", first.0), &self.written(&leaves[skipped..], first, room)))
+        for leaf in leaves.iter().filter(|leaf| leaf.large.is_some()) {
+            self.settle_one(&turn.received.session, leaf).await?;
+        }
+        let page = Unread { page: first, next };
+        Ok(fence("page", &format!("Page #{}", first.0), &self.written(&leaves[skipped..], page, room)))
     }
 
-    /// The messages of the page that a depth is in: as it is listed, or else the turn.
-    async fn page_around(&self, turn: &Turn, depth: Depth) -> Result<Vec<Stored>> {
+    /// The messages of the page that a depth is in: as it is listed, or else the turn. Of a turn too long to be read at
+    /// once, those around, and the one it goes on with.
+    async fn page_around(&self, turn: &Turn, depth: Depth) -> Result<(Vec<Stored>, Option<MessageId>)> {
         let (session, head) = (&turn.received.session, turn.head);
         let fold = &turn.lane.folded.fold;
         if let Some(note) = fold.listed.iter().find(|note| note.covers.holds(depth)) {
             let span = Span::Path { head, from: note.covers.from, to: note.covers.to };
-            return self.store().read(session, span).await;
+            return Ok((self.store().read(session, span).await?, None));
         }
         let (from, to) = (Depth(depth.0.saturating_sub(AROUND)), Depth((depth.0 + AROUND).min(fold.open().0 - 1)));
         let around = self.store().read(session, Span::Path { head, from, to }).await?;
         let leaves = Leaf::all(around.iter().cloned().map(Arc::new), &self.settings.strategies.holds);
         let index = (depth.0 - from.0) as usize;
         let pages = turns::pages(&leaves, u32::MAX);
-        let page = pages.into_iter().find(|page| page.contains(&index)).unwrap_or(index..index + 1);
-        Ok(around[page].to_vec())
+        let mut page = pages.into_iter().find(|page| page.contains(&index)).unwrap_or(index..index + 1);
+        let goes_on = page.end == around.len() && to.0 + 1 < fold.open().0 && page.end > index + 1;
+        page.end -= usize::from(goes_on);
+        let next = goes_on.then(|| around[page.end].id);
+        Ok((around[page].to_vec(), next))
     }
 
     /// Messages as text, as many as there is room for. Held results stay held.
-    fn written(&self, leaves: &[Arc<Leaf>], page: MessageId, mut room: u32) -> String {
+    fn written(&self, leaves: &[Arc<Leaf>], unread: Unread, mut room: u32) -> String {
         let mut pieces: Vec<String> = Vec::new();
-        for leaf in leaves {
+        let mut goes_on = unread.next;
+        for (i, leaf) in leaves.iter().enumerate() {
             let held = leaf.placeholder(&self.settings.strategies.holds);
             let text = held.map_or_else(|| leaf.stored.message().to_text(), |held| held.text.clone());
             let piece = format!("{}\n{text}", heading(leaf.stored.id, &leaf.stored.role, leaf.stored.at));
@@ -116,11 +133,14 @@ impl Engine {
                     "{shown}\n[cut: load_tool_history(id = \"h{}\", part = lines) reads the rest]",
                     id.0
                 ));
+                goes_on = leaves.get(i + 1).map(|next| next.stored.id).or(goes_on);
             } else {
-                pieces.push(format!("[cut: recall_page(index = {}, from = \"{id}\") goes on]", page.0));
+                goes_on = Some(id);
             }
             break;
         }
+        let pointer = |from| format!("[cut: recall_page(index = {}, from = \"{from}\") goes on]", unread.page.0);
+        pieces.extend(goes_on.map(pointer));
         pieces.join("\n\n")
     }
 
@@ -130,6 +150,9 @@ impl Engine {
         let stored = self.store().read(&session, Span::Ids(vec![message])).await?.pop().ok_or_else(unknown)?;
         let read = stored.message();
         let result = crate::strategy::result_of(&read);
+        if result.is_empty() && session != turn.received.session {
+            return Err(unknown());
+        }
         let text = if result.is_empty() { read.to_text() } else { result };
         let lines = lines_of(&text);
         let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
@@ -148,7 +171,10 @@ impl Engine {
         let (number, elsewhere) = id.split_once('@').map_or((id, None), |(number, session)| (number, Some(session)));
         let message = MessageId(number.trim_start_matches('h').parse().map_err(|_| unknown())?);
         let session = &turn.received.session;
-        if let Some(other) = elsewhere.filter(|_| self.settings.across_sessions) {
+        if let Some(other) = elsewhere {
+            if !self.settings.across_sessions {
+                return Err(unknown());
+            }
             let found = self.store().sessions(&session.tenant, Which::Named(other.to_owned())).await?;
             let [found] = &found[..] else { return Err(unknown()) };
             return Ok((SessionKey { tenant: session.tenant.clone(), id: found.id }, message));
@@ -178,9 +204,11 @@ impl Engine {
             lines.extend(self.elsewhere(session, &query).await?);
         }
         if lines.is_empty() {
+            let words = passages::told(words);
             return Ok(format!("Nothing outside the window matches “{words}”. Try other words, or fewer."));
         }
-        Ok(fence("search", &format!("What matches “{words}”"), &cut(&lines.join("\n"), room)))
+        let title = format!("What matches “{}”", passages::told(words));
+        Ok(fence("search", &title, &cut(&lines.join("\n"), room)))
     }
 
     fn hit(&self, turn: &Turn, stored: &Stored, text: &str) -> String {
@@ -224,6 +252,14 @@ impl Engine {
     }
 }
 
+/// Where a page goes on after what is shown of it.
+#[derive(Clone, Copy)]
+struct Unread {
+    page: MessageId,
+    /// The first message that was not even read.
+    next: Option<MessageId>,
+}
+
 /// A call as it is written in a view.
 fn told(call: &RecallCall) -> String {
     match call {
@@ -232,7 +268,9 @@ fn told(call: &RecallCall) -> String {
         RecallCall::Hold { id, part: Part::Lines { first, last } } => {
             format!("load_tool_history({id}, {first}-{last})")
         }
-        RecallCall::Hold { id, part: Part::Words(words) } => format!("load_tool_history({id}, {words})"),
-        RecallCall::Search { words, .. } => format!("search_history({words})"),
+        RecallCall::Hold { id, part: Part::Words(words) } => {
+            format!("load_tool_history({id}, {})", passages::told(words))
+        }
+        RecallCall::Search { words, .. } => format!("search_history({})", passages::told(words)),
     }
 }

@@ -19,7 +19,8 @@ use crate::strategy::{self, Scene, Stretch, turns};
 use crate::task::{self, Digest, PageDigest};
 use crate::window::Budget;
 
-/// Pages are digested ahead of need once the window is this full, in hundredths of the budget.
+/// Pages are digested ahead of need once the window is this full, in hundredths of the budget, or more are open than a fold
+/// would keep.
 const AHEAD_OVER: u32 = 50;
 
 /// How often a page was recalled.
@@ -77,10 +78,11 @@ impl Engine {
     async fn digest_pages(&self, chores: &Chores, lane: &Lane, at: At) -> Result<Vec<task::Asked>> {
         let tokens: u32 = lane.open.iter().map(|leaf| leaf.tokens()).sum();
         let mut asked = Vec::new();
-        if tokens < chores.budget.share(AHEAD_OVER) {
+        let settings = &self.settings.strategies.pages;
+        let pages = turns::pages(&lane.open, chores.budget.share(settings.page_share));
+        if tokens < chores.budget.share(AHEAD_OVER) && pages.len() <= settings.keep_pages {
             return Ok(asked);
         }
-        let pages = turns::pages(&lane.open, chores.budget.share(self.settings.strategies.pages.page_share));
         for page in pages.iter().rev().skip(1) {
             let Some(covers) = turns::covers(&lane.open, page) else { continue };
             if self.kept_digest(&chores.session, &covers).await?.is_some() {

@@ -13,7 +13,7 @@ use crate::ledger::Call;
 use crate::log::{After, Answer, Arrival, History, Received};
 use crate::message::Message;
 use crate::note::Fold;
-use crate::store::{Batch, Kind, Position, Put, Stored};
+use crate::store::{Batch, Kind, Position, Put, Stored, Urgency};
 use crate::strategy::{Scene, turns};
 use crate::view::View;
 use crate::window::{Budget, Window, tokens_of};
@@ -62,6 +62,8 @@ pub struct Finish<'a> {
     pub response: Option<&'a str>,
     /// The calls it took.
     pub calls: Vec<Call>,
+    /// Whether somebody waits until it is kept.
+    pub urgency: Urgency,
     /// When.
     pub at: At,
 }
@@ -117,26 +119,44 @@ impl Engine {
             Some(after) => self.log.receive_new(ask.arrival, after, ask.history).await?,
         };
         let head = received.head.ok_or_else(|| Error::Invalid("the request has no message to answer".into()))?;
-        let mut tries = TRIES;
-        loop {
-            tries -= 1;
-            let lane = self.lane(&ask, &received, head).await?;
-            match self.lay_out(lane, &ask, &received).await {
-                Err(Error::Conflict(_)) if tries > 0 => self.lanes.forget(Some(received.session.id)),
-                Err(error) => return Err(error),
-                Ok((lane, window)) => {
-                    self.lanes.keep(lane.clone());
-                    let (rounds, recalls, pages) = Default::default();
-                    return Ok(Turn { received, head, lane, window, rounds, recalls, pages });
-                }
-            }
-        }
+        let lane = self.lane(&ask, &received, head).await;
+        let (lane, window) = self.laid(lane, &ask, &received, head).await?;
+        self.lanes.keep(lane.clone());
+        let (rounds, recalls, pages) = Default::default();
+        Ok(Turn { received, head, lane, window, rounds, recalls, pages })
     }
 
     /// Lays a turn out once more, smaller, because its model counted more tokens than we did.
     pub async fn shrink(&self, turn: Turn, ask: &Ask<'_>) -> Result<Turn> {
-        let (lane, window) = self.lay_out(turn.lane, ask, &turn.received).await?;
+        let rounds: u32 = turn.rounds.iter().map(|(_, tokens)| tokens).sum();
+        let budget = Budget { tokens: ask.budget.tokens.saturating_sub(rounds) };
+        let lessened = Ask { budget, ..*ask };
+        let (lane, window) = self.laid(Ok(turn.lane), &lessened, &turn.received, turn.head).await?;
+        let mut window = window.within(ask.budget);
+        turn.rounds.iter().for_each(|(raw, tokens)| window.recall(raw.clone(), *tokens));
         Ok(Turn { lane, window, ..turn })
+    }
+
+    /// Lays out a lane. If another request has folded or held something meanwhile, what counts is read from the store.
+    async fn laid(
+        &self,
+        mut lane: Result<Lane>,
+        ask: &Ask<'_>,
+        received: &Received,
+        head: Position,
+    ) -> Result<(Lane, Window)> {
+        for _ in 1..TRIES {
+            let laid = match lane {
+                Ok(lane) => self.lay_out(lane, ask, received).await,
+                Err(error) => Err(error),
+            };
+            if !matches!(laid, Err(Error::Conflict(_))) {
+                return laid;
+            }
+            self.lanes.forget(Some(received.session.id));
+            lane = self.load(ask, received, head, self.layout(ask.limit_tokens)).await;
+        }
+        self.lay_out(lane?, ask, received).await
     }
 
     /// The lane of a request: from memory, or else from the store.
@@ -156,34 +176,63 @@ impl Engine {
             }
             None => self.load(ask, received, head, layout).await?,
         };
-        if let Some(preamble) = &received.preamble {
-            lane.preamble.clone_from(preamble);
+        match &received.preamble {
+            Some(preamble) => lane.preamble.clone_from(preamble),
+            // Another request of the same conversation may have come with other instructions.
+            None if ask.after.is_none() && !instructs(ask.history, &lane.preamble) => {
+                lane.preamble = self.log.instructions(ask.arrival, &received.session, ask.history).await?;
+            }
+            None => {}
         }
-        self.settle(&received.session, &lane).await?;
         Ok(lane)
     }
 
     /// Folds as often as the strategy wants to, then fits. Always ends, because every fold covers more of the path.
     async fn lay_out(&self, mut lane: Lane, ask: &Ask<'_>, received: &Received) -> Result<(Lane, Window)> {
+        let session = &received.session;
+        self.settle(session, &lane).await?;
         let hidden: u32 = lane.hidden_now().map(|(_, hidden)| hidden.tokens()).sum();
         let lessened = Budget { tokens: ask.budget.tokens.saturating_sub(hidden) };
-        let folded = self.folded(&lane, &received.session, lessened).await?;
-        if let Some(fold) = folded {
-            let covered = (fold.open().0 - lane.folded.fold.open().0) as usize;
-            let folds = Folds { store: self.store(), session: &received.session, layout: &lane.layout };
-            lane.folded = folds.put(lane.head, &lane.folded, fold, ask.arrival.at).await?;
-            lane.open.drain(..covered);
+        let mut folded = self.folded(&lane, session, lessened).await?;
+        let mut window = self.fitted(&lane, folded.as_ref(), lessened, ask.budget);
+        if window.is_err()
+            && let Some(shorter) = self.relisted(&lane, folded.as_ref(), lessened)
+        {
+            window = self.fitted(&lane, Some(&shorter), lessened, ask.budget);
+            folded = Some(shorter);
         }
-        let window = match self.strategy.fit(&lane.scene(lessened)) {
+        let window = window?;
+        // Nothing is recorded before it is known that the request can be answered.
+        self.keep_shown(session, &lane, &window).await?;
+        if let Some(fold) = folded {
+            let folds = Folds { store: self.store(), session, layout: &lane.layout };
+            let covered = (fold.open().0 - lane.folded.fold.open().0) as usize;
+            let folded = folds.put(lane.head, &lane.folded, fold, ask.arrival.at).await?;
+            lane.fold_to(folded, covered);
+        }
+        Ok((lane, window))
+    }
+
+    /// The window over a fold, with what the client never saw put back.
+    fn fitted(&self, lane: &Lane, fold: Option<&Fold>, lessened: Budget, budget: Budget) -> Result<Window> {
+        let scene = lane.scene_after(fold, lessened);
+        match self.strategy.fit(&scene) {
             Ok(window) => {
-                let window = window.within(ask.budget);
-                lane.hidden_now().fold(window, |window, (id, hidden)| window.with_hidden(id, hidden))
+                let window = window.within(budget);
+                Ok(lane.hidden_now().fold(window, |window, (id, hidden)| window.with_hidden(id, hidden)))
             }
             // What was recalled earlier in the turn can be recalled again; the client's own messages cannot wait.
-            Err(_) if hidden > 0 => self.strategy.fit(&lane.scene(ask.budget))?,
-            Err(error) => return Err(error),
-        };
-        Ok((lane, window))
+            Err(_) if lessened != budget => self.strategy.fit(&Scene { budget, ..scene }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A fold that was made for a larger window, with a shorter list.
+    fn relisted(&self, lane: &Lane, fold: Option<&Fold>, budget: Budget) -> Option<Fold> {
+        let scene = lane.scene_after(fold, budget);
+        let original_tokens = scene.fold.original_tokens;
+        let shorter = Fold { original_tokens, ..self.strategy.file(&scene, Vec::new()) };
+        (shorter.tokens < scene.fold.tokens).then_some(shorter)
     }
 
     /// What the strategy wants to fold now, all of it in one.
@@ -200,7 +249,8 @@ impl Engine {
             let notes = self.digested(session, &scene, &stretches).await?;
             let mut folded = self.strategy.file(&Scene { fold: &counted, ..scene }, notes);
             let (covered, rest) = open.split_at((folded.open().0 - known.open().0) as usize);
-            folded.original_tokens = covered.iter().fold(known.original_tokens, |sum, leaf| sum.saturating_add(leaf.tokens()));
+            folded.original_tokens =
+                covered.iter().fold(known.original_tokens, |sum, leaf| sum.saturating_add(leaf.tokens()));
             open = rest;
             fold = Some(folded);
         }
@@ -226,7 +276,8 @@ impl Engine {
             let parked = super::load::Parked::of(&hidden);
             records.push(Put::new(session, Kind::Round, node.0.to_string(), at, &parked));
         }
-        let answer = Answer { message, model: finish.model, response: finish.response, records, at: finish.at };
+        let (model, response, urgency) = (finish.model, finish.response, finish.urgency);
+        let answer = Answer { message, model, response, records, urgency, at };
         let stored = self.log.reply(&turn.received, answer).await?;
         let mut lane = turn.lane;
         lane.push(stored.clone(), &self.settings.strategies.holds);
@@ -236,6 +287,11 @@ impl Engine {
         self.lanes.keep(lane);
         Ok(Some(stored))
     }
+}
+
+/// Whether a history begins with these instructions.
+fn instructs(history: &History<'_>, preamble: &[Arc<Stored>]) -> bool {
+    history.instructions().eq(preamble.iter().map(|stored| stored.raw.get().as_bytes()))
 }
 
 /// What the client does not see of a reply.

@@ -5,8 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::history::{History, Reading};
-use super::recent::{Door, Recent, Stretch};
+use super::history::History;
+use super::recent::{Recent, Stretch, Tip};
 use super::rewrite::{Candidate, Change, Features, Rewrite, recognise};
 use crate::error::{Error, Result};
 use crate::ids::{BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
@@ -48,7 +48,7 @@ pub(super) struct Link {
 }
 
 /// The place a request continues, and what of it is new.
-pub(super) struct Aligned<'h> {
+pub(super) struct Aligned {
     pub(super) outcome: Outcome,
     pub(super) session: SessionId,
     /// The last message that is known; `None` if none is.
@@ -66,9 +66,8 @@ pub(super) struct Aligned<'h> {
     pub(super) claimed: SessionId,
     pub(super) chain: NodeId,
     pub(super) links: usize,
-    /// For remembering it: how it is recognised, its text, and the stretch it continues.
-    pub(super) door: Option<(Door, Reading<'h>)>,
-    pub(super) continued: Option<Hash128>,
+    /// For remembering it: the stretch it continues.
+    pub(super) continued: Option<u128>,
     pub(super) preamble_hash: Hash128,
 }
 
@@ -80,34 +79,40 @@ pub(super) struct Asker<'a> {
     pub(super) rewrites: bool,
 }
 
+impl Asker<'_> {
+    pub(super) fn declared_hash(&self) -> Option<Hash128> {
+        self.declared.map(|name| Hash128::of("declared", &[name.as_bytes()]))
+    }
+}
+
 /// The request, read as far as necessary.
-struct Opened<'h> {
+struct Opened {
     preamble: Vec<Message>,
     preamble_hash: Hash128,
-    door: Option<(Door, Reading<'h>)>,
+    preamble_known: bool,
     stretch: Option<Stretch>,
     links: Vec<Link>,
     asides: Vec<Link>,
 }
 
-fn open<'h>(asker: &Asker<'_>, history: &'h History<'h>, recent: &Recent) -> Opened<'h> {
-    let mut preamble = Vec::new();
-    let mut first = 0;
-    while first < history.len() {
-        let message = history.message(first);
-        if !message.role().instructs() {
-            break;
-        }
-        preamble.push(message);
-        first += 1;
-    }
-    let raws: Vec<&[u8]> = preamble.iter().map(|message| message.raw().get().as_bytes()).collect();
+fn open(asker: &Asker<'_>, history: &History<'_>) -> Result<Opened> {
+    let declared = asker.declared_hash();
+    let rejected = history.known.is_some_and(|stretch| stretch.declared != declared);
+    let whole;
+    let history = if rejected {
+        whole = history.whole()?;
+        &whole
+    } else {
+        history
+    };
+    let stretch = history.known;
+    let raws: Vec<&[u8]> = history.instructions().collect();
     let preamble_hash = Hash128::of("preamble", &raws);
-    let mut door = (first < history.len())
-        .then(|| (Door::new(asker.tenant, asker.declared, history.raw(first)), Reading::from(history, first)));
-    let stretch = door.as_mut().and_then(|(door, reading)| recent.find(*door, reading));
+    let preamble_known = stretch.is_some_and(|stretch| stretch.preamble == preamble_hash);
+    let read = if preamble_known { 0 } else { history.preamble };
+    let preamble = (0..read).map(|index| history.message(index)).collect();
     let (mut links, mut asides) = (Vec::new(), Vec::new());
-    for index in first + stretch.map_or(0, |stretch| stretch.count)..history.len() {
+    for index in history.preamble + stretch.map_or(0, |stretch| stretch.count)..history.len() {
         let link = Link { index, message: history.message(index) };
         if link.message.is_aside() {
             asides.push(link);
@@ -115,17 +120,17 @@ fn open<'h>(asker: &Asker<'_>, history: &'h History<'h>, recent: &Recent) -> Ope
             links.push(link);
         }
     }
-    Opened { preamble, preamble_hash, door, stretch, links, asides }
+    Ok(Opened { preamble, preamble_hash, preamble_known, stretch, links, asides })
 }
 
 /// Aligns a whole history.
-pub(super) async fn align<'h>(
+pub(super) async fn align(
     store: &dyn Store,
     recent: &Recent,
     asker: Asker<'_>,
-    history: &'h History<'h>,
-) -> Result<Aligned<'h>> {
-    let opened = open(&asker, history, recent);
+    history: &History<'_>,
+) -> Result<Aligned> {
+    let opened = open(&asker, history)?;
     let claimed = claimed(&asker, &opened)?;
     let stretch = opened.stretch;
     let start = stretch.map_or_else(|| NodeId::root(claimed), |stretch| stretch.chain);
@@ -133,6 +138,7 @@ pub(super) async fn align<'h>(
     let known_before = stretch.map_or(0, |stretch| stretch.links);
     let mut place = Finding {
         store,
+        recent,
         tenant: asker.tenant,
         declared: asker.declared.is_some(),
         rewrites: asker.rewrites,
@@ -143,7 +149,6 @@ pub(super) async fn align<'h>(
         replaced: Vec::new(),
     };
     let outcome = place.find().await?;
-    let preamble_known = stretch.is_some_and(|stretch| stretch.preamble == opened.preamble_hash);
     Ok(Aligned {
         outcome,
         session: place.session,
@@ -151,19 +156,18 @@ pub(super) async fn align<'h>(
         links: known_before + place.taken + place.rest.len(),
         fresh: place.rest,
         replaced: place.replaced,
-        preamble: if preamble_known { Vec::new() } else { opened.preamble },
-        preamble_known,
+        preamble: opened.preamble,
+        preamble_known: opened.preamble_known,
         asides: opened.asides,
         claimed,
         chain,
-        door: opened.door,
         continued: stretch.map(|stretch| stretch.hash),
         preamble_hash: opened.preamble_hash,
     })
 }
 
 /// The session a request computes to by itself.
-fn claimed(asker: &Asker<'_>, opened: &Opened<'_>) -> Result<SessionId> {
+fn claimed(asker: &Asker<'_>, opened: &Opened) -> Result<SessionId> {
     if let Some(name) = asker.declared {
         return Ok(SessionId::declared(asker.tenant, name));
     }
@@ -179,6 +183,7 @@ fn claimed(asker: &Asker<'_>, opened: &Opened<'_>) -> Result<SessionId> {
 /// The search for a place, step by step: `taken` links are accounted for by `base`, `rest` is left.
 struct Finding<'a> {
     store: &'a dyn Store,
+    recent: &'a Recent,
     tenant: &'a Tenant,
     declared: bool,
     rewrites: bool,
@@ -192,6 +197,9 @@ struct Finding<'a> {
 impl Finding<'_> {
     async fn find(&mut self) -> Result<Outcome> {
         let mut outcome = None;
+        if self.follow_tips() {
+            return Ok(Outcome::Continue);
+        }
         loop {
             self.follow_chain().await?;
             if self.rest.is_empty() {
@@ -230,6 +238,19 @@ impl Finding<'_> {
         self.rest.drain(..count);
         self.taken += count;
         self.base = Some(base);
+    }
+
+    /// Follows what was written lately, without asking the store. True if the rest begins after a message that nothing
+    /// follows, so that all of it is new.
+    fn follow_tips(&mut self) -> bool {
+        while let (Some(base), Some(link)) = (self.base, self.rest.first()) {
+            match self.recent.tip(base.node) {
+                Tip::Leaf => return true,
+                Tip::Only(next) if next.node == base.node.then(link.message.strong()) => self.take(1, next),
+                Tip::Only(_) | Tip::Many => break,
+            }
+        }
+        false
     }
 
     /// Goes as far as nodes are known. After an alias the chain goes on from the true node, so it is computed anew.

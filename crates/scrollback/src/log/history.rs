@@ -1,85 +1,209 @@
 //! A conversation as a client sends it: a JSON array, split into messages without reading them.
+//!
+//! A client that resends its history sends bytes that were seen before, plus a tail. The known beginning is recognised by a
+//! fast hash and not even split; only what follows is looked at.
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
 use serde_json::value::RawValue;
+use twox_hash::xxhash3_128::Hasher;
 
+use super::recent::Stretch;
 use crate::error::{Error, Result};
-use crate::ids::Hash128;
-use crate::message::Message;
+use crate::message::{Message, Role};
 
 /// The messages of a request, as slices of its text.
 #[derive(Clone, Debug)]
 pub struct History<'a> {
+    /// The array, from its bracket to its bracket.
     text: &'a str,
-    messages: Vec<&'a RawValue>,
+    /// The messages that were split off: all but the known ones.
+    split: Vec<&'a RawValue>,
+    /// How many messages at the head are instructions.
+    pub(super) preamble: usize,
+    /// The stretch after the instructions that was seen before.
+    pub(super) known: Option<Stretch>,
+    /// How the conversation is recognised: the hash of its first message, and of everything from there on.
+    pub(super) marks: Option<Marks>,
+}
+
+/// What a conversation is recognised by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Marks {
+    /// The hash of its first message.
+    pub(super) first: u128,
+    /// The hash of everything from there to the end of the last message.
+    pub(super) all: u128,
+    /// How many bytes that is.
+    pub(super) bytes: usize,
+}
+
+/// Who speaks in a message; everything else is passed over.
+#[derive(Deserialize)]
+struct Spoken<'a> {
+    #[serde(borrow)]
+    role: Option<Cow<'a, str>>,
 }
 
 impl<'a> History<'a> {
     /// Splits a JSON array of messages.
     pub fn parse(text: &'a str) -> Result<Self> {
-        let messages = serde_json::from_str(text)
-            .map_err(|cause| Error::Invalid(format!("messages must be a JSON array: {cause}")))?;
-        Ok(Self { text, messages })
+        let (history, end) = Self::open(text, 0, |_| Vec::new())?;
+        let rest = text[end..].trim_start();
+        // Nothing is remembered of a history that was not opened by a log.
+        let history = Self { marks: None, ..history };
+        if rest.is_empty() { Ok(history) } else { Err(no_array(&format!("“{}” follows it", short(rest)))) }
+    }
+
+    /// Splits the array that a text begins with, and tells where it ends. `seen` knows stretches that begin with a message of
+    /// this hash, the shortest first.
+    pub(super) fn open(text: &'a str, seed: u64, seen: impl FnOnce(u128) -> Vec<Stretch>) -> Result<(Self, usize)> {
+        let mut cursor = Cursor { text, at: 0, inside: false };
+        let begin = cursor.bracket()?;
+        let mut history = Self { text, split: Vec::new(), preamble: 0, known: None, marks: None };
+        let mut spoken: Option<(usize, Hasher)> = None;
+        let (mut seen, mut first) = (Some(seen), 0);
+        while let Some(message) = cursor.next()? {
+            history.split.push(message);
+            if spoken.is_some() {
+                continue;
+            }
+            if instructs(message) {
+                history.preamble += 1;
+                continue;
+            }
+            let start = cursor.at - message.get().len();
+            first = hash(seed, message.get());
+            let mut hasher = Hasher::with_seed(seed);
+            let stretches = seen.take().map(|seen| seen(first)).unwrap_or_default();
+            if let Some((stretch, reached)) = recognised(&text.as_bytes()[start..], stretches, &mut hasher) {
+                history.split.pop();
+                history.known = Some(stretch);
+                cursor.at = start + reached;
+            }
+            spoken = Some((start, hasher));
+        }
+        let end = cursor.at;
+        let last = text[..end - 1].trim_end().len();
+        history.marks = spoken.map(|(start, mut hasher)| {
+            let hashed = history.known.as_ref().map_or(0, |stretch| stretch.bytes);
+            hasher.write(&text.as_bytes()[start + hashed..last]);
+            Marks { first, all: hasher.finish_128(), bytes: last - start }
+        });
+        history.text = &text[begin..end];
+        Ok((history, end))
+    }
+
+    /// The same history with nothing passed over.
+    pub(super) fn whole(&self) -> Result<Self> {
+        Self::open(self.text, 0, |_| Vec::new()).map(|(history, _)| History { marks: self.marks, ..history })
     }
 
     /// How many messages there are.
     pub fn len(&self) -> usize {
-        self.messages.len()
+        self.split.len() + self.known.as_ref().map_or(0, |stretch| stretch.count)
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.messages.is_empty()
+        self.len() == 0
     }
 
-    /// Reads one message.
+    /// Reads one message; none of those that were passed over.
     pub(super) fn message(&self, index: usize) -> Message {
-        Message::new(self.messages[index].to_owned())
+        let passed = self.known.as_ref().map_or(0, |stretch| stretch.count);
+        let index = if index < self.preamble { index } else { index - passed };
+        Message::new(self.split[index].to_owned())
     }
 
-    /// The bytes of one message.
-    pub(super) fn raw(&self, index: usize) -> &'a str {
-        self.messages[index].get()
-    }
-
-    /// Where a message begins in the text it was split from.
-    fn start(&self, index: usize) -> usize {
-        self.raw(index).as_ptr() as usize - self.text.as_ptr() as usize
-    }
-
-    /// Where a message ends in it.
-    fn end(&self, index: usize) -> usize {
-        self.start(index) + self.raw(index).len()
+    /// The bytes of the instructions.
+    pub(crate) fn instructions(&self) -> impl Iterator<Item = &'a [u8]> {
+        self.split[..self.preamble].iter().map(|raw| raw.get().as_bytes())
     }
 }
 
-/// Hashes the text of a history from one message on, each byte once, stopping wherever it is asked.
-#[derive(Clone, Debug)]
-pub(super) struct Reading<'h> {
-    history: &'h History<'h>,
-    first: usize,
-    hasher: blake3::Hasher,
-    /// How many bytes of the text are behind.
+fn instructs(message: &RawValue) -> bool {
+    let spoken = serde_json::from_str::<Spoken<'_>>(message.get());
+    spoken.is_ok_and(|spoken| spoken.role.is_some_and(|role| Role::from(&*role).instructs()))
+}
+
+fn hash(seed: u64, text: &str) -> u128 {
+    let mut hasher = Hasher::with_seed(seed);
+    hasher.write(text.as_bytes());
+    hasher.finish_128()
+}
+
+/// The longest of some stretches that a text begins with, and where it ends; the hasher stops there.
+fn recognised(text: &[u8], stretches: Vec<Stretch>, hasher: &mut Hasher) -> Option<(Stretch, usize)> {
+    let (mut reading, mut at, mut found) = (hasher.clone(), 0, None);
+    for stretch in stretches.into_iter().filter(|stretch| stretch.bytes < text.len()) {
+        reading.write(&text[at..stretch.bytes]);
+        at = stretch.bytes;
+        let ended = text[at..].iter().find(|byte| !byte.is_ascii_whitespace());
+        if reading.finish_128() == stretch.hash && matches!(ended, Some(b',' | b']')) {
+            *hasher = reading.clone();
+            found = Some((stretch, at));
+        }
+    }
+    found
+}
+
+/// Goes through an array value by value.
+struct Cursor<'a> {
+    text: &'a str,
     at: usize,
+    /// Whether a value was read.
+    inside: bool,
 }
 
-impl<'h> Reading<'h> {
-    /// Begins at message number `first`, which must exist.
-    pub(super) fn from(history: &'h History<'h>, first: usize) -> Self {
-        Self { history, first, hasher: blake3::Hasher::new(), at: history.start(first) }
+impl<'a> Cursor<'a> {
+    fn peek(&mut self) -> Option<u8> {
+        let rest = &self.text.as_bytes()[self.at..];
+        self.at += rest.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(rest.len());
+        self.text.as_bytes().get(self.at).copied()
     }
 
-    /// How many messages there are to read.
-    pub(super) fn len(&self) -> usize {
-        self.history.len() - self.first
+    /// Steps over the opening bracket and tells where it is.
+    fn bracket(&mut self) -> Result<usize> {
+        if self.peek() != Some(b'[') {
+            return Err(no_array("it does not begin with a bracket"));
+        }
+        self.at += 1;
+        Ok(self.at - 1)
     }
 
-    /// The hash of the first `count` messages and what stands between them. Counts must not decrease from call to call.
-    pub(super) fn hash(&mut self, count: usize) -> Hash128 {
-        let end = self.history.end(self.first + count - 1);
-        self.hasher.update(&self.history.text.as_bytes()[self.at..end]);
-        self.at = end;
-        Hash128::finish(&self.hasher)
+    /// The next value; `None` behind the closing bracket.
+    fn next(&mut self) -> Result<Option<&'a RawValue>> {
+        let first = !std::mem::replace(&mut self.inside, true);
+        match self.peek() {
+            Some(b']') => {
+                self.at += 1;
+                return Ok(None);
+            }
+            Some(b',') if !first => self.at += 1,
+            Some(_) if first => {}
+            _ => return Err(no_array(&format!("it breaks off at byte {}", self.at))),
+        }
+        self.peek();
+        let mut values = serde_json::Deserializer::from_str(&self.text[self.at..]).into_iter::<&RawValue>();
+        match values.next() {
+            Some(Ok(value)) => {
+                self.at += value.get().len();
+                Ok(Some(value))
+            }
+            Some(Err(cause)) => Err(no_array(&cause.to_string())),
+            None => Err(no_array("it breaks off")),
+        }
     }
+}
+
+fn no_array(why: &str) -> Error {
+    Error::Invalid(format!("messages must be a JSON array: {why}"))
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(20).collect()
 }
 
 /// The JSON array of some messages, for callers that have them one by one.
@@ -92,29 +216,46 @@ pub fn array_of<'a>(messages: impl IntoIterator<Item = &'a RawValue>) -> String 
 mod tests {
     use super::*;
 
-    #[test]
-    fn messages_keep_their_bytes() {
-        let text = r#" [ {"role" : "user","content":"a"} , {"role":"user","content":"b"}]"#;
-        let history = History::parse(text).unwrap();
-        assert_eq!(history.len(), 2);
-        assert_eq!(history.raw(0), r#"{"role" : "user","content":"a"}"#);
-        assert_eq!(array_of(history.messages.iter().copied()).len(), text.len() - 4);
+    fn stretch(text: &str, seed: u64, count: usize) -> Stretch {
+        let (history, _) = History::open(text, seed, |_| Vec::new()).unwrap();
+        let marks = history.marks.unwrap();
+        Stretch { count, bytes: marks.bytes, hash: marks.all, ..Stretch::default() }
     }
 
     #[test]
-    fn a_stretch_is_known_by_its_bytes() {
-        let (a, b) = (r#"[{"n":1},{"n":2},{"n":3}]"#, r#"[{"n":1},{"n":2}]"#);
-        let (a, b) = (History::parse(a).unwrap(), History::parse(b).unwrap());
-        let (mut a, mut b) = (Reading::from(&a, 0), Reading::from(&b, 0));
-        assert_eq!(a.len(), 3);
-        assert_ne!(a.hash(1), b.clone().hash(2));
-        assert_eq!(a.hash(2), b.hash(2));
-        assert_ne!(a.hash(3), b.hash(2));
+    fn messages_keep_their_bytes() {
+        let text = r#" [ {"role" : "user","content":"a"} , {"role":"user","content":"b"}] "#;
+        let history = History::parse(text).unwrap();
+        assert_eq!(history.len(), 2);
+        assert_eq!(history.message(0).raw().get(), r#"{"role" : "user","content":"a"}"#);
+        assert_eq!(array_of(history.split.iter().copied()).len(), text.len() - 5);
+    }
+
+    #[test]
+    fn a_known_beginning_is_passed_over() {
+        let known = r#"[{"role":"system","content":"s"}, {"n":1},{"n":2}]"#;
+        let stretch = stretch(known, 7, 2);
+        let longer = r#"[{"role":"system","content":"t"},{"n":1},{"n":2} , {"n":3}],"model":"m"}"#;
+        let (history, end) = History::open(longer, 7, |_| vec![stretch]).unwrap();
+        assert_eq!((history.len(), history.split.len(), history.preamble), (4, 2, 1));
+        assert_eq!(history.message(3).raw().get(), r#"{"n":3}"#);
+        assert_eq!(&longer[end..], r#","model":"m"}"#);
+        assert_eq!(history.whole().unwrap().split.len(), 4);
+        // The marks do not depend on what was passed over.
+        let (fresh, _) = History::open(longer, 7, |_| Vec::new()).unwrap();
+        assert_eq!(fresh.marks.unwrap().all, history.marks.unwrap().all);
+        // The same bytes as the beginning of something else are not it.
+        for other in [r#"[{"n":1},{"n":21}]"#, r#"[{"n":1},{"n":2}5]"#, r#"[{"n":1}]"#] {
+            let opened = History::open(other, 7, |_| vec![stretch]);
+            assert!(opened.is_err() || opened.unwrap().0.known.is_none(), "{other}");
+        }
     }
 
     #[test]
     fn what_is_no_array_is_refused() {
-        assert!(History::parse("{}").is_err());
-        assert!(History::parse("[1,").is_err());
+        for text in ["{}", "[1,", "", "[1 2]", "[,1]", "[1,]", "[1]]", "[1}", "[[1]"] {
+            assert!(History::parse(text).is_err(), "{text}");
+        }
+        assert!(History::parse("[]").unwrap().is_empty());
     }
 }

@@ -17,14 +17,15 @@ pub use declared::{Declared, SESSION_HEADER};
 pub use history::{History, array_of};
 
 use align::{Aligned, Asker};
-use recent::{Recent, Stretch};
+use history::Marks;
+use recent::{Door, Recent, Stretch};
 
 use crate::error::{Error, Result};
-use crate::ids::{At, Depth, NodeId, SessionId, SessionKey, Tenant};
+use crate::ids::{At, Depth, Hash128, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
 use crate::store::{
     Alias, Batch, Beside, Draft, Expect, Keys, Kind, NodeRef, Origin, Place, Position, Put, Scope, Sidelong, Span,
-    Store, Stored, node_beside,
+    Store, Stored, Urgency, node_beside,
 };
 use crate::tokens::Measure;
 
@@ -100,23 +101,37 @@ impl Log {
         &self.store
     }
 
+    /// Splits the JSON array that a text begins with into messages, and tells where it ends. What was seen lately of the same
+    /// conversation is passed over, so that a long history costs little more than its new tail.
+    pub fn open<'t>(&self, tenant: &Tenant, text: &'t str) -> Result<(History<'t>, usize)> {
+        History::open(text, self.recent.seed, |first| self.recent.behind(&Door(tenant.clone(), first)))
+    }
+
     /// Takes a whole history and stores what is new in it. When this returns, nothing of it can be lost.
     pub async fn receive(&self, arrival: Arrival<'_>, history: &History<'_>) -> Result<Received> {
         let rewrites = arrival.origin != Origin::Import;
         let asker = Asker { tenant: arrival.tenant, declared: arrival.declared, rewrites };
+        let declared = asker.declared_hash();
         let aligned = align::align(&*self.store, &self.recent, asker, history).await?;
         let session = SessionKey { tenant: arrival.tenant.clone(), id: aligned.session };
         let batch = batch_of(arrival, &session, &aligned);
         let mut received = Received::nothing_new(aligned.outcome, session, aligned.base);
         received.preamble = (!aligned.preamble_known).then(Vec::new);
         self.append(&mut received, batch).await?;
-        self.remember(aligned, received.head);
+        if let (Some(marks), Some(at)) = (history.marks, received.head) {
+            self.remember(
+                &aligned,
+                arrival.tenant,
+                Seen { marks, count: history.len() - history.preamble, declared, at },
+            );
+        }
         Ok(received)
     }
 
     /// Takes only what is new, after the last message of a declared session or after an earlier response.
     pub async fn receive_new(&self, arrival: Arrival<'_>, after: After<'_>, history: &History<'_>) -> Result<Received> {
         let (session, head) = self.resolve(arrival.tenant, after).await?;
+        let history = history.whole()?;
         let messages: Vec<Message> = (0..history.len()).map(|index| history.message(index)).collect();
         if let (After::Last(_), Some(head)) = (after, head)
             && self.was_just_sent(&session, head, &messages).await?
@@ -156,6 +171,8 @@ impl Log {
             batch.beside.iter().map(|sidelong| (instructs(sidelong), sidelong.draft.unplaced())).collect();
         let committed = self.store.commit(batch).await?;
         received.added = committed.added;
+        let fresh = if beside.is_empty() { committed.added } else { 0 };
+        self.recent.grew(received.head, &committed.path, fresh);
         for (stored, at) in path.into_iter().zip(committed.path) {
             let parent = received.head.map(|head| head.id);
             received.fresh.push(Arc::new(Stored { id: at.id, parent, place: Place::Path(at), ..stored }));
@@ -175,7 +192,7 @@ impl Log {
         let arrival =
             Arrival { origin: Origin::Reply, ..Arrival::new(&to.session.tenant, None, answer.model, answer.at) };
         let node = head.node.then(answer.message.strong());
-        let mut batch = Batch { records: answer.records, ..Batch::new(to.session.clone()) };
+        let mut batch = Batch { records: answer.records, urgency: answer.urgency, ..Batch::new(to.session.clone()) };
         batch.after = Some(head.node_ref());
         if let Some(response) = answer.response {
             let followed = Followed { session: to.session.id, depth: head.depth.plus(1), node };
@@ -195,8 +212,7 @@ impl Log {
         history: &History<'_>,
     ) -> Result<Vec<Arc<Stored>>> {
         let mut batch = Batch::new(session.clone());
-        let messages = (0..history.len()).map(|index| history.message(index));
-        for message in messages.take_while(|message| message.role().instructs()) {
+        for message in (0..history.preamble).map(|index| history.message(index)) {
             let draft = draft(arrival, arrival.at, node_beside(Beside::Preamble, &message), message);
             batch.beside.push(Sidelong { why: Beside::Preamble, before: 0, draft });
         }
@@ -248,12 +264,13 @@ impl Log {
         Ok(start.is_some_and(|start| links.iter().fold(start, |node, link| node.then(link.strong())) == head.node))
     }
 
-    fn remember(&self, aligned: Aligned<'_>, head: Option<Position>) {
-        let (Some((door, mut reading)), Some(at)) = (aligned.door, head) else { return };
-        let count = reading.len();
+    fn remember(&self, aligned: &Aligned, tenant: &Tenant, seen: Seen) {
+        let Seen { marks, count, declared, at } = seen;
         let stretch = Stretch {
             count,
-            hash: reading.hash(count),
+            bytes: marks.bytes,
+            hash: marks.all,
+            declared,
             claimed: aligned.claimed,
             session: aligned.session,
             at,
@@ -261,8 +278,16 @@ impl Log {
             links: aligned.links,
             preamble: aligned.preamble_hash,
         };
-        self.recent.keep(door, aligned.continued, stretch);
+        self.recent.keep(Door(tenant.clone(), marks.first), aligned.continued, stretch);
     }
+}
+
+/// A history that was just resolved.
+struct Seen {
+    marks: Marks,
+    count: usize,
+    declared: Option<Hash128>,
+    at: Position,
 }
 
 /// What a request that holds only new messages follows.
@@ -285,6 +310,8 @@ pub struct Answer<'a> {
     pub response: Option<&'a str>,
     /// What is to be recorded together with it.
     pub records: Vec<Put>,
+    /// Whether somebody waits until it is kept. A reply that is lost comes back with the client's next request.
+    pub urgency: Urgency,
     /// When.
     pub at: At,
 }
@@ -316,7 +343,7 @@ fn draft(arrival: Arrival<'_>, at: At, node: NodeId, message: Message) -> Draft 
 }
 
 /// Everything an aligned request adds to the log.
-fn batch_of(arrival: Arrival<'_>, session: &SessionKey, aligned: &Aligned<'_>) -> Batch {
+fn batch_of(arrival: Arrival<'_>, session: &SessionKey, aligned: &Aligned) -> Batch {
     let root = NodeId::root(session.id);
     let mut end = aligned.base.map_or(root, |base| base.node);
     let mut batch = Batch::new(session.clone());

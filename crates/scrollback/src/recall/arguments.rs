@@ -56,7 +56,14 @@ fn hold(fields: &Map<String, Value>) -> Result<RecallCall, String> {
             part(given).ok_or_else(|| misread(RecallTool::Hold, "`part` as lines such as 10-80 or as words", given))?
         }
     };
-    Ok(RecallCall::Hold { id: format!("h{number}"), part })
+    let elsewhere = given.as_str().and_then(session).map(|session| format!("@{session}")).unwrap_or_default();
+    Ok(RecallCall::Hold { id: format!("h{number}{elsewhere}"), part })
+}
+
+/// The other session that an id such as h12@1f2e3d4c names.
+fn session(id: &str) -> Option<String> {
+    let (_, session) = id.split_once('@')?;
+    Some(session.chars().take_while(|c| c.is_alphanumeric()).collect())
 }
 
 fn search(fields: &Map<String, Value>) -> Result<RecallCall, String> {

@@ -86,7 +86,7 @@ pub enum RecallCall {
     },
     /// A held tool result.
     Hold {
-        /// Its id, always written `h12`.
+        /// Its id, always written `h12`; in another session `h12@1f2e3d4c`.
         id: String,
         /// How much of it.
         part: Part,

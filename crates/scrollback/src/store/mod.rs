@@ -76,6 +76,17 @@ pub struct Batch {
     pub aliases: Vec<Alias>,
     /// Derived records.
     pub records: Vec<Put>,
+    /// Whether somebody waits for it.
+    pub urgency: Urgency,
+}
+
+/// Whether somebody waits for a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Urgency {
+    /// It is written at once.
+    Now,
+    /// It may wait a moment for others, to share their flush to disk. Batches keep their order.
+    Soon,
 }
 
 impl Batch {
@@ -90,6 +101,7 @@ impl Batch {
             beside: Vec::new(),
             aliases: Vec::new(),
             records: Vec::new(),
+            urgency: Urgency::Now,
         }
     }
 

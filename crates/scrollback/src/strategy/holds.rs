@@ -41,9 +41,13 @@ impl Default for HoldSettings {
 impl HoldSettings {
     /// The placeholder's text, made without a model.
     pub(super) fn text(&self, stored: &Stored, asked: &Asked) -> String {
-        let text = super::leaf::result_of(&stored.message());
-        let brief = task::brief(&text, self.digest_chars);
-        placeholder(stored, asked, &Told { chars: text.chars().count(), brief, sources: task::sources(&text) })
+        placeholder(stored, asked, &self.told(&super::leaf::result_of(&stored.message())))
+    }
+
+    /// What can be told of a result without a model.
+    pub(crate) fn told(&self, text: &str) -> Told {
+        let brief = task::brief(text, self.digest_chars);
+        Told { chars: text.chars().count(), brief, sources: task::sources(text) }
     }
 }
 

@@ -24,6 +24,7 @@ pub struct Leaf {
     /// If it is a large result: what was asked for.
     pub large: Option<Asked>,
     placeholder: OnceLock<Arc<Placeholder>>,
+    settled: OnceLock<()>,
 }
 
 /// The call that a large result answers.
@@ -65,7 +66,7 @@ impl Leaf {
         let answers = is_tool || message.as_ref().is_some_and(results);
         let begins_turn = stored.role == Role::User && !answers;
         let large = message.as_ref().filter(|_| large_raw).and_then(|message| asked(message, before, holds));
-        Self { stored, begins_turn, answers, large, placeholder: OnceLock::new() }
+        Self { stored, begins_turn, answers, large, placeholder: OnceLock::new(), settled: OnceLock::new() }
     }
 
     /// Leaves for the messages of a path.
@@ -88,14 +89,18 @@ impl Leaf {
         Some(self.placeholder.get_or_init(|| Arc::new(Placeholder::new(holds.text(&self.stored, asked)))))
     }
 
-    /// Settles what stands for it; the first word counts, so that a window does not change under its reader.
-    pub fn settle(&self, placeholder: Placeholder) {
-        let _ = self.placeholder.set(Arc::new(placeholder));
+    /// Settles what stands for it, as it is on record. The first word counts, so that a window does not change under its
+    /// reader: if something else was said before, this leaf cannot be settled.
+    pub fn settle(&self, placeholder: &Placeholder) {
+        let now = self.placeholder.get_or_init(|| Arc::new(placeholder.clone()));
+        if **now == *placeholder {
+            let _ = self.settled.set(());
+        }
     }
 
-    /// Whether it was settled what stands for it.
+    /// Whether what stands for it is what is on record.
     pub fn is_settled(&self) -> bool {
-        self.placeholder.get().is_some()
+        self.settled.get().is_some()
     }
 
     /// What it costs when shown whole.

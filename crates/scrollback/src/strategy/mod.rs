@@ -87,7 +87,8 @@ pub trait Strategy: Send + Sync {
     /// The stretches of the open messages that should go under notes now, from its beginning on; none if it is not time.
     fn fold(&self, scene: &Scene<'_>) -> Vec<Stretch>;
 
-    /// The fold with new notes, which cover the beginning of the open messages; those without a title are not listed.
+    /// The fold with new notes, which cover the beginning of the open messages; those without a title are not listed. With
+    /// none, the same fold with a list as short as this window needs.
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold;
 
     /// The window. An error only if what must be shown does not fit.

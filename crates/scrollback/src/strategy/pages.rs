@@ -105,6 +105,16 @@ impl Pages {
         kept
     }
 
+    /// The fold with a list that leaves room for what is open.
+    fn relisted(&self, scene: &Scene<'_>) -> Fold {
+        let Some(covers) = scene.fold.covers else { return scene.fold.clone() };
+        let held = self.held(scene.open, Holding::All).into_iter().zip(scene.open);
+        let open: u32 = held.map(|(held, leaf)| held.map_or(leaf.tokens(), |held| held.tokens)).sum();
+        let room = scene.budget.tokens.saturating_sub(scene.instructions()).saturating_sub(open);
+        let (turns, listed) = (scene.fold.turns, scene.fold.listed.clone());
+        listing(covers, turns, self.trimmed(listed, turns, self.contents_limit(scene).min(room)))
+    }
+
     fn window(&self, scene: &Scene<'_>, holding: Holding) -> Window {
         let mut window = Window::new(scene.budget, scene.path());
         scene.preamble.iter().for_each(|stored| window.instruct(stored));
@@ -151,16 +161,12 @@ impl Strategy for Pages {
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold {
         let Some((first, last)) = notes.first().zip(notes.last()).map(|(first, last)| (first.covers, last.covers))
         else {
-            return scene.fold.clone();
+            return self.relisted(scene);
         };
         let covers = Covers { last: last.last, to: last.to, ..scene.fold.covers.unwrap_or(first) };
         let turns = notes.last().map_or(scene.fold.turns, |note| note.turn);
         let listed = scene.fold.listed.iter().cloned().chain(notes).collect();
-        let listed = self.trimmed(listed, turns, self.contents_limit(scene));
-        let mut fold = Fold { covers: Some(covers), turns, listed, ..Fold::default() };
-        fold.text = contents(&fold.listed, fold.unlisted(), turns);
-        fold.tokens = tokens_of(&fold.text);
-        fold
+        listing(covers, turns, self.trimmed(listed, turns, self.contents_limit(scene)))
     }
 
     fn fit(&self, scene: &Scene<'_>) -> Result<Window> {
@@ -171,6 +177,14 @@ impl Strategy for Pages {
         let window = self.window(scene, Holding::All);
         if window.fits() { Ok(window) } else { Err(window.too_large()) }
     }
+}
+
+/// A fold with these notes listed.
+fn listing(covers: Covers, turns: u32, listed: Vec<Note>) -> Fold {
+    let mut fold = Fold { covers: Some(covers), turns, listed, ..Fold::default() };
+    fold.text = contents(&fold.listed, fold.unlisted(), turns);
+    fold.tokens = tokens_of(&fold.text);
+    fold
 }
 
 /// The contents page.

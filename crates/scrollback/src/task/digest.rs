@@ -18,6 +18,8 @@ use crate::store::Stored;
 const PROMPT: &str = include_str!("../../prompts/page_digest.md");
 /// How long a title may be.
 const TITLE_CHARS: usize = 60;
+/// The title of a page in which nobody says a word.
+const NO_WORDS: &str = "(no words)";
 /// How long a message's line may be.
 const LINE_CHARS: usize = 140;
 /// How many messages at the beginning of a page have a line of their own.
@@ -108,9 +110,10 @@ fn title_in(value: &Value) -> Result<String, String> {
 
 /// The offline digest of a page: its question is its title, and each message is quoted by its most telling sentences.
 pub fn digest(messages: &[Stored]) -> Digest {
-    let asked = messages.iter().find(|stored| stored.role == Role::User).or(messages.first());
-    let title = asked.map(|stored| offline_title(&said(&stored.message()))).unwrap_or_default();
-    Digest { title, lines: lines(messages, offline_line) }
+    let asked = messages.iter().filter(|stored| stored.role == Role::User);
+    let titles = asked.chain(messages).map(|stored| offline_title(&said(&stored.message())));
+    let title = titles.into_iter().find(|title| !title.trim().is_empty());
+    Digest { title: title.unwrap_or_else(|| NO_WORDS.to_owned()), lines: lines(messages, offline_line) }
 }
 
 /// What is asked, where something is asked.

@@ -1,9 +1,11 @@
 //! What the tests share: stores to run against, and messages to say.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
+pub mod scene;
+
 use std::sync::Arc;
 
-use scrollback::log::{Answer, Arrival, History, Received};
+use scrollback::log::{Answer, Arrival, Received};
 use scrollback::store::{Span, Stored};
 use scrollback::{At, Log, MemoryStore, Message, Role, SessionKey, SqliteOptions, SqliteStore, Store, Tenant};
 use serde_json::{Value, json};
@@ -46,14 +48,21 @@ impl Bench {
 
     pub async fn send_as(&self, tenant: &Tenant, declared: Option<&str>, messages: &[Value]) -> Received {
         let text = Value::Array(messages.to_vec()).to_string();
-        let history = History::parse(&text).expect("an array");
+        let (history, _) = self.log.open(tenant, &text).expect("an array");
         self.log.receive(Arrival::new(tenant, declared, "gpt-5", At(1)), &history).await.expect("received")
     }
 
     /// The model answers.
     pub async fn answer(&self, to: &Received, message: &Value) {
         let message = Message::from_json(&message.to_string()).expect("a message");
-        let answer = Answer { message, model: "gpt-5", response: None, records: Vec::new(), at: At(2) };
+        let answer = Answer {
+            message,
+            model: "gpt-5",
+            response: None,
+            records: Vec::new(),
+            urgency: scrollback::store::Urgency::Now,
+            at: At(2),
+        };
         self.log.reply(to, answer).await.expect("stored");
     }
 
@@ -90,6 +99,16 @@ pub fn system(text: &str) -> Value {
 pub fn call(id: &str, tool: &str, arguments: &Value) -> Value {
     let function = json!({"name": tool, "arguments": arguments.to_string()});
     json!({"role": "assistant", "content": null, "tool_calls": [{"id": id, "type": "function", "function": function}]})
+}
+
+/// One call among several.
+pub fn tool_call(id: &str, tool: &str, arguments: &Value) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": tool, "arguments": arguments.to_string()}})
+}
+
+/// A message that makes several calls.
+pub fn calls(calls: &[Value]) -> Value {
+    json!({"role": "assistant", "content": null, "tool_calls": calls})
 }
 
 pub fn result(id: &str, text: &str) -> Value {

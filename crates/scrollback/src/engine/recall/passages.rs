@@ -5,6 +5,8 @@ use crate::window::{grouped, tokens_of};
 
 /// Longer lines count as several.
 const LINE_CHARS: usize = 1_000;
+/// How much of the words that were asked for is told again.
+const TOLD_CHARS: usize = 80;
 /// How many lines around a find are shown.
 const AROUND: usize = 2;
 
@@ -32,6 +34,9 @@ pub(super) fn lines(lines: &[&str], first: u32, last: u32, room: u32) -> String 
     let shown = wanted[..fitting].join("\n");
     if fitting == wanted.len() {
         return shown;
+    }
+    if fitting == 0 {
+        return format!("[there is no room left to show even line {first} of {}]", grouped_len(count));
     }
     let next = first + fitting;
     format!("{shown}\n[cut after line {} of {}: part = \"{next}-{last}\" goes on]", next - 1, grouped_len(count))
@@ -77,6 +82,7 @@ pub(super) fn passages(lines: &[&str], words: &str, room: u32) -> String {
         shown.extend(fresh);
     }
     if shown.is_empty() {
+        let words = told(words);
         return format!("No line holds “{words}”. The first lines:\n{}", self::lines(lines, 1, 40, room.min(800)));
     }
     numbered(lines, &shown)
@@ -93,6 +99,12 @@ fn numbered(lines: &[&str], shown: &std::collections::BTreeSet<usize>) -> String
         before = Some(index);
     }
     out.join("\n")
+}
+
+/// Words that a model asked for, as it is told them again: no more than it takes to know them.
+pub(super) fn told(words: &str) -> String {
+    let shown: String = words.chars().take(TOLD_CHARS).collect();
+    if shown.len() < words.len() { shown + "…" } else { shown }
 }
 
 /// The beginning of a text that fits.

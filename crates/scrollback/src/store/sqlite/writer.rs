@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
@@ -16,16 +16,21 @@ use super::append::{Applied, apply};
 use super::trouble::{Fault, repeated};
 use super::words;
 use crate::error::{Error, Result};
-use crate::store::{Batch, Committed};
+use crate::store::{Batch, Committed, Urgency};
 
 /// How many batches share a commit at most.
 const GROUP_BATCHES: usize = 512;
 /// So many unindexed messages are indexed even while others wait.
 const INDEX_AT: usize = 256;
+/// So long a batch that nobody waits for waits for others.
+const SOON: Duration = Duration::from_millis(5);
 /// After so long without work, the rest is indexed.
 const IDLE: Duration = Duration::from_millis(200);
 
 pub(super) type Work<T> = Box<dyn FnOnce(&mut Connection) -> Result<T, Fault> + Send>;
+
+/// A batch and whoever is told when it is written.
+type Waiting = (Box<Batch>, oneshot::Sender<Result<Committed>>);
 
 enum Order {
     Commit(Box<Batch>, oneshot::Sender<Result<Committed>>),
@@ -108,6 +113,7 @@ impl Desk {
 
     fn serve(&mut self, first: Order, inbox: &Receiver<Order>) {
         let mut group = Vec::new();
+        let mut until = None;
         let mut next = Some(first);
         while let Some(order) = next {
             match order {
@@ -120,12 +126,22 @@ impl Desk {
                     let _ = answer.send(outcome.and_then(|value| recounted.map(|()| value)));
                 }
             }
-            next = if group.len() < GROUP_BATCHES { inbox.try_recv().ok() } else { None };
+            next = if group.len() >= GROUP_BATCHES { None } else { Self::another(&group, &mut until, inbox) };
         }
         self.commit(group);
     }
 
-    fn commit(&mut self, group: Vec<(Box<Batch>, oneshot::Sender<Result<Committed>>)>) {
+    /// What else is ordered. Only a group that nobody waits for is waited with, and no longer than agreed.
+    fn another(group: &[Waiting], until: &mut Option<Instant>, inbox: &Receiver<Order>) -> Option<Order> {
+        let waits = !group.is_empty() && group.iter().all(|(batch, _)| batch.urgency == Urgency::Soon);
+        if !waits {
+            return inbox.try_recv().ok();
+        }
+        let until = *until.get_or_insert_with(|| Instant::now() + SOON);
+        inbox.recv_timeout(until.saturating_duration_since(Instant::now())).ok()
+    }
+
+    fn commit(&mut self, group: Vec<Waiting>) {
         if group.is_empty() {
             return;
         }

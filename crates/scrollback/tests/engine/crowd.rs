@@ -1,0 +1,194 @@
+//! Several requests at once, and conversations too long to be read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use scrollback::log::{After, Arrival, History};
+use scrollback::search::Probe;
+use scrollback::store::{
+    Batch, Committed, Keys, Kind, Known, Matches, Origin, Record, Scope, Session, Span, Stored, Which,
+};
+use scrollback::strategy::StrategyName;
+use scrollback::{At, Log, MemoryStore, Result, SessionKey, SqliteOptions, SqliteStore, Store, Tenant};
+use serde_json::{Value, json};
+
+use super::desk::{Desk, contents, run, settings, texts};
+use super::kit::{assistant, call, result, user};
+
+/// A store that lets others go first at every step, and counts what is read.
+struct Watched {
+    inner: Arc<dyn Store>,
+    calls: AtomicUsize,
+    messages: AtomicUsize,
+}
+
+#[async_trait]
+impl Store for Watched {
+    async fn commit(&self, batch: Batch) -> Result<Committed> {
+        tokio::task::yield_now().await;
+        self.inner.commit(batch).await
+    }
+
+    async fn prefix(
+        &self,
+        session: &SessionKey,
+        from: scrollback::ids::Depth,
+        chain: Vec<scrollback::ids::NodeId>,
+    ) -> Result<Option<Known>> {
+        tokio::task::yield_now().await;
+        self.inner.prefix(session, from, chain).await
+    }
+
+    async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>> {
+        tokio::task::yield_now().await;
+        let read = self.inner.read(session, span).await?;
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        self.messages.fetch_add(read.len(), Ordering::Relaxed);
+        Ok(read)
+    }
+
+    async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches> {
+        self.inner.matching(tenant, probe).await
+    }
+
+    async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
+        tokio::task::yield_now().await;
+        self.inner.records(scope, kind, keys).await
+    }
+
+    async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>> {
+        self.inner.sessions(tenant, which).await
+    }
+}
+
+fn watched(budget: u32) -> (Arc<Watched>, Desk) {
+    over(Arc::new(MemoryStore::default()), budget)
+}
+
+fn over(inner: Arc<dyn Store>, budget: u32) -> (Arc<Watched>, Desk) {
+    let store = Arc::new(Watched { inner, calls: AtomicUsize::new(0), messages: AtomicUsize::new(0) });
+    (store.clone(), Desk::new(store, settings(StrategyName::Pages), budget))
+}
+
+fn chat(turns: usize, words: &str) -> Vec<Value> {
+    let turn =
+        |i: usize| [user(&format!("Question zq{i:05}x: {words}?")), assistant(&format!("Answer {i} about {words}."))];
+    (0..turns).flat_map(turn).collect()
+}
+
+#[test]
+fn the_same_request_many_times_at_once_folds_once() {
+    run(async {
+        for known in [0, 11, 30] {
+            let (_, mut desk) = watched(3_000);
+            let mut history = chat(30, &"boats and tides ".repeat(10));
+            if known > 0 {
+                let turn = desk.begin(&history[..2 * known - 1]).await.unwrap();
+                desk.finish(turn, &history[2 * known - 1]).await;
+            }
+            history.push(user("And now?"));
+            let begin = || desk.begin_at(&history, 9);
+            let (a, b, c, d) = tokio::join!(begin(), begin(), begin(), begin());
+            let shown: Vec<_> = [a, b, c, d].into_iter().map(|turn| texts(turn.unwrap().window())).collect();
+            assert!(shown.iter().all(|texts| *texts == shown[0]) && shown[0].len() < 30, "{known}");
+        }
+    });
+}
+
+/// Two requests of different sizes fold one branch at once: each view keeps the fold that its window began with.
+#[test]
+fn views_of_requests_that_fold_at_once_draw_their_own_windows() {
+    run(async {
+        let (_, mut desk) = watched(6_000);
+        let mut history = chat(30, &"boats and tides ".repeat(10));
+        let turn = desk.begin(&history[..11]).await.unwrap();
+        desk.finish(turn, &history[11]).await;
+        history.push(user("And now?"));
+        let mut small = Desk { store: desk.store.clone(), budget: 1_500, ..Desk::memory(0) };
+        desk.restart();
+        small.restart();
+        let (one, other) = tokio::join!(desk.begin_at(&history, 8), small.begin_at(&history, 9));
+        let (one, other) = (one.unwrap(), other.unwrap());
+        let shown = [texts(one.window()), texts(other.window())];
+        assert_ne!(shown[0], shown[1]);
+        desk.now = 20;
+        desk.finish(one, &assistant("One.")).await;
+        small.now = 30;
+        small.finish(other, &assistant("Other.")).await;
+        let views = desk.engine.views(&desk.session()).await.unwrap();
+        for (recorded, shown) in views[1..].iter().zip(&shown) {
+            let drawn = desk.engine.window_of(&desk.session(), &recorded.view).await.unwrap();
+            assert_eq!(texts(&drawn), *shown, "{}", recorded.name);
+        }
+    });
+}
+
+async fn imported(desk: &Desk, history: &[Value]) {
+    let arrival = Arrival { origin: Origin::Import, ..Arrival::new(&desk.tenant, desk.declared, "gpt-5", At(1)) };
+    let log = Log::new(desk.store.clone());
+    for stretch in history.chunks(5_000) {
+        let text = Value::Array(stretch.to_vec()).to_string();
+        let history = History::parse(&text).unwrap();
+        log.receive_new(arrival, After::Last("talk"), &history).await.unwrap();
+    }
+}
+
+#[test]
+fn the_first_request_over_a_long_conversation_reads_its_end_alone() {
+    run(async {
+        let folder = tempfile::tempdir().unwrap();
+        let file = SqliteStore::open(&SqliteOptions::new(folder.path().join("log.db"))).unwrap();
+        let (store, mut desk) = over(Arc::new(file), 4_000);
+        let mut history = chat(10_000, "boats");
+        imported(&desk, &history).await;
+        history.push(user("Where were we?"));
+        store.messages.store(0, Ordering::Relaxed);
+        store.calls.store(0, Ordering::Relaxed);
+        let mut turn = desk.begin(&history).await.unwrap();
+        let (calls, messages) = (store.calls.load(Ordering::Relaxed), store.messages.load(Ordering::Relaxed));
+        assert!(messages < 2_000 && calls < 20, "{messages} messages in {calls} reads");
+        assert!(turn.window().fits() && turn.window().lost() == 0);
+        let shown = texts(turn.window());
+        desk.restart();
+        assert_eq!(texts(desk.begin(&history).await.unwrap().window()), shown);
+        let found = super::reach::recall(&desk, &mut turn, super::reach::search("zq00007x")).await;
+        assert!(found.contains("m14 · page #14"), "{found}");
+        let page = super::reach::recall(&desk, &mut turn, super::reach::page(14)).await;
+        assert!(page.contains("Question zq00007x") && page.contains("Answer 7 about"), "{page}");
+    });
+}
+
+#[test]
+fn two_first_requests_at_once_over_a_long_conversation_both_work() {
+    run(async {
+        let (_, desk) = watched(4_000);
+        let mut history = chat(600, &"boats and tides ".repeat(10));
+        imported(&desk, &history).await;
+        history.push(user("Where were we?"));
+        let (one, other) = tokio::join!(desk.begin_at(&history, 3), desk.begin_at(&history, 3));
+        assert_eq!(texts(one.unwrap().window()), texts(other.unwrap().window()));
+    });
+}
+
+/// A turn of a thousand calls: wherever reading begins, a result is not shown without its call.
+#[test]
+fn a_long_conversation_without_questions_does_not_part_calls_from_results() {
+    run(async {
+        for extra in 0..4 {
+            let (_, mut desk) = watched(3_000);
+            let mut history = vec![user("Do it all.")];
+            for i in 0..400 {
+                let id = format!("call-{i:04}-abcdef");
+                history.extend([call(&id, "look", &json!({"row": i})), result(&id, &"row of the table ".repeat(12))]);
+                if i == 390 {
+                    history.extend(vec![assistant("Going on."); extra]);
+                }
+            }
+            imported(&desk, &history[..history.len() - 1]).await;
+            let turn = desk.begin(&history).await.unwrap();
+            assert!(contents(turn.window()).is_some() && turn.window().lost() == 0 && turn.window().fits());
+            super::laws::assert_paired(turn.window());
+        }
+    });
+}

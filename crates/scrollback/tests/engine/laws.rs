@@ -1,0 +1,159 @@
+//! The laws as properties.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use scrollback::engine::Turn;
+use scrollback::strategy::StrategyName;
+use scrollback::view::Standing;
+use scrollback::window::Body;
+use scrollback::{MemoryStore, Role, SqliteOptions, SqliteStore};
+
+use super::desk::{contents, run, texts};
+use super::reach;
+use super::world::{Move, World};
+
+/// Laws 2, 3, 8 and 9, for every window.
+pub fn check(world: &World, turn: &Turn) {
+    let (window, strategy) = (turn.window(), world.steady.settings.strategy);
+    let path: Vec<String> =
+        world.history.iter().filter(|message| message["role"] != "system").map(ToString::to_string).collect();
+    assert_eq!(turn.received().head.unwrap().depth.0 as usize + 1, path.len());
+    match strategy {
+        StrategyName::Pages => assert!(window.fits() && window.lost() == 0),
+        // Drops the oldest, and says how many.
+        StrategyName::Truncate => assert!(window.fits()),
+        // Shows everything, whether it fits or not.
+        StrategyName::Passthrough => assert!(window.is_untouched()),
+    }
+    let mut next = if strategy == StrategyName::Truncate { window.lost() } else { 0 };
+    for covers in window.blocks().iter().filter_map(|block| block.covers) {
+        assert_eq!(covers.from.0, next, "every message is in exactly one block");
+        next = covers.to.0 + 1;
+    }
+    assert_eq!(next as usize, path.len());
+    for block in window.blocks() {
+        if let (Body::Original(_), Some(covers)) = (&block.body, block.covers) {
+            assert_eq!(block.text(), path[covers.from.0 as usize], "shown as it came");
+        }
+    }
+    if window.is_untouched() {
+        let whole: Vec<String> = world.history.iter().map(ToString::to_string).collect();
+        assert_eq!(texts(window), whole);
+    }
+    assert_eq!(window.blocks()[0].text(), world.history[0].to_string());
+    assert_paired(window);
+    if let Some(text) = contents(window) {
+        reach::assert_fenced(&text, "contents");
+    }
+}
+
+/// A result is never shown without its call before it.
+pub fn assert_paired(window: &scrollback::window::Window) {
+    let mut calls = Vec::new();
+    for stored in window.blocks().iter().filter_map(scrollback::window::Block::message) {
+        let message = stored.message();
+        if stored.role == Role::Tool {
+            assert!(message.call_ids().all(|id| calls.contains(&id.to_owned())), "{} has lost its call", stored.id);
+        }
+        calls.extend(message.call_ids().map(str::to_owned));
+    }
+}
+
+/// Law 4: every view draws its window again and tells the truth of every message.
+async fn explained(world: &World) {
+    for desk in [&world.steady, &world.restless] {
+        let session = desk.session();
+        let views = desk.engine.views(&session).await.unwrap();
+        let sent = views.iter().map(|recorded| recorded.view.head.id);
+        assert!(sent.is_sorted());
+        for recorded in views.iter().rev().take(6) {
+            let window = desk.engine.window_of(&session, &recorded.view).await.unwrap();
+            assert_eq!(window.tokens(), recorded.view.tokens() - recorded.view.recalled_tokens, "{}", recorded.name);
+            let span = scrollback::store::Span::path(recorded.view.head, scrollback::ids::Depth(0));
+            for stored in desk.store.read(&session, span).await.unwrap().iter().rev().step_by(3) {
+                let standing = desk.engine.standing(&session, &recorded.view, stored.id).await.unwrap().unwrap();
+                assert_truth(&window, stored.id, &standing);
+            }
+        }
+    }
+}
+
+fn assert_truth(window: &scrollback::window::Window, id: scrollback::MessageId, standing: &Standing) {
+    let shown = window.blocks().iter().find(|block| block.message().is_some_and(|stored| stored.id == id));
+    match standing {
+        Standing::Shown(reason) => assert_eq!(shown.map(|block| block.reason), Some(*reason)),
+        Standing::Listed { page } => assert!(contents(window).unwrap().contains(&format!("[#{page}]"))),
+        Standing::Searchable => assert!(shown.is_none() && contents(window).is_some()),
+        Standing::Dropped => assert!(shown.is_none() && window.lost() > 0),
+        Standing::Later => panic!("{id} is on the path of the view"),
+    }
+}
+
+fn moves() -> impl Strategy<Value = Move> {
+    prop_oneof![
+        6 => (1..120_usize).prop_map(Move::Chat),
+        2 => (1..60_usize).prop_map(Move::Chinese),
+        2 => Just(Move::Hostile),
+        1 => Just(Move::Empty),
+        4 => (1..4_usize, 1..4_usize, prop_oneof![2 => 1..900_usize, 1 => 1_600..4_000_usize])
+            .prop_map(|(steps, parallel, chars)| Move::Agent { steps, parallel, chars }),
+        1 => Just(Move::Regenerate),
+        1 => (0..20_usize).prop_map(Move::Edit),
+        1 => (0..20_usize).prop_map(Move::Fork),
+        1 => (0..20_usize).prop_map(Move::ComeBack),
+        1 => Just(Move::Retry),
+        1 => any::<bool>().prop_map(|kept| Move::TooLarge { kept }),
+        1 => Just(Move::AtOnce),
+        1 => Just(Move::Undo),
+    ]
+}
+
+fn scripts() -> impl Strategy<Value = (Vec<Move>, u32)> {
+    (prop::collection::vec(moves(), 1..24), prop_oneof![700..3_000_u32, 3_000..12_000_u32])
+}
+
+/// How many conversations are played: `LAWS_TIMES=20` makes it twenty times as many.
+fn cases(usual: u32) -> u32 {
+    let times = std::env::var("LAWS_TIMES").ok().and_then(|times| times.parse::<u32>().ok());
+    usual * times.unwrap_or(1)
+}
+
+async fn live(mut world: World, script: &[Move]) {
+    for step in script {
+        world.make(step).await;
+    }
+    world.kept().await;
+    explained(&world).await;
+    if world.steady.settings.strategy == StrategyName::Pages {
+        reach::everything(&mut world).await;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(40), failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn pages_keep_every_law((script, budget) in scripts()) {
+        run(live(World::new(StrategyName::Pages, budget, Arc::new(MemoryStore::default())), &script));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(8), failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Truncation breaks law 2 and passing through law 3, by nature; the others hold.
+    #[test]
+    fn baselines_keep_the_laws_they_can((script, budget) in scripts()) {
+        for strategy in StrategyName::ALL.into_iter().filter(|strategy| *strategy != StrategyName::Pages) {
+            run(live(World::new(strategy, budget, Arc::new(MemoryStore::default())), &script));
+        }
+    }
+
+    #[test]
+    fn a_file_shows_what_memory_shows((script, budget) in scripts()) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&SqliteOptions::new(folder.path().join("log.db"))).unwrap();
+        run(live(World::new(StrategyName::Pages, budget, Arc::new(store)), &script));
+    }
+}

@@ -1,0 +1,20 @@
+//! The nine laws through the engine, over random conversations, for every strategy and both stores; and facts about turns.
+//!
+//! `world` plays clients against two engines at once: one never restarts, the other is new for every request. Both must show
+//! the same bytes. `laws` are the properties, the other files particular facts.
+#![allow(
+    clippy::unwrap_used,
+    unreachable_pub,
+    reason = "a failing test may panic; what its files share is public among them"
+)]
+
+mod crowd;
+mod desk;
+#[path = "../kit/mod.rs"]
+mod kit;
+mod laws;
+mod models;
+mod pages;
+mod reach;
+mod turns;
+mod world;

@@ -1,0 +1,124 @@
+//! Law 7: whatever the helper model does, turns happen; and what a good one says is used.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use scrollback::strategy::StrategyName;
+use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
+use scrollback::{Error, MemoryStore};
+use serde_json::{Value, json};
+
+use super::desk::{Desk, contents, run, settings, texts};
+use super::kit::{assistant, call, result, user};
+
+/// How a helper behaves.
+#[derive(Clone, Copy, Debug)]
+enum Manner {
+    Fails,
+    TalksNonsense,
+    Panics,
+    Helps,
+}
+
+#[async_trait]
+impl Model for Manner {
+    async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
+        tokio::task::yield_now().await;
+        let text = match self {
+            Self::Fails => return Err(Error::NotFound("no such model".into())),
+            Self::TalksNonsense => "As a language model, I cannot {\"title\": }".to_owned(),
+            Self::Panics => panic!("the helper fell over"),
+            Self::Helps if question.task == "page_digest" => {
+                let ids = question.text.rsplit("Lines are wanted for: ").next().unwrap().split(", ");
+                let lines: serde_json::Map<String, Value> =
+                    ids.map(|id| (id.to_owned(), json!("told by the helper"))).collect();
+                json!({"title": "A title by the helper", "lines": lines}).to_string()
+            }
+            Self::Helps => {
+                json!({"brief": "The helper says that this result is a table of boats. ".repeat(4), "sources": []})
+                    .to_string()
+            }
+        };
+        Ok(Said { text, input_tokens: 10, output_tokens: 10 })
+    }
+}
+
+fn desk(manner: Option<Manner>) -> Desk {
+    let tasks = manner.map_or_else(Tasks::offline, |manner| Tasks::new(Arc::new(manner), TaskSettings::default()));
+    Desk::with_tasks(Arc::new(MemoryStore::default()), settings(StrategyName::Pages), 3_000, tasks)
+}
+
+/// A conversation with large results; every window of it.
+async fn windows(desk: &mut Desk) -> Vec<Vec<String>> {
+    let (mut history, mut shown) = (Vec::new(), Vec::new());
+    for i in 0..24 {
+        if i % 5 == 2 {
+            let id = format!("call-{i}-abcdef");
+            history.push(user(&format!("Look up number {i}.")));
+            let turn = desk.begin(&history).await.unwrap();
+            let reply = call(&id, "look", &json!({"row": i}));
+            desk.finish(turn, &reply).await;
+            history.push(reply);
+            let table = result(&id, &format!("row {i} of the table of boats\n").repeat(70));
+            shown.push(texts(&desk.turn(&mut history, table, assistant("Found.")).await));
+        } else {
+            let question = user(&format!("Question {i}: {}?", "boats and tides ".repeat(8)));
+            shown.push(texts(&desk.turn(&mut history, question, assistant(&format!("Answer {i}."))).await));
+        }
+    }
+    shown
+}
+
+#[test]
+fn a_helper_that_is_down_or_talks_nonsense_or_panics_changes_nothing() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let offline = run(windows(&mut desk(None)));
+    for manner in [Manner::Fails, Manner::TalksNonsense, Manner::Panics] {
+        assert_eq!(run(windows(&mut desk(Some(manner)))), offline, "{manner:?}");
+    }
+    let _ = std::panic::take_hook();
+}
+
+#[test]
+fn digests_of_a_good_helper_are_used_at_the_next_fold() {
+    run(async {
+        let shown = windows(&mut desk(Some(Manner::Helps))).await;
+        let last = shown.last().unwrap();
+        assert!(
+            last.iter().any(|text| text.contains("] A title by the helper") && text.contains("told by the helper"))
+        );
+        let held = shown.iter().flatten().find(|text| text.starts_with("[Tool result h")).unwrap();
+        assert!(held.contains("The helper says that this result is a table"), "{held}");
+    });
+}
+
+/// A placeholder that was shown stays as it is, even if the helper has more to say later.
+#[test]
+fn a_placeholder_never_changes_once_it_was_shown() {
+    run(async {
+        for in_its_turn in [false, true] {
+            let mut desk = desk(Some(Manner::Helps));
+            desk.budget = 8_000;
+            let mut history = vec![user("Look."), call("call-1-abcdef", "look", &json!({}))];
+            history.push(result("call-1-abcdef", &"row of the table of boats\n".repeat(100)));
+            if in_its_turn {
+                // It is held on the spot, because the turn alone is too large.
+                desk.budget = 500;
+            } else {
+                history.extend([assistant("Found."), user("What is in it?")]);
+            }
+            // Nothing was tidied before, so what is shown was written without the helper.
+            let turn = desk.begin(&history).await.unwrap();
+            let shown = texts(turn.window());
+            assert!(shown[2].starts_with("[Tool result h2"), "{shown:#?}");
+            desk.finish(turn, &assistant("Boats.")).await;
+            assert_eq!(texts(desk.begin(&history).await.unwrap().window()), shown);
+            desk.restart();
+            assert_eq!(texts(desk.begin(&history).await.unwrap().window()), shown);
+            let view = desk.engine.views(&desk.session()).await.unwrap().pop().unwrap().view;
+            let drawn = desk.engine.window_of(&desk.session(), &view).await.unwrap();
+            assert_eq!(texts(&drawn), shown);
+            assert_eq!(contents(&drawn), None);
+        }
+    });
+}

@@ -1,0 +1,217 @@
+//! Facts about pages: counts of recalls, entries that leave the contents page, pages too long to be shown at once.
+
+use std::sync::Arc;
+
+use scrollback::MemoryStore;
+use scrollback::recall::{Part, RecallCall, RecallTool};
+use scrollback::strategy::{PageSettings, StrategyName};
+use serde_json::{Value, json};
+
+use super::desk::{Desk, contents, raw, run, settings};
+use super::kit::{assistant, call, result, user};
+use super::reach::{hold, inside, load, page, recall, search};
+
+/// Pages fold after every third turn and leave the list as the settings say.
+fn desk(pages: &PageSettings) -> Desk {
+    let mut settings = settings(StrategyName::Pages);
+    settings.strategies.pages = PageSettings { keep_pages: 1, ..pages.clone() };
+    Desk::new(Arc::new(MemoryStore::default()), settings, 30_000)
+}
+
+/// Talks for some turns, recalling pages on the way, and returns the contents page.
+async fn talk(desk: &mut Desk, history: &mut Vec<Value>, turns: usize, recalls: &[(usize, u32)]) -> String {
+    for i in 0..turns {
+        let number = history.len() / 2;
+        history.push(user(&format!("Question number {number} about boats?")));
+        let mut turn = desk.begin(history).await.unwrap();
+        for (_, index) in recalls.iter().filter(|(at, _)| *at == i) {
+            let told = recall(desk, &mut turn, page(*index)).await;
+            assert!(told.contains("Question number"), "{told}");
+        }
+        let reply = assistant(&format!("Answer number {number}."));
+        desk.finish(turn, &reply).await;
+        history.push(reply);
+    }
+    history.push(user("And now?"));
+    let turn = desk.begin(history).await.unwrap();
+    history.pop();
+    contents(turn.window()).unwrap()
+}
+
+#[test]
+fn recalls_are_counted_on_the_contents_page_after_the_next_fold() {
+    run(async {
+        let mut desk = desk(&PageSettings::default());
+        let mut history = Vec::new();
+        let text = talk(&mut desk, &mut history, 8, &[(5, 2), (7, 2), (7, 2)]).await;
+        assert!(text.contains("[#2]") && text.contains("recalled 2 times, last"), "{text}");
+        assert_eq!(text.matches("recalled").count(), 1, "{text}");
+        let views = desk.engine.views(&desk.session()).await.unwrap();
+        assert_eq!(views[5].view.recalls, ["recall_page(2)"]);
+    });
+}
+
+#[test]
+fn an_entry_nobody_recalls_leaves_the_contents_page() {
+    run(async {
+        let mut desk = desk(&PageSettings { unrecalled_turns: 5, unchanged_turns: 12, ..PageSettings::default() });
+        let mut history = Vec::new();
+        let text = talk(&mut desk, &mut history, 11, &[(4, 2)]).await;
+        assert!(text.contains("[#2]") && !text.contains("[#0]") && !text.contains("[#4]"), "{text}");
+        assert!(text.contains("are not listed here"), "{text}");
+        let text = talk(&mut desk, &mut history, 10, &[]).await;
+        assert!(!text.contains("[#2]"), "unchanged for twelve turns: {text}");
+        history.push(user("What was the first question?"));
+        let mut turn = desk.begin(&history).await.unwrap();
+        let told = recall(&desk, &mut turn, search("question number 0")).await;
+        assert!(told.contains("m0 · page #0"), "{told}");
+        assert!(recall(&desk, &mut turn, page(0)).await.contains("Question number 0 about boats?"));
+    });
+}
+
+#[test]
+fn over_its_limit_the_contents_page_drops_the_least_recently_used() {
+    run(async {
+        let mut desk = desk(&PageSettings { contents_tokens: 400, ..PageSettings::default() });
+        let mut history = Vec::new();
+        let text = talk(&mut desk, &mut history, 21, &[(6, 2), (12, 2), (18, 2)]).await;
+        assert!(text.contains("[#2]") && text.contains("[#36]"), "{text}");
+        assert!(!text.contains("[#0]") && !text.contains("[#4]"), "{text}");
+        assert!(scrollback::tokens::Vocabulary::O200k.count(&text) <= 400, "{text}");
+    });
+}
+
+#[test]
+fn a_turn_whose_question_has_no_words_is_listed_by_what_was_answered() {
+    run(async {
+        let mut desk = desk(&PageSettings::default());
+        let mut history = Vec::new();
+        desk.turn(&mut history, user(""), assistant("The picture shows a lighthouse.")).await;
+        desk.turn(&mut history, user(" "), assistant("")).await;
+        let text = talk(&mut desk, &mut history, 3, &[]).await;
+        assert!(text.contains("[#0] The picture shows a lighthouse."), "{text}");
+        assert!(!text.contains("are not listed here"), "{text}");
+    });
+}
+
+/// Follows the pointers of a page to its end and returns all that was shown.
+async fn leaf_through(desk: &Desk, turn: &mut scrollback::engine::Turn, first: u32) -> String {
+    let (mut call, mut out) = (page(first), String::new());
+    for _ in 0..600 {
+        let shown = inside(&recall(desk, turn, call).await);
+        out.push_str(&shown);
+        let Some((_, pointer)) = shown.rsplit_once("recall_page(index = ") else { return out };
+        let (index, from) = pointer.split_once(", from = \"m").unwrap();
+        let from = from.split('"').next().unwrap().parse().unwrap();
+        call = RecallCall::Page { number: index.parse().unwrap(), from: Some(scrollback::MessageId(from)) };
+    }
+    panic!("the page goes on forever")
+}
+
+#[test]
+fn a_page_too_long_to_be_shown_at_once_is_read_to_its_end() {
+    run(async {
+        let mut desk = Desk::memory(3_000);
+        let mut history = vec![user("Do it all.")];
+        for i in 0..200 {
+            let id = format!("call-{i:04}-abcdef");
+            history
+                .extend([call(&id, "look", &json!({"row": i})), result(&id, &format!("row zq{i:04}x of the table "))]);
+        }
+        history.push(assistant(&format!("All done. {}", "It took long, and much was found. ".repeat(300))));
+        history.push(assistant("The very end zq9999x."));
+        history.extend((0..4).map(|i| user(&format!("Thank you {i}. What was the first row?"))));
+        let mut turn = desk.begin(&history).await.unwrap();
+        let listed = contents(turn.window()).unwrap();
+        let listed = listed.lines().filter_map(|line| line.strip_prefix("[#")?.split_once(']')?.0.parse().ok());
+        let mut text = leaf_through(&desk, &mut turn, 0).await;
+        for number in listed {
+            text += &leaf_through(&desk, &mut turn, number).await;
+        }
+        for i in (0..200).chain([9999]) {
+            assert!(text.contains(&format!("zq{i:04}x")), "row {i}");
+        }
+    });
+}
+
+#[test]
+fn a_result_of_one_endless_line_is_loaded_whole_or_refused_but_never_in_circles() {
+    run(async {
+        for budget in [900, 2_000, 8_000] {
+            let mut desk = Desk::memory(budget);
+            let rows = "潮汐表第一行记录".repeat(700);
+            let mut history =
+                vec![user("Read it."), call("call-1-abcdef", "read", &json!({})), result("call-1-abcdef", &rows)];
+            history.extend([assistant("Read."), user("What does it say?")]);
+            let mut turn = desk.begin(&history).await.unwrap();
+            let answer = recall(&desk, &mut turn, hold(scrollback::MessageId(2), Part::Whole)).await;
+            if answer.contains("no room") {
+                assert!(budget < 8_000, "{answer}");
+            } else {
+                let text = load(&desk, &mut turn, scrollback::MessageId(2)).await.unwrap();
+                assert_eq!(text.replace('\n', ""), rows);
+            }
+        }
+    });
+}
+
+#[test]
+fn whatever_a_model_asks_the_answers_fit() {
+    run(async {
+        let mut desk = Desk::memory(2_000);
+        let mut history = Vec::new();
+        for i in 0..20 {
+            let question = user(&format!("Question {i}: {}?", "boats and tides ".repeat(12)));
+            desk.turn(&mut history, question, assistant(&format!("Answer {i}."))).await;
+        }
+        history.push(user("And now?"));
+        let long = "boats tides harbour submarine ".repeat(60);
+        let asked = [
+            search(&long),
+            page(0),
+            page(2),
+            hold(scrollback::MessageId(0), Part::Words(long.clone())),
+            search("boats"),
+            search(&"无关的词".repeat(200)),
+        ];
+        for n in [1, 4, asked.len()] {
+            let mut turn = desk.begin(&history).await.unwrap();
+            for round in 0..2 {
+                let calls: Vec<_> = asked[..n].iter().cloned().map(Ok).collect();
+                let answers = desk.engine.recall(&mut turn, &calls).await;
+                let messages = answers.iter().map(|text| raw(&result("ours", text))).collect();
+                turn.push_round(messages);
+                assert!(turn.window().fits(), "{n} calls, round {round}: {} tokens", turn.window().tokens());
+            }
+        }
+    });
+}
+
+#[test]
+fn results_of_other_sessions_are_loaded_only_when_that_is_allowed() {
+    run(async {
+        let mut desk = Desk::memory(8_000);
+        desk.settings.across_sessions = true;
+        desk.restart();
+        let rows = "the berth list of the northern harbour zq0001x\n".repeat(80);
+        let mut history =
+            vec![user("Read it."), call("call-1-abcdef", "read", &json!({})), result("call-1-abcdef", &rows)];
+        let turn = desk.begin(&history).await.unwrap();
+        desk.finish(turn, &assistant("Read.")).await;
+        let session = desk.session().id.to_string()[..8].to_owned();
+        desk.declared = Some("another");
+        history = vec![user("One."), assistant("Two."), user("What berths are there?")];
+        let mut turn = desk.begin(&history).await.unwrap();
+        let named = format!("h2@{session}");
+        let told = recall(&desk, &mut turn, search("zq0001x")).await;
+        assert!(told.contains(&named), "{told}");
+        let call = RecallCall::read(RecallTool::Hold, &json!({"id": named}).to_string()).unwrap();
+        let told = recall(&desk, &mut turn, call.clone()).await;
+        assert!(told.contains("the berth list of the northern harbour"), "{told}");
+        desk.settings.across_sessions = false;
+        desk.restart();
+        let mut turn = desk.begin(&history).await.unwrap();
+        let told = recall(&desk, &mut turn, call).await;
+        assert!(told.starts_with("There is no tool result"), "{told}");
+    });
+}
