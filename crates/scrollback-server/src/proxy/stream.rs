@@ -77,7 +77,7 @@ impl Streaming {
     async fn next(&mut self) -> Option<Result<Bytes, std::io::Error>> {
         loop {
             if let Some(piece) = self.ready.pop_front() {
-                return Some(piece);
+                return Some(pass::after_what_came(piece).await);
             }
             match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Over => return None,
