@@ -320,9 +320,9 @@ impl Exchange {
     /// if the client goes away meanwhile.
     pub(super) async fn finish(mut self, gathered: &Gathered, theirs: &[Value], parked: Option<Vec<Value>>) {
         let said = std::mem::take(&mut self.said);
-        let parted = !said.is_empty() && !theirs.is_empty();
+        let in_rounds = !said.is_empty() && !theirs.is_empty();
         let whole = parked
-            .or_else(|| parted.then(Vec::new))
+            .or_else(|| in_rounds.then(Vec::new))
             .map(|results| (raw(&gathered.message(&gathered.calls)), results.iter().map(raw).collect::<Vec<_>>()));
         let must_wait = whole.is_some() || self.turn.has_recalled() || self.plan.only_new;
         let mut message = gathered.message(theirs);
