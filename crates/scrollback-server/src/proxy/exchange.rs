@@ -248,9 +248,9 @@ impl Exchange {
         let mut answers = self.proxy.engine.recall(&mut self.turn, calls).await;
         metrics::counter!("scrollback_recalls_total").increment(answers.len() as u64);
         if self.round >= self.proxy.serve.rounds {
-            answers
-                .iter_mut()
-                .for_each(|answer| answer.push_str("\nNo more can be recalled in this turn: answer now."));
+            for answer in &mut answers {
+                answer.push_str("\nNo more can be recalled in this turn: answer now.");
+            }
         }
         let mut messages = vec![gathered.message(&gathered.calls)];
         if self.reads_text() {

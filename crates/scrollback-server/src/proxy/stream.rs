@@ -158,7 +158,7 @@ impl Streaming {
             value["id"] = id.clone().into();
         }
         if chunk.choices.is_empty() {
-            self.add_earlier_output(exchange, &mut value);
+            Self::add_earlier_output(exchange, &mut value);
             return Some(value);
         }
         let delta = value["choices"][0]["delta"].as_object_mut()?;
@@ -195,7 +195,7 @@ impl Streaming {
     }
 
     /// What earlier rounds put out counts too; their input does not, as clients size their window by it.
-    fn add_earlier_output(&self, exchange: &Exchange, value: &mut Value) {
+    fn add_earlier_output(exchange: &Exchange, value: &mut Value) {
         let earlier = exchange.output_before();
         for name in ["completion_tokens", "total_tokens"] {
             if let Some(tokens) = value["usage"][name].as_u64().filter(|_| earlier > 0) {
@@ -208,6 +208,11 @@ impl Streaming {
     async fn done(&mut self, mut exchange: Exchange, done: Option<Event>) -> Phase {
         let gathered = std::mem::take(&mut self.gathered);
         let finished = self.sieve.take().map(Sieve::finish);
+        if gathered.fields.is_empty() && gathered.calls.is_empty() {
+            exchange.fail();
+            self.out.extend(done.into_iter().flat_map(|done| done.raw));
+            return Phase::Over;
+        }
         exchange.enter(gathered.usage.as_ref());
         let verdict = exchange.judge(&gathered);
         if let Verdict::Again(calls) = verdict {
@@ -222,7 +227,7 @@ impl Streaming {
         let mut shown = gathered.clone();
         if let Some(finished) = finished {
             self.say(&finished.text);
-            shown.fields.insert("content".into(), (self.said_by_sieve(&gathered, &finished.text)).into());
+            shown.fields.insert("content".into(), Self::said_by_sieve(&gathered, &finished.text).into());
         }
         if let Verdict::Mixed(calls) = verdict {
             let (theirs, results) = exchange.park(&gathered, &calls).await;
@@ -247,7 +252,7 @@ impl Streaming {
     }
 
     /// What the client saw of a reply that went through a sieve.
-    fn said_by_sieve(&self, gathered: &Gathered, rest: &str) -> String {
+    fn said_by_sieve(gathered: &Gathered, rest: &str) -> String {
         let mut sieve = Sieve::default();
         sieve.push(gathered.text()) + rest
     }

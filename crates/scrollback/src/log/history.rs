@@ -56,14 +56,14 @@ impl<'a> History<'a> {
         if rest.is_empty() { Ok(history) } else { Err(no_array(&format!("“{}” follows it", short(rest)))) }
     }
 
-    /// Splits the array that a text begins with, and tells where it ends. `seen` knows stretches that begin with a message of
+    /// Splits the array that a text begins with, and tells where it ends. `known` are stretches that begin with a message of
     /// this hash, the shortest first.
-    pub(super) fn open(text: &'a str, seed: u64, seen: impl FnOnce(u128) -> Vec<Stretch>) -> Result<(Self, usize)> {
+    pub(super) fn open(text: &'a str, seed: u64, known: impl FnOnce(u128) -> Vec<Stretch>) -> Result<(Self, usize)> {
         let mut cursor = Cursor { text, at: 0, inside: false };
         let begin = cursor.bracket()?;
         let mut history = Self { text, split: Vec::new(), preamble: 0, known: None, marks: None };
         let mut spoken: Option<(usize, Hasher)> = None;
-        let (mut seen, mut first) = (Some(seen), 0);
+        let (mut known, mut first) = (Some(known), 0);
         while let Some(message) = cursor.next()? {
             history.split.push(message);
             if spoken.is_some() {
@@ -76,7 +76,7 @@ impl<'a> History<'a> {
             let start = cursor.at - message.get().len();
             first = hash(seed, message.get());
             let mut hasher = Hasher::with_seed(seed);
-            let stretches = seen.take().map(|seen| seen(first)).unwrap_or_default();
+            let stretches = known.take().map(|known| known(first)).unwrap_or_default();
             if let Some((stretch, reached)) = recognised(&text.as_bytes()[start..], stretches, &mut hasher) {
                 history.split.pop();
                 history.known = Some(stretch);
