@@ -30,6 +30,7 @@ contract! {
     records_have_versions, records_are_read_in_order, a_refused_batch_changes_nothing, one_of_many_writers_wins,
     a_batch_may_be_committed_twice, nothing_follows_an_unknown_node, words_are_found_in_every_language,
     search_has_filters, a_path_sees_only_itself, snippets_show_the_words, common_words_are_ranked_too,
+    a_long_message_with_every_word_comes_before_short_ones_with_some,
     forgetting_erases_one_session, tenants_are_apart, odd_names_are_only_names, large_messages_are_kept,
     a_title_may_come_later, one_alias_among_many_is_found,
 }
@@ -307,6 +308,14 @@ async fn common_words_are_ranked_too(bench: Bench) {
     bench.send(Some("s"), &history).await;
     assert!(texts(&bench, Query::new("message lifetimes")).await[0].contains("lifetimes"));
     assert_eq!(texts(&bench, Query { limit: 10, ..Query::new("message") }).await.len(), 10);
+}
+
+async fn a_long_message_with_every_word_comes_before_short_ones_with_some(bench: Bench) {
+    let long = format!("{} the code of crate 42 is Kestrel {}", "harbour ".repeat(900), "ledger ".repeat(900));
+    let asked = |i: u32| user(&format!("what is the code of crate {i}?"));
+    let history: Vec<_> = [user(&long)].into_iter().chain((0..30).map(asked)).collect();
+    bench.send(Some("s"), &history).await;
+    assert_eq!(texts(&bench, Query::new("code crate 42")).await[0], long);
 }
 
 async fn forgetting_erases_one_session(bench: Bench) {

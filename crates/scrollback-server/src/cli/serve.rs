@@ -44,6 +44,7 @@ impl Serve {
             server.address, proxy.serve.upstream
         ));
         server.run(stopped()?).await?;
+        proxy.settled().await;
         talk("stopped");
         Ok(ExitCode::SUCCESS)
     }

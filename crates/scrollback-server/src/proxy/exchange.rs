@@ -40,6 +40,8 @@ pub(super) struct Exchange {
     plan: Plan,
     turn: Turn,
     round: u32,
+    /// What the client has already been shown of earlier rounds.
+    said: String,
     calls: Vec<Call>,
     sent: Instant,
     shrunk: bool,
@@ -58,7 +60,8 @@ pub(super) enum Verdict {
 impl Exchange {
     pub(super) fn new(proxy: Arc<Proxy>, upstream: Arc<Upstream>, managed: Managed, plan: Plan, turn: Turn) -> Self {
         let (Managed { incoming, request, offer }, sent) = (managed, Instant::now());
-        Self { proxy, upstream, incoming, request, offer, plan, turn, round: 0, calls: Vec::new(), sent, shrunk: false }
+        let (round, said, calls, shrunk) = Default::default();
+        Self { proxy, upstream, incoming, request, offer, plan, turn, round, said, calls, sent, shrunk }
     }
 
     /// Answers the request.
@@ -165,6 +168,7 @@ impl Exchange {
             self.fail();
             return Ok(pass::with(status, headers, Body::from(body)));
         };
+        let earlier = self.output_before();
         self.enter(gathered.usage.as_ref());
         headers.extend(self.labels());
         match self.judge(&gathered) {
@@ -176,7 +180,7 @@ impl Exchange {
                 let (theirs, results) = self.park(&gathered, &calls).await;
                 let body = edited(&body, &gathered.message(&theirs), None);
                 self.finish(&gathered, &theirs, Some(results)).await;
-                Ok(pass::with(status, headers, Body::from(body)))
+                Ok(pass::with(status, headers, Body::from(summed(body, earlier))))
             }
             Verdict::Deliver => {
                 let theirs = self.theirs(&gathered.calls);
@@ -187,7 +191,7 @@ impl Exchange {
                 let body =
                     if changed { edited(&body, &shown.message(&theirs), stopped(&gathered, &theirs)) } else { body };
                 self.finish(&shown, &theirs, None).await;
-                Ok(pass::with(status, headers, Body::from(body)))
+                Ok(pass::with(status, headers, Body::from(summed(body, earlier))))
             }
         }
     }
@@ -240,6 +244,11 @@ impl Exchange {
         let shown = sieve.push(gathered.text());
         let text = shown + &sieve.finish().text;
         (text != gathered.text()).then_some(text)
+    }
+
+    /// Remembers what the client was shown of a round that is not the last.
+    pub(super) fn has_said(&mut self, text: &str) {
+        self.said.push_str(text);
     }
 
     /// Answers the model's calls and adds the round to the window.
@@ -307,25 +316,32 @@ impl Exchange {
         values.into_iter().filter_map(label).collect()
     }
 
-    /// Keeps the reply. What the client may need before it comes back is on the disk when this returns; the rest follows.
-    pub(super) async fn finish(self, gathered: &Gathered, theirs: &[Value], parked: Option<Vec<Value>>) {
+    /// Keeps the reply. What the client may need before it comes back is on the disk when this returns; the rest follows, also
+    /// if the client goes away meanwhile.
+    pub(super) async fn finish(mut self, gathered: &Gathered, theirs: &[Value], parked: Option<Vec<Value>>) {
+        let said = std::mem::take(&mut self.said);
+        let parted = !said.is_empty() && !theirs.is_empty();
         let whole = parked
+            .or_else(|| parted.then(Vec::new))
             .map(|results| (raw(&gathered.message(&gathered.calls)), results.iter().map(raw).collect::<Vec<_>>()));
         let must_wait = whole.is_some() || self.turn.has_recalled() || self.plan.only_new;
-        let message = Message::new(raw(&gathered.message(theirs)));
+        let mut message = gathered.message(theirs);
+        if !said.is_empty() {
+            message["content"] = (said + gathered.text()).into();
+        }
         let urgency = if must_wait { Urgency::Now } else { Urgency::Soon };
-        let keeping = self.keep(Some(message), whole, urgency);
+        let (proxy, session) = (self.proxy.clone(), self.plan.session.clone());
+        proxy.later.keep(session.clone(), self.keep(Some(Message::new(raw(&message))), whole, urgency));
         if must_wait {
-            keeping.await;
-        } else {
-            tokio::spawn(keeping);
+            proxy.later.replies(session.as_deref()).await;
         }
     }
 
     /// Records that no reply came.
     pub(super) fn fail(self) {
         metrics::counter!("scrollback_failed_turns_total").increment(1);
-        tokio::spawn(self.keep(None, None, Urgency::Soon));
+        let proxy = self.proxy.clone();
+        proxy.later.spawn(self.keep(None, None, Urgency::Soon));
     }
 
     async fn keep(
@@ -345,9 +361,12 @@ impl Exchange {
             }
         };
         let Some(head) = kept.and_then(|stored| stored.position()) else { return };
-        if let Err(error) = proxy.engine.tidy(chores.at(head), now()).await {
-            tracing::warn!(%error, "tidying can wait for the next turn");
-        }
+        let engine = proxy.engine.clone();
+        proxy.later.spawn(async move {
+            if let Err(error) = engine.tidy(chores.at(head), now()).await {
+                tracing::warn!(%error, "tidying can wait for the next turn");
+            }
+        });
     }
 }
 
@@ -387,6 +406,23 @@ fn last_choice(request: &Request) -> String {
 /// Why a reply ended, once calls of ours are taken out of it.
 fn stopped(gathered: &Gathered, theirs: &[Value]) -> Option<&'static str> {
     (theirs.is_empty() && gathered.finish.as_deref() == Some("tool_calls")).then_some("stop")
+}
+
+/// A whole reply's body with the output of earlier rounds counted in; their input is not, as clients size their window by it.
+fn summed(body: Bytes, earlier: u64) -> Bytes {
+    let reply = serde_json::from_slice::<Value>(&body).ok().filter(|reply| earlier > 0 && reply["usage"].is_object());
+    let Some(mut reply) = reply else { return body };
+    add_output(&mut reply, earlier);
+    reply.to_string().into()
+}
+
+/// Adds the output of earlier rounds to reported usage.
+pub(super) fn add_output(reply: &mut Value, earlier: u64) {
+    for name in ["completion_tokens", "total_tokens"] {
+        if let Some(tokens) = reply["usage"][name].as_u64() {
+            reply["usage"][name] = (tokens + earlier).into();
+        }
+    }
 }
 
 /// A reply's body with another message in it.

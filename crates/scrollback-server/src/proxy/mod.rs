@@ -1,11 +1,13 @@
 //! The proxy: a client's request becomes a turn, its window goes upstream, and the reply comes back as if nothing were between.
 //!
 //! `exchange` is the state machine of one request, `stream` the same for streamed replies, `book` keeps the ledger, `gauge`
-//! learns how models count, `pass` sends on what is none of our business, or what we failed at.
+//! learns how models count, `later` does what need not be waited for, `pass` sends on what is none of our business, or what we
+//! failed at.
 
 mod book;
 mod exchange;
 mod gauge;
+mod later;
 mod pass;
 mod stream;
 
@@ -31,6 +33,7 @@ use crate::wire::request::Request;
 use book::Book;
 use exchange::Exchange;
 use gauge::Gauge;
+use later::Later;
 
 /// Says that a request holds only new messages of its session.
 const HISTORY_HEADER: &str = "x-scrollback-history";
@@ -46,6 +49,7 @@ pub(crate) struct Proxy {
     tenant: Tenant,
     book: Book,
     gauge: Gauge,
+    later: Later,
 }
 
 /// A request as it came.
@@ -66,7 +70,21 @@ impl Proxy {
             upstreams.insert(name.clone(), Arc::new(Upstream::http(name, settings, client.clone())?));
         }
         let (quote, book) = (Arc::new(Upstream::quote()), Book::new(serve.window.prices.clone()));
-        Ok(Self { engine, serve, upstreams, quote, tenant: Tenant::local(), book, gauge: Gauge::default() })
+        Ok(Self {
+            engine,
+            serve,
+            upstreams,
+            quote,
+            tenant: Tenant::local(),
+            book,
+            gauge: Gauge::default(),
+            later: Later::default(),
+        })
+    }
+
+    /// Waits for what was put off; nothing of a reply is lost when the server is told to stop.
+    pub(crate) async fn settled(&self) {
+        self.later.done().await;
     }
 
     /// An upstream by its name, or the usual one.
@@ -95,8 +113,10 @@ impl Proxy {
         };
         let upstream = if request.model() == QUOTE { self.quote.clone() } else { upstream };
         let offer = Offer::new(upstream.recall, self.engine.tools(), &request);
-        let plan = Plan { only_new, ..self.plan(&upstream, &request, &offer) };
-        let begun = AssertUnwindSafe(self.begin(&incoming, &request, &history, &plan)).catch_unwind().await;
+        let header = |name: &str| incoming.headers.get(name).and_then(|value| value.to_str().ok());
+        let session = Declared::read(header, &request.declares()).session;
+        let plan = Plan { only_new, session, ..self.plan(&upstream, &request, &offer) };
+        let begun = AssertUnwindSafe(self.begin(&history, &plan)).catch_unwind().await;
         let trouble = match begun {
             Ok(Ok(_)) if request.choices() > 1 => return pass::as_it_is(&upstream, incoming, None).await,
             Ok(Ok(turn)) => {
@@ -116,16 +136,10 @@ impl Proxy {
     }
 
     /// Takes the request into the log and lays out its window.
-    async fn begin(
-        &self,
-        incoming: &Incoming,
-        request: &Request,
-        history: &History<'_>,
-        plan: &Plan,
-    ) -> scrollback::Result<Turn> {
-        let header = |name: &str| incoming.headers.get(name).and_then(|value| value.to_str().ok());
-        let declared = Declared::read(header, &request.declares());
-        let name = declared.session.as_deref();
+    async fn begin(&self, history: &History<'_>, plan: &Plan) -> scrollback::Result<Turn> {
+        let name = plan.session.as_deref();
+        // A client may be back with a reply before it is kept, and words it in its own way: it would be taken for another.
+        self.later.replies(name).await;
         let arrival = Arrival::new(&self.tenant, name, &plan.model, now());
         let after = match (plan.only_new, name) {
             (false, _) => None,
@@ -152,7 +166,7 @@ impl Proxy {
         let tools = offer.tools(theirs).map_or(0, |tools| self.book.tokens_of(&tools));
         let tools = if tools == 0 { theirs.map_or(0, |tools| self.book.tokens_of(tools)) } else { tools };
         let tokens = self.gauge.counted(&model, (limit - reply).min(most)).saturating_sub(tools);
-        Plan { model, limit, tools, budget: Budget { tokens }, only_new: false }
+        Plan { model, limit, tools, budget: Budget { tokens }, only_new: false, session: None }
     }
 }
 
@@ -175,6 +189,8 @@ pub(crate) struct Plan {
     pub(crate) budget: Budget,
     /// Whether the request holds only new messages.
     pub(crate) only_new: bool,
+    /// The session it declares.
+    pub(crate) session: Option<String>,
 }
 
 /// An error of ours, in the shape that OpenAI's clients understand.

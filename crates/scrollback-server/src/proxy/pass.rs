@@ -1,11 +1,17 @@
 //! Sends a request on as it came: what is no chat, what we cannot read, and what we failed at.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use bytes::Bytes;
 use futures_util::stream;
 
 use super::{Incoming, TROUBLE_HEADER, error};
 use crate::upstream::{Answer, AnswerBody, Outgoing, Silence, Upstream};
+
+/// What has come has this long to go out before the connection is cut, as it was on the other side.
+const BEFORE_AN_END: Duration = Duration::from_millis(20);
 
 /// The answer to the request as it came; `trouble` is told beside it.
 pub(super) async fn as_it_is(upstream: &Upstream, incoming: Incoming, trouble: Option<&str>) -> Response<Body> {
@@ -28,10 +34,18 @@ pub(super) fn answered(answer: Answer) -> Response<Body> {
         AnswerBody::Ready(bytes) => Body::from(bytes.unwrap_or_default()),
         coming @ AnswerBody::Coming(_) => Body::from_stream(stream::unfold(coming, |mut coming| async {
             let chunk = coming.chunk().await.transpose()?;
-            Some((chunk, coming))
+            Some((after_what_came(chunk).await, coming))
         })),
     };
     with(status, headers, body)
+}
+
+/// A piece of a body. An error ends the connection at once, with whatever is not sent yet, so it waits for that.
+pub(super) async fn after_what_came(piece: Result<Bytes, std::io::Error>) -> Result<Bytes, std::io::Error> {
+    if piece.is_err() {
+        tokio::time::sleep(BEFORE_AN_END).await;
+    }
+    piece
 }
 
 pub(super) fn with(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body> {

@@ -12,7 +12,7 @@ use futures_util::stream;
 use scrollback::recall::Sieve;
 use serde_json::Value;
 
-use super::exchange::{Exchange, Verdict};
+use super::exchange::{Exchange, Verdict, add_output};
 use super::pass;
 use crate::upstream::{Answer, AnswerBody, Silence};
 use crate::wire::reply::{Chunk, Gathered};
@@ -77,7 +77,7 @@ impl Streaming {
     async fn next(&mut self) -> Option<Result<Bytes, std::io::Error>> {
         loop {
             if let Some(piece) = self.ready.pop_front() {
-                return Some(piece);
+                return Some(pass::after_what_came(piece).await);
             }
             match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Over => return None,
@@ -140,11 +140,14 @@ impl Streaming {
             self.out.extend_from_slice(&event.raw);
             return;
         }
-        let changed = self.rewritten(exchange, event, &chunk);
+        let original: Value =
+            event.data.as_deref().and_then(|data| serde_json::from_slice(data).ok()).unwrap_or_default();
+        let changed = self.rewritten(exchange, original.clone(), &chunk);
         let ours = self.numbers.values().any(Option::is_none);
         let waits = (ours || self.sieve.is_some()) && (ends || chunk.choices.is_empty());
         match changed {
             Some(value) if waits => self.kept_back.push(value),
+            Some(value) if value == original => self.out.extend_from_slice(&event.raw),
             Some(value) => self.out.extend_from_slice(&written(&value.to_string())),
             None if calls || ours || self.sieve.is_some() || self.later_round => {}
             None => self.out.extend_from_slice(&event.raw),
@@ -152,8 +155,7 @@ impl Streaming {
     }
 
     /// A chunk as the client may see it; `None` if nothing of it is left.
-    fn rewritten(&mut self, exchange: &Exchange, event: &Event, chunk: &Chunk) -> Option<Value> {
-        let mut value: Value = serde_json::from_slice(event.data.as_deref()?).ok()?;
+    fn rewritten(&mut self, exchange: &Exchange, mut value: Value, chunk: &Chunk) -> Option<Value> {
         if let Some(id) = &self.first_id {
             value["id"] = id.clone().into();
         }
@@ -197,10 +199,8 @@ impl Streaming {
     /// What earlier rounds put out counts too; their input does not, as clients size their window by it.
     fn add_earlier_output(exchange: &Exchange, value: &mut Value) {
         let earlier = exchange.output_before();
-        for name in ["completion_tokens", "total_tokens"] {
-            if let Some(tokens) = value["usage"][name].as_u64().filter(|_| earlier > 0) {
-                value["usage"][name] = (tokens + earlier).into();
-            }
+        if earlier > 0 && value["usage"].is_object() {
+            add_output(value, earlier);
         }
     }
 
@@ -214,9 +214,16 @@ impl Streaming {
             return Phase::Over;
         }
         exchange.enter(gathered.usage.as_ref());
+        if gathered.failed {
+            exchange.fail();
+            self.out.extend(done.map(|done| done.raw).unwrap_or_default());
+            return Phase::Over;
+        }
         let verdict = exchange.judge(&gathered);
         if let Verdict::Again(calls) = verdict {
             self.kept_back.clear();
+            let hides = finished.is_some();
+            exchange.has_said(&if hides { Sieve::default().push(gathered.text()) } else { gathered.text().to_owned() });
             let next = async move {
                 exchange.again(&gathered, &calls).await;
                 let answer = exchange.send().await;

@@ -16,6 +16,8 @@ pub(crate) struct Gathered {
     pub(crate) finish: Option<String>,
     /// What it cost, as reported.
     pub(crate) usage: Option<Value>,
+    /// Whether an error came in the place of its end.
+    pub(crate) failed: bool,
 }
 
 /// A chunk of a stream.
@@ -27,6 +29,8 @@ pub(crate) struct Chunk {
     pub(crate) choices: Vec<ChunkChoice>,
     #[serde(default)]
     pub(crate) usage: Option<Value>,
+    #[serde(default)]
+    error: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -52,12 +56,14 @@ impl Gathered {
             calls,
             finish: choice["finish_reason"].as_str().map(str::to_owned),
             usage: body.get("usage").filter(|usage| usage.is_object()).cloned(),
+            failed: false,
         })
     }
 
     /// Adds a chunk.
     pub(crate) fn add(&mut self, chunk: &Chunk) {
         self.id = self.id.take().or_else(|| chunk.id.clone());
+        self.failed |= chunk.error.is_some() && self.finish.is_none();
         if chunk.usage.as_ref().is_some_and(Value::is_object) {
             self.usage.clone_from(&chunk.usage);
         }
@@ -136,6 +142,15 @@ pub(crate) fn answered(call: &Value, text: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_in_a_stream_ends_no_reply() {
+        let mut gathered = Gathered::default();
+        gathered.add(&serde_json::from_value(json!({"choices":[{"index":0,"delta":{"content":"Hel"}}]})).unwrap());
+        assert!(!gathered.failed);
+        gathered.add(&serde_json::from_value(json!({"error":{"message":"overloaded"}})).unwrap());
+        assert!(gathered.failed);
+    }
 
     #[test]
     fn chunks_add_up_to_the_whole() {

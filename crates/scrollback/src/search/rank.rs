@@ -154,6 +154,10 @@ impl Candidate {
         Self { counts, length, together }
     }
 
+    fn holds_every_term(&self) -> bool {
+        self.counts.iter().all(|count| *count > 0.0)
+    }
+
     fn score(&self, rarity: &[f64], mean_length: f64) -> f64 {
         let norm = K1 * (1.0 - B + B * self.length / mean_length);
         let words: f64 = self.counts.iter().zip(rarity).map(|(tf, idf)| idf * tf * (K1 + 1.0) / (tf + norm)).sum();
@@ -171,13 +175,15 @@ fn ranked(query: &Query, terms: &[Term], matches: Matches) -> Vec<Found> {
     let mean_length = (read.iter().map(|candidate| candidate.length).sum::<f64>() / read.len().max(1) as f64).max(1.0);
     let mut scored: Vec<_> = read
         .iter()
-        .map(|candidate| candidate.score(&rarity, mean_length))
+        .map(|candidate| (candidate.holds_every_term(), candidate.score(&rarity, mean_length)))
         .zip(matches.messages)
-        .filter(|(score, _)| *score > 0.0)
+        .filter(|((_, score), _)| *score > 0.0)
         .collect();
-    scored.sort_by(|(a, (_, m)), (b, (_, n))| b.total_cmp(a).then(n.at.cmp(&m.at)));
+    scored.sort_by(|((all_a, a), (_, m)), ((all_b, b), (_, n))| {
+        all_b.cmp(all_a).then(b.total_cmp(a)).then(n.at.cmp(&m.at))
+    });
     scored.truncate(query.limit);
-    let found = |(score, (session, message)): (f64, (SessionId, Stored))| {
+    let found = |((_, score), (session, message)): ((bool, f64), (SessionId, Stored))| {
         let snippet = Snippet::of(&message.message().to_text(), &units);
         Found { session, message, score, snippet }
     };

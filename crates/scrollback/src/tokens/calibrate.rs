@@ -12,6 +12,8 @@ use super::{Family, Measure};
 const TOKENS_PER_UNSPACED_CHAR: f64 = 0.75;
 /// How much of the past each new report leaves standing.
 const MEMORY: f64 = 0.99;
+/// How unsure each weight is before anything is known, as a variance.
+const DOUBT: [f64; 3] = [0.1, 0.1, 10.0];
 /// A report this many times off the estimate counts something we did not send, and teaches nothing.
 const OUTLIER_RATIO: f64 = 4.0;
 
@@ -61,7 +63,7 @@ impl Calibration {
             Family::Exact(_) => None,
             Family::Estimated { spaced, unspaced } => Some(Self {
                 weights: [spaced, (unspaced - spaced) * TOKENS_PER_UNSPACED_CHAR, 0.0],
-                doubt: [[0.1, 0.0, 0.0], [0.0, 0.1, 0.0], [0.0, 0.0, 10.0]],
+                doubt: [[DOUBT[0], 0.0, 0.0], [0.0, DOUBT[1], 0.0], [0.0, 0.0, DOUBT[2]]],
                 reports: 0,
             }),
         }
@@ -93,12 +95,24 @@ impl Calibration {
         for (weight, gain) in self.weights.iter_mut().zip(gain) {
             *weight += gain * (y - expected);
         }
-        for (i, row) in self.doubt.iter_mut().enumerate() {
-            for (j, cell) in row.iter_mut().enumerate() {
-                *cell = ((*cell - gain[i] * reach[j]) / MEMORY).clamp(-10.0, 10.0);
+        self.settle(&gain, &reach);
+        self.reports += 1;
+    }
+
+    /// What was seen lessens the doubt; time lets it grow again, for each weight up to where it began. Without that bound the
+    /// doubt about what is never seen would grow for ever, and with it the step that the next odd report takes.
+    fn settle(&mut self, gain: &[f64; 3], reach: &[f64; 3]) {
+        let grow: [f64; 3] = std::array::from_fn(|i| {
+            let left = self.doubt[i][i] - gain[i] * reach[i];
+            if left / MEMORY <= DOUBT[i] { MEMORY.sqrt().recip() } else { 1.0 }
+        });
+        for i in 0..3 {
+            for j in i..3 {
+                let left = self.doubt[i][j] - f64::midpoint(gain[i] * reach[j], gain[j] * reach[i]);
+                let cell = left * grow[i] * grow[j];
+                (self.doubt[i][j], self.doubt[j][i]) = (cell, cell);
             }
         }
-        self.reports += 1;
     }
 }
 
@@ -137,6 +151,24 @@ mod tests {
             let (estimate, truth) = (calibration.estimate(&probe), billed(&probe));
             let off = estimate.abs_diff(truth) * 100 / truth;
             assert!(off <= 3, "estimated {estimate}, billed {truth}");
+        }
+    }
+
+    /// A long conversation shows the same kind of window again and again, and what is never seen must not run away.
+    #[test]
+    fn thousands_of_reports_alike_do_no_harm() {
+        let mut calibration = Calibration::assumed("some-new-model").unwrap();
+        let mut noise = 7_u64;
+        for turn in 0..5_000_u32 {
+            noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let window = sample(2_400 + turn % 9 * 150, 0, 8 + turn as usize % 3);
+            let percent = 95 + (noise >> 33) % 11;
+            calibration.learn(&window, billed(&window) * percent / 100);
+            for probe in [sample(3_000, 0, 9), sample(900, 0, 4), sample(4_000, 0, 30)] {
+                let (estimate, truth) = (calibration.estimate(&probe), billed(&probe));
+                let off = estimate.abs_diff(truth) * 100 / truth;
+                assert!(turn < 20 || off <= 20, "turn {turn}: estimated {estimate}, billed {truth}");
+            }
         }
     }
 
