@@ -410,7 +410,10 @@ fn stopped(gathered: &Gathered, theirs: &[Value]) -> Option<&'static str> {
 
 /// A whole reply's body with the output of earlier rounds counted in; their input is not, as clients size their window by it.
 fn summed(body: Bytes, earlier: u64) -> Bytes {
-    let reply = serde_json::from_slice::<Value>(&body).ok().filter(|reply| earlier > 0 && reply["usage"].is_object());
+    if earlier == 0 {
+        return body;
+    }
+    let reply = serde_json::from_slice::<Value>(&body).ok().filter(|reply| reply["usage"].is_object());
     let Some(mut reply) = reply else { return body };
     add_output(&mut reply, earlier);
     reply.to_string().into()
