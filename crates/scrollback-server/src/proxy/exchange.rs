@@ -330,10 +330,12 @@ impl Exchange {
             message["content"] = (said + gathered.text()).into();
         }
         let urgency = if must_wait { Urgency::Now } else { Urgency::Soon };
-        let (proxy, session) = (self.proxy.clone(), self.plan.session.clone());
-        proxy.later.keep(session.clone(), self.keep(Some(Message::new(raw(&message))), whole, urgency));
+        let (proxy, conversation) = (self.proxy.clone(), self.plan.conversation.clone());
+        let message = Message::new(raw(&message));
+        let strong = message.strong();
+        proxy.later.keep(conversation.clone(), strong, self.keep(Some(message), whole, urgency));
         if must_wait {
-            proxy.later.replies(session.as_deref()).await;
+            proxy.later.replies(&conversation, |_| false).await;
         }
     }
 

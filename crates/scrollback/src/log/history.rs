@@ -11,7 +11,11 @@ use twox_hash::xxhash3_128::Hasher;
 
 use super::recent::Stretch;
 use crate::error::{Error, Result};
+use crate::ids::Fingerprint;
 use crate::message::{Message, Role};
+
+/// How many messages are looked at from the end.
+const ENDS_WITHIN: usize = 8;
 
 /// The messages of a request, as slices of its text.
 #[derive(Clone, Debug)]
@@ -98,6 +102,16 @@ impl<'a> History<'a> {
     /// The same history with nothing passed over.
     pub(super) fn whole(&self) -> Result<Self> {
         Self::open(self.text, 0, |_| Vec::new()).map(|(history, _)| History { marks: self.marks, ..history })
+    }
+
+    /// How the conversation is recognised, whatever its client calls it: a hash of its first message.
+    pub fn opening(&self) -> Option<u128> {
+        self.marks.map(|marks| marks.first)
+    }
+
+    /// Whether one of its last messages is this one.
+    pub fn ends_with(&self, message: Fingerprint) -> bool {
+        self.split.iter().rev().take(ENDS_WITHIN).any(|raw| Message::new((*raw).to_owned()).strong() == message)
     }
 
     /// How many messages there are.
