@@ -22,7 +22,7 @@ pub(crate) struct Helper {
 impl Model for Helper {
     async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
         let asked = tokio::time::timeout(self.timeout, self.asked(question)).await;
-        asked.unwrap_or_else(|_| Err(failed("it did not answer in time".to_owned())))
+        asked.unwrap_or_else(|_| Err(failed("it did not answer in time")))
     }
 }
 
@@ -34,12 +34,12 @@ impl Helper {
         let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
         let (path, body) = ("/chat/completions", body.to_string().into());
         let outgoing = Outgoing { method: Method::POST, path, headers: &headers, body };
-        let answer = self.upstream.send(outgoing).await.map_err(|silence| failed(format!("{silence:?}")))?;
+        let answer = self.upstream.send(outgoing).await.map_err(|silence| failed(&format!("{silence:?}")))?;
         let status = answer.status;
-        let body = answer.body.all().await.map_err(|error| failed(error.to_string()))?;
-        let reply: Value = serde_json::from_slice(&body).map_err(|error| failed(error.to_string()))?;
+        let body = answer.body.all().await.map_err(|error| failed(&error.to_string()))?;
+        let reply: Value = serde_json::from_slice(&body).map_err(|error| failed(&error.to_string()))?;
         let text = reply["choices"][0]["message"]["content"].as_str();
-        let text = text.ok_or_else(|| failed(format!("it answered {status} without any words")))?;
+        let text = text.ok_or_else(|| failed(&format!("it answered {status} without any words")))?;
         let count = |name: &str| reply["usage"][name].as_u64().and_then(|tokens| u32::try_from(tokens).ok());
         Ok(Said {
             text: text.to_owned(),
@@ -49,6 +49,6 @@ impl Helper {
     }
 }
 
-fn failed(why: String) -> Error {
+fn failed(why: &str) -> Error {
     Error::Model { what: format!("the helper model failed: {why}"), source: None }
 }

@@ -6,14 +6,19 @@ use std::sync::Arc;
 use anyhow::Context;
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{DefaultBodyLimit, Path, Request, State};
+use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, Response, StatusCode, header};
 use axum::routing::get;
 use axum::serve::ListenerExt;
+use bytes::Bytes;
+use futures_util::StreamExt;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
 
 use crate::proxy::{Incoming, Proxy, error};
+
+/// A body that is too large is read up to so many times what is allowed.
+const PATIENCE: usize = 4;
 
 /// What every route works with.
 #[derive(Clone)]
@@ -39,13 +44,11 @@ impl Server {
         let numbers = recorder.handle();
         // A second server in one process counts into the first one's numbers.
         let _ = metrics::set_global_recorder(recorder);
-        let limit = DefaultBodyLimit::max(proxy.serve.body_bytes);
         let router = Router::new()
             .route("/health", get(|| async { "ok\n" }))
             .route("/metrics", get(|State(desk): State<Desk>| async move { desk.numbers.render() }))
             .route("/v1/{*path}", axum::routing::any(usual))
             .route("/{upstream}/v1/{*path}", axum::routing::any(named))
-            .layer(limit)
             .with_state(Desk { proxy, numbers });
         Ok(Self { listener, router, address })
     }
@@ -84,7 +87,11 @@ async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<
         return error(StatusCode::NOT_FOUND, "no_such_upstream", &what);
     };
     let limit = desk.proxy.serve.body_bytes;
-    let Ok(body) = axum::body::to_bytes(body, limit).await else {
+    let Ok(body) = read(body, limit, &parts.headers).await else {
+        let what = "the request broke off";
+        return error(StatusCode::BAD_REQUEST, "request_broken", what);
+    };
+    let Some(body) = body else {
         let what = format!("the request is larger than {} MB; serve.body_megabytes allows more", limit >> 20);
         return error(StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", &what);
     };
@@ -92,6 +99,23 @@ async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<
     let path = whole.split_once("/v1").map_or("", |(_, path)| path).to_owned();
     let incoming = Incoming { method: parts.method, path, headers: parts.headers, body };
     desk.proxy.answer(upstream, incoming).await
+}
+
+/// A whole body; `None` if it is larger than allowed. It is read to its end even so, as clients do not listen while they talk.
+async fn read(body: Body, limit: usize, headers: &HeaderMap) -> Result<Option<Bytes>, axum::Error> {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    let mut whole = Vec::with_capacity(length.unwrap_or(0).min(limit));
+    let (mut pieces, mut passed) = (body.into_data_stream(), 0);
+    while let Some(piece) = pieces.next().await {
+        let piece = piece?;
+        passed += piece.len();
+        if passed <= limit {
+            whole.extend_from_slice(&piece);
+        } else if passed > limit.saturating_mul(PATIENCE) {
+            break;
+        }
+    }
+    Ok((passed <= limit).then(|| whole.into()))
 }
 
 /// Whether a request is addressed to us by a name of ours: a web page elsewhere cannot make it so.

@@ -83,7 +83,7 @@ pub(crate) fn client() -> anyhow::Result<reqwest::Client> {
     // A second installation changes nothing.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).tcp_nodelay(true).no_proxy();
-    builder.pool_idle_timeout(Duration::from_secs(60)).build().context("the HTTP client could not be made")
+    builder.pool_idle_timeout(Duration::from_mins(1)).build().context("the HTTP client could not be made")
 }
 
 impl Upstream {

@@ -106,7 +106,7 @@ impl Conversation {
         if !self.messages.is_empty() {
             self.messages.push(',');
         }
-        self.messages.push_str(&format!("{{\"role\":\"{role}\",\"content\":\"{text}\"}}"));
+        self.messages.extend(["{\"role\":\"", role, "\",\"content\":\"", text, "\"}"]);
     }
 
     /// The next turn's body; the reply to the one before is in it.

@@ -3,6 +3,12 @@
 //! `cargo bench --bench proxy` runs everything; `-- small history stream grow session memory ready bytes` picks parts. The
 //! upstream answers at once, so all time is the proxy's own. nginx is left out where it is not installed.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark reports on stdout and may panic")]
+#![allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "figures, not amounts"
+)]
 
 mod load;
 mod parts;

@@ -257,9 +257,9 @@ impl Exchange {
         let mut answers = self.proxy.engine.recall(&mut self.turn, calls).await;
         metrics::counter!("scrollback_recalls_total").increment(answers.len() as u64);
         if self.round >= self.proxy.serve.rounds {
-            answers
-                .iter_mut()
-                .for_each(|answer| answer.push_str("\nNo more can be recalled in this turn: answer now."));
+            for answer in &mut answers {
+                answer.push_str("\nNo more can be recalled in this turn: answer now.");
+            }
         }
         let mut messages = vec![gathered.message(&gathered.calls)];
         if self.reads_text() {
@@ -330,10 +330,12 @@ impl Exchange {
             message["content"] = (said + gathered.text()).into();
         }
         let urgency = if must_wait { Urgency::Now } else { Urgency::Soon };
-        let (proxy, session) = (self.proxy.clone(), self.plan.session.clone());
-        proxy.later.keep(session.clone(), self.keep(Some(Message::new(raw(&message))), whole, urgency));
+        let (proxy, conversation) = (self.proxy.clone(), self.plan.conversation.clone());
+        let message = Message::new(raw(&message));
+        let strong = message.strong();
+        proxy.later.keep(conversation.clone(), strong, self.keep(Some(message), whole, urgency));
         if must_wait {
-            proxy.later.replies(session.as_deref()).await;
+            proxy.later.replies(&conversation, |_| false).await;
         }
     }
 
@@ -410,7 +412,10 @@ fn stopped(gathered: &Gathered, theirs: &[Value]) -> Option<&'static str> {
 
 /// A whole reply's body with the output of earlier rounds counted in; their input is not, as clients size their window by it.
 fn summed(body: Bytes, earlier: u64) -> Bytes {
-    let reply = serde_json::from_slice::<Value>(&body).ok().filter(|reply| earlier > 0 && reply["usage"].is_object());
+    if earlier == 0 {
+        return body;
+    }
+    let reply = serde_json::from_slice::<Value>(&body).ok().filter(|reply| reply["usage"].is_object());
     let Some(mut reply) = reply else { return body };
     add_output(&mut reply, earlier);
     reply.to_string().into()

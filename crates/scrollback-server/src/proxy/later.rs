@@ -2,14 +2,24 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use scrollback::ids::Fingerprint;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 #[derive(Default)]
 pub(super) struct Later {
     under_way: Mutex<JoinSet<()>>,
-    /// Replies that are being kept, by the session their client declared; each ends when its sender is gone.
-    replies: Mutex<Vec<(Option<String>, watch::Receiver<()>)>>,
+    /// Replies that are being kept.
+    replies: Mutex<Vec<Reply>>,
+}
+
+/// A reply that is being kept.
+struct Reply {
+    /// The conversation it belongs to.
+    of: String,
+    message: Fingerprint,
+    /// Ends when its sender is gone.
+    end: watch::Receiver<()>,
 }
 
 impl Later {
@@ -20,11 +30,11 @@ impl Later {
     }
 
     /// Keeps a reply; it is kept even if nobody waits for it.
-    pub(super) fn keep(&self, session: Option<String>, work: impl Future<Output = ()> + Send + 'static) {
+    pub(super) fn keep(&self, of: String, message: Fingerprint, work: impl Future<Output = ()> + Send + 'static) {
         let (under_way, end) = watch::channel(());
         let mut replies = held(&self.replies);
-        replies.retain(|(_, end)| end.has_changed().is_ok());
-        replies.push((session, end));
+        replies.retain(|reply| reply.end.has_changed().is_ok());
+        replies.push(Reply { of, message, end });
         drop(replies);
         self.spawn(async move {
             work.await;
@@ -32,10 +42,10 @@ impl Later {
         });
     }
 
-    /// Waits until the replies of a session that are being kept now are kept.
-    pub(super) async fn replies(&self, session: Option<&str>) {
-        let same = |(of, _): &&(Option<String>, _)| of.as_deref() == session;
-        let ends: Vec<_> = held(&self.replies).iter().filter(same).map(|(_, end)| end.clone()).collect();
+    /// Waits until the replies of a conversation that are being kept now are kept, but for those that are known.
+    pub(super) async fn replies(&self, of: &str, known: impl Fn(Fingerprint) -> bool) {
+        let awaited = |reply: &&Reply| reply.of == of && !known(reply.message);
+        let ends: Vec<_> = held(&self.replies).iter().filter(awaited).map(|reply| reply.end.clone()).collect();
         for mut end in ends {
             while end.changed().await.is_ok() {}
         }

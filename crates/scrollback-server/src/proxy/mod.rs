@@ -115,7 +115,9 @@ impl Proxy {
         let offer = Offer::new(upstream.recall, self.engine.tools(), &request);
         let header = |name: &str| incoming.headers.get(name).and_then(|value| value.to_str().ok());
         let session = Declared::read(header, &request.declares()).session;
-        let plan = Plan { only_new, session, ..self.plan(&upstream, &request, &offer) };
+        let opening = || history.opening().map(|hash| format!("{hash:x}"));
+        let conversation = session.clone().or_else(opening).unwrap_or_default();
+        let plan = Plan { only_new, session, conversation, ..self.plan(&upstream, &request, &offer) };
         let begun = AssertUnwindSafe(self.begin(&history, &plan)).catch_unwind().await;
         let trouble = match begun {
             Ok(Ok(_)) if request.choices() > 1 => return pass::as_it_is(&upstream, incoming, None).await,
@@ -139,7 +141,7 @@ impl Proxy {
     async fn begin(&self, history: &History<'_>, plan: &Plan) -> scrollback::Result<Turn> {
         let name = plan.session.as_deref();
         // A client may be back with a reply before it is kept, and words it in its own way: it would be taken for another.
-        self.later.replies(name).await;
+        self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
         let arrival = Arrival::new(&self.tenant, name, &plan.model, now());
         let after = match (plan.only_new, name) {
             (false, _) => None,
@@ -166,7 +168,15 @@ impl Proxy {
         let tools = offer.tools(theirs).map_or(0, |tools| self.book.tokens_of(&tools));
         let tools = if tools == 0 { theirs.map_or(0, |tools| self.book.tokens_of(tools)) } else { tools };
         let tokens = self.gauge.counted(&model, (limit - reply).min(most)).saturating_sub(tools);
-        Plan { model, limit, tools, budget: Budget { tokens }, only_new: false, session: None }
+        Plan {
+            model,
+            limit,
+            tools,
+            budget: Budget { tokens },
+            only_new: false,
+            session: None,
+            conversation: String::new(),
+        }
     }
 }
 
@@ -191,6 +201,8 @@ pub(crate) struct Plan {
     pub(crate) only_new: bool,
     /// The session it declares.
     pub(crate) session: Option<String>,
+    /// What it is called here: by its declared name, or by how it begins.
+    pub(crate) conversation: String,
 }
 
 /// An error of ours, in the shape that OpenAI's clients understand.

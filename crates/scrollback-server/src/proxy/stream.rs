@@ -160,7 +160,7 @@ impl Streaming {
             value["id"] = id.clone().into();
         }
         if chunk.choices.is_empty() {
-            self.add_earlier_output(exchange, &mut value);
+            Self::add_earlier_output(exchange, &mut value);
             return Some(value);
         }
         let delta = value["choices"][0]["delta"].as_object_mut()?;
@@ -197,7 +197,7 @@ impl Streaming {
     }
 
     /// What earlier rounds put out counts too; their input does not, as clients size their window by it.
-    fn add_earlier_output(&self, exchange: &Exchange, value: &mut Value) {
+    fn add_earlier_output(exchange: &Exchange, value: &mut Value) {
         let earlier = exchange.output_before();
         if earlier > 0 && value["usage"].is_object() {
             add_output(value, earlier);
@@ -208,6 +208,11 @@ impl Streaming {
     async fn done(&mut self, mut exchange: Exchange, done: Option<Event>) -> Phase {
         let gathered = std::mem::take(&mut self.gathered);
         let finished = self.sieve.take().map(Sieve::finish);
+        if gathered.fields.is_empty() && gathered.calls.is_empty() {
+            exchange.fail();
+            self.out.extend(done.into_iter().flat_map(|done| done.raw));
+            return Phase::Over;
+        }
         exchange.enter(gathered.usage.as_ref());
         if gathered.failed {
             exchange.fail();
@@ -229,7 +234,7 @@ impl Streaming {
         let mut shown = gathered.clone();
         if let Some(finished) = finished {
             self.say(&finished.text);
-            shown.fields.insert("content".into(), (self.said_by_sieve(&gathered, &finished.text)).into());
+            shown.fields.insert("content".into(), Self::said_by_sieve(&gathered, &finished.text).into());
         }
         if let Verdict::Mixed(calls) = verdict {
             let (theirs, results) = exchange.park(&gathered, &calls).await;
@@ -254,7 +259,7 @@ impl Streaming {
     }
 
     /// What the client saw of a reply that went through a sieve.
-    fn said_by_sieve(&self, gathered: &Gathered, rest: &str) -> String {
+    fn said_by_sieve(gathered: &Gathered, rest: &str) -> String {
         let mut sieve = Sieve::default();
         sieve.push(gathered.text()) + rest
     }

@@ -209,14 +209,7 @@ impl Finding<'_> {
                 Some(_) => self.store.read(&self.key(), Span::After(self.base)).await?,
                 None => Vec::new(),
             };
-            let theirs = Features::of(&self.rest[0].message);
-            let replies = children.iter().filter(|child| child.origin == Origin::Reply);
-            let mut replies = replies.filter_map(|reply| Some((Features::of(&reply.message()), reply.position()?)));
-            if let Some((reply, position)) = replies.find(|(reply, _)| theirs.echoes(reply)) {
-                if !theirs.says_the_same(&reply) {
-                    self.replaced.push((self.rest[0].message.clone(), self.rest[0].index, Some(position.id)));
-                }
-                self.take(1, position);
+            if self.take_echo(&children) {
                 continue;
             }
             let possible = self.rewrites && outcome.is_none() && (self.base.is_none() || !children.is_empty());
@@ -228,6 +221,22 @@ impl Finding<'_> {
                 None => return Ok(outcome.unwrap_or(Outcome::Branch)),
             }
         }
+    }
+
+    /// Takes the next message if it is the echo of a reply among some messages.
+    fn take_echo(&mut self, children: &[Stored]) -> bool {
+        let mut replies = children.iter().filter(|child| child.origin == Origin::Reply).peekable();
+        if replies.peek().is_none() {
+            return false;
+        }
+        let theirs = Features::of(&self.rest[0].message);
+        let mut replies = replies.filter_map(|reply| Some((Features::of(&reply.message()), reply.position()?)));
+        let Some((reply, position)) = replies.find(|(reply, _)| theirs.echoes(reply)) else { return false };
+        if !theirs.says_the_same(&reply) {
+            self.replaced.push((self.rest[0].message.clone(), self.rest[0].index, Some(position.id)));
+        }
+        self.take(1, position);
+        true
     }
 
     fn key(&self) -> SessionKey {
@@ -289,10 +298,10 @@ impl Finding<'_> {
 
     /// Looks for the rest of the history on a path that it may continue.
     async fn rewritten(&self) -> Result<Option<(SessionId, Rewrite)>> {
-        let theirs: Vec<Features> = self.rest.iter().map(|link| Features::of(&link.message)).collect();
-        if !theirs.iter().any(Features::could_prove) {
+        if !self.rest.iter().any(|link| Features::could_prove(&link.message)) {
             return Ok(None);
         }
+        let theirs: Vec<Features> = self.rest.iter().map(|link| Features::of(&link.message)).collect();
         let sightings = self.sightings().await?;
         for (session, branch) in ranked(&sightings) {
             let Some(lane) = self.lane(session, branch).await? else { continue };

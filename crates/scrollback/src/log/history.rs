@@ -11,7 +11,11 @@ use twox_hash::xxhash3_128::Hasher;
 
 use super::recent::Stretch;
 use crate::error::{Error, Result};
+use crate::ids::Fingerprint;
 use crate::message::{Message, Role};
+
+/// How many messages are looked at from the end.
+const ENDS_WITHIN: usize = 8;
 
 /// The messages of a request, as slices of its text.
 #[derive(Clone, Debug)]
@@ -56,14 +60,14 @@ impl<'a> History<'a> {
         if rest.is_empty() { Ok(history) } else { Err(no_array(&format!("“{}” follows it", short(rest)))) }
     }
 
-    /// Splits the array that a text begins with, and tells where it ends. `seen` knows stretches that begin with a message of
+    /// Splits the array that a text begins with, and tells where it ends. `known` are stretches that begin with a message of
     /// this hash, the shortest first.
-    pub(super) fn open(text: &'a str, seed: u64, seen: impl FnOnce(u128) -> Vec<Stretch>) -> Result<(Self, usize)> {
+    pub(super) fn open(text: &'a str, seed: u64, known: impl FnOnce(u128) -> Vec<Stretch>) -> Result<(Self, usize)> {
         let mut cursor = Cursor { text, at: 0, inside: false };
         let begin = cursor.bracket()?;
         let mut history = Self { text, split: Vec::new(), preamble: 0, known: None, marks: None };
         let mut spoken: Option<(usize, Hasher)> = None;
-        let (mut seen, mut first) = (Some(seen), 0);
+        let (mut known, mut first) = (Some(known), 0);
         while let Some(message) = cursor.next()? {
             history.split.push(message);
             if spoken.is_some() {
@@ -76,7 +80,7 @@ impl<'a> History<'a> {
             let start = cursor.at - message.get().len();
             first = hash(seed, message.get());
             let mut hasher = Hasher::with_seed(seed);
-            let stretches = seen.take().map(|seen| seen(first)).unwrap_or_default();
+            let stretches = known.take().map(|known| known(first)).unwrap_or_default();
             if let Some((stretch, reached)) = recognised(&text.as_bytes()[start..], stretches, &mut hasher) {
                 history.split.pop();
                 history.known = Some(stretch);
@@ -98,6 +102,16 @@ impl<'a> History<'a> {
     /// The same history with nothing passed over.
     pub(super) fn whole(&self) -> Result<Self> {
         Self::open(self.text, 0, |_| Vec::new()).map(|(history, _)| History { marks: self.marks, ..history })
+    }
+
+    /// How the conversation is recognised, whatever its client calls it: a hash of its first message.
+    pub fn opening(&self) -> Option<u128> {
+        self.marks.map(|marks| marks.first)
+    }
+
+    /// Whether one of its last messages is this one.
+    pub fn ends_with(&self, message: Fingerprint) -> bool {
+        self.split.iter().rev().take(ENDS_WITHIN).any(|raw| Message::new((*raw).to_owned()).strong() == message)
     }
 
     /// How many messages there are.

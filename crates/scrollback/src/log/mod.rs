@@ -283,6 +283,7 @@ impl Log {
 }
 
 /// A history that was just resolved.
+#[derive(Clone, Copy)]
 struct Seen {
     marks: Marks,
     count: usize,

@@ -65,8 +65,8 @@ impl Features {
     }
 
     /// Whether it could take part in evidence: only conversations with a model's turn or a call can be recognised.
-    pub(super) fn could_prove(&self) -> bool {
-        !self.calls.is_empty() || self.role == Role::Assistant
+    pub(super) fn could_prove(message: &Message) -> bool {
+        *message.role() == Role::Assistant || message.call_ids().next().is_some()
     }
 }
 

@@ -156,12 +156,14 @@ impl Store for SqliteStore {
 
     async fn prefix(&self, session: &SessionKey, from: Depth, chain: Vec<NodeId>) -> Result<Option<Known>> {
         let session = session.clone();
-        self.readers.ask(move |connection| query::prefix(connection, &session, from, &chain)).await
+        self.readers.ask_briefly(move |connection| query::prefix(connection, &session, from, &chain)).await
     }
 
     async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>> {
         let session = session.clone();
-        self.readers.ask(move |connection| query::read(connection, &session, &span)).await
+        let brief = matches!(span, Span::Last | Span::After(_));
+        let question = move |connection: &rusqlite::Connection| query::read(connection, &session, &span);
+        if brief { self.readers.ask_briefly(question).await } else { self.readers.ask(question).await }
     }
 
     async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches> {
@@ -171,7 +173,9 @@ impl Store for SqliteStore {
 
     async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
         let scope = scope.clone();
-        self.readers.ask(move |connection| query::records(connection, &scope, kind, &keys)).await
+        let brief = matches!(keys, Keys::One(_));
+        let question = move |connection: &rusqlite::Connection| query::records(connection, &scope, kind, &keys);
+        if brief { self.readers.ask_briefly(question).await } else { self.readers.ask(question).await }
     }
 
     async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>> {

@@ -18,6 +18,8 @@ type Question = Box<dyn FnOnce(&Connection) + Send>;
 #[derive(Debug)]
 pub(super) struct Readers {
     questions: Option<Mutex<Sender<Question>>>,
+    /// A connection for questions so short that a change of threads would take longer than the answer.
+    near: Mutex<Connection>,
     threads: Vec<JoinHandle<()>>,
     path: PathBuf,
 }
@@ -26,7 +28,9 @@ impl Readers {
     pub(super) fn start(path: &Path, count: usize) -> Result<Self> {
         let (questions, inbox) = channel::<Question>();
         let inbox = Arc::new(Mutex::new(inbox));
-        let mut readers = Self { questions: Some(Mutex::new(questions)), threads: Vec::new(), path: path.to_owned() };
+        let near = Mutex::new(schema::open_reading(path)?);
+        let questions = Some(Mutex::new(questions));
+        let mut readers = Self { questions, near, threads: Vec::new(), path: path.to_owned() };
         for _ in 0..count.max(1) {
             let (connection, inbox) = (schema::open_reading(path)?, inbox.clone());
             let thread = std::thread::Builder::new()
@@ -36,6 +40,18 @@ impl Readers {
             readers.threads.push(thread);
         }
         Ok(readers)
+    }
+
+    /// Answers a short question on the spot, unless another is being answered so.
+    pub(super) async fn ask_briefly<T, F>(&self, question: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    {
+        if let Ok(near) = self.near.try_lock() {
+            return question(&near).map_err(|fault| fault.told(&self.path));
+        }
+        self.ask(question).await
     }
 
     /// Runs a question on a reading connection.

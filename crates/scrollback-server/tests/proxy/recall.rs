@@ -1,0 +1,187 @@
+//! The recall loop: calls of ours are answered out of the client's sight; mixed calls are parked and put back.
+
+use serde_json::{Value, json};
+
+use crate::scene::{Said, Server, Upstream, chat, events, reply, says, stream, user};
+
+fn call(id: &str, name: &str, arguments: &Value) -> Value {
+    json!({"id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}})
+}
+
+fn calls(calls: &[Value]) -> Value {
+    json!({"role": "assistant", "content": null, "tool_calls": calls})
+}
+
+fn search() -> Value {
+    call("own_1", "search_history", &json!({"words": "lighthouse"}))
+}
+
+fn roles(asked: &Said) -> Vec<String> {
+    let asked = asked.json();
+    asked["messages"].as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap().to_owned()).collect()
+}
+
+fn with_tools(history: &[Value]) -> Value {
+    let mut body = chat(history);
+    body["tools"] = json!([{"type": "function", "function": {"name": "look", "parameters": {}}}]);
+    body
+}
+
+#[test]
+fn a_recall_is_out_of_sight() {
+    let upstream =
+        Upstream::new(|number, _| if number == 0 { reply(&calls(&[search()])) } else { reply(&says("It is red.")) });
+    let server = Server::new(upstream.port, "");
+    let answer = server.ask(&chat(&[user("Which colour?")]));
+    assert_eq!(answer.json()["choices"][0]["message"], says("It is red."));
+    assert!(!answer.text().contains("own_1") && !answer.text().contains("search_history"));
+    let asked = upstream.asked();
+    assert_eq!(roles(&asked[1]), ["user", "assistant", "tool"]);
+    assert_eq!(asked[1].json()["messages"][2]["tool_call_id"], "own_1");
+    assert_eq!(server.messages(), [user("Which colour?"), says("It is red.")]);
+}
+
+#[test]
+fn a_model_that_always_recalls_must_answer_in_the_end() {
+    let upstream = Upstream::new(|number, asked| {
+        let own = call(&format!("own_{number}"), "search_history", &json!({"words": "x"}));
+        if asked.json()["tool_choice"] == "none" { reply(&says("All right.")) } else { reply(&calls(&[own])) }
+    });
+    let server = Server::new(upstream.port, "");
+    let answer = server.ask(&chat(&[user("Go.")]));
+    assert_eq!(answer.json()["choices"][0]["message"]["content"], "All right.");
+    assert_eq!(upstream.asked().len(), 4, "three rounds and the answer");
+}
+
+#[test]
+fn mixed_calls_are_parked_and_put_back() {
+    let theirs = call("call_7", "look", &json!({"at": 1}));
+    let mine = theirs.clone();
+    let upstream = Upstream::new(move |number, _| match number {
+        0 => reply(&calls(&[search(), mine.clone()])),
+        _ => reply(&says("Both seen.")),
+    });
+    let server = Server::new(upstream.port, "");
+    let mut history = vec![user("Look and remember.")];
+    let answer = server.ask(&with_tools(&history)).json();
+    let message = answer["choices"][0]["message"].clone();
+    assert_eq!(message["tool_calls"], json!([theirs]));
+    assert_eq!(answer["choices"][0]["finish_reason"], "tool_calls");
+    history.extend([message, json!({"role": "tool", "tool_call_id": "call_7", "content": "a boat"})]);
+    let last = server.ask(&with_tools(&history)).json();
+    assert_eq!(last["choices"][0]["message"]["content"], "Both seen.");
+    let asked = upstream.asked()[1].json();
+    let messages = asked["messages"].as_array().unwrap();
+    let ids: Vec<&Value> = messages[1]["tool_calls"].as_array().unwrap().iter().map(|call| &call["id"]).collect();
+    assert_eq!(ids, ["own_1", "call_7"], "the reply as the model made it");
+    let results: Vec<&Value> = messages[2..].iter().map(|message| &message["tool_call_id"]).collect();
+    assert_eq!(results, ["own_1", "call_7"], "each call has its result");
+    history.extend([says("Both seen."), user("Thanks.")]);
+    server.ask(&with_tools(&history));
+    assert!(!upstream.asked()[2].text().contains("own_1"), "gone with the turn");
+}
+
+#[test]
+fn a_streamed_recall_goes_on_in_the_same_stream() {
+    let text = |content: &str| json!({"content": content});
+    let first = events(
+        &[
+            json!({"role": "assistant", "content": ""}),
+            text("Let me see. "),
+            json!({"tool_calls": [{"index": 0, "id": "own_1", "type": "function", "function": {"name": "search_history", "arguments": ""}}]}),
+            json!({"tool_calls": [{"index": 0, "function": {"arguments": "{\"words\":\"x\"}"}}]}),
+        ],
+        "tool_calls",
+    );
+    let second =
+        events(&[json!({"role": "assistant", "content": ""}), text("Red"), text(".")], "stop").replace("c1", "c2");
+    let upstream = Upstream::new(move |number, _| stream(if number == 0 { &first } else { &second }, 7, true));
+    let server = Server::new(upstream.port, "");
+    let answer = server.ask(&chat(&[user("Colour?")])).text();
+    let chunks: Vec<Value> =
+        answer.split("\n\n").filter_map(|event| serde_json::from_str(event.strip_prefix("data: ")?).ok()).collect();
+    let said: String = chunks.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str()).collect();
+    assert_eq!(said, "Let me see. Red.");
+    assert!(chunks.iter().all(|chunk| chunk["id"] == "c1"), "{answer}");
+    assert_eq!(chunks.iter().filter(|chunk| !chunk["choices"][0]["finish_reason"].is_null()).count(), 1);
+    assert_eq!(chunks.iter().filter(|chunk| chunk["choices"][0]["delta"].get("role").is_some()).count(), 1);
+    assert_eq!(answer.matches("[DONE]").count(), 1);
+    assert!(!answer.contains("own_1"));
+}
+
+#[test]
+fn streamed_mixed_calls_are_renumbered() {
+    let piece = |index: u32, id: &str, name: &str| json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": "{}"}}]});
+    let text = events(
+        &[
+            json!({"role": "assistant"}),
+            piece(0, "own_1", "search_history"),
+            piece(1, "call_a", "look"),
+            piece(2, "call_b", "look"),
+        ],
+        "tool_calls",
+    );
+    let upstream = Upstream::new(move |_, _| stream(&text, 11, true));
+    let server = Server::new(upstream.port, "");
+    let answer = server.ask(&with_tools(&[user("Look twice.")])).text();
+    let chunks: Vec<Value> =
+        answer.split("\n\n").filter_map(|event| serde_json::from_str(event.strip_prefix("data: ")?).ok()).collect();
+    let seen: Vec<(Value, Value)> = chunks
+        .iter()
+        .filter_map(|chunk| chunk["choices"][0]["delta"]["tool_calls"].as_array())
+        .flatten()
+        .map(|call| (call["index"].clone(), call["id"].clone()))
+        .collect();
+    assert_eq!(seen, [(json!(0), json!("call_a")), (json!(1), json!("call_b"))]);
+    assert!(!answer.contains("own_1"));
+}
+
+#[test]
+fn a_model_without_tools_writes_what_it_needs() {
+    let upstream = Upstream::new(|number, _| match number {
+        0 => stream(
+            &events(
+                &[json!({"role": "assistant", "content": "[NEED_CON"}), json!({"content": "TEXT: lighthouse]"})],
+                "stop",
+            ),
+            5,
+            true,
+        ),
+        _ => stream(&events(&[json!({"role": "assistant", "content": "It is red."})], "stop"), 5, true),
+    });
+    let server = Server::new(upstream.port, "recall = \"text\"\n");
+    let answer = server.ask(&chat(&[user("Colour?")])).text();
+    assert!(
+        answer.contains("It is red.") && !answer.contains("NEED_CON") && !answer.contains("lighthouse"),
+        "{answer}"
+    );
+    let asked = upstream.asked();
+    assert!(asked[0].json().get("tools").is_none());
+    assert_eq!(roles(&asked[0]), ["system", "user"]);
+    assert_eq!(roles(&asked[1]), ["system", "user", "assistant", "user"]);
+    assert_eq!(server.messages().len(), 2);
+}
+
+#[test]
+fn a_window_its_model_calls_too_long_is_sent_smaller_once() {
+    let upstream = Upstream::new(|number, _| match number {
+        1 => crate::scene::plain(
+            "400 Bad Request",
+            "content-type: application/json\r\n",
+            "{\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"too long\"}}",
+        ),
+        _ => reply(&says("Fine.")),
+    });
+    let server = Server::new(upstream.port, "");
+    let mut history: Vec<Value> = Vec::new();
+    for i in 0..12 {
+        history.push(user(&format!("Question {i}: {}", "how high is the tide today? ".repeat(30))));
+        history.push(says("About two metres."));
+    }
+    history.push(user("And now?"));
+    server.ask(&chat(&[user("warm up")]));
+    let answer = server.ask(&chat(&history));
+    assert_eq!((answer.status(), &answer.json()["choices"][0]["message"]["content"]), (200, &json!("Fine.")));
+    let asked = upstream.asked();
+    assert!(asked[2].body.len() * 10 < asked[1].body.len() * 7, "{} then {}", asked[1].body.len(), asked[2].body.len());
+}

@@ -1,0 +1,257 @@
+//! A scripted upstream, the server under test, and a client that sees every byte.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+/// A request or a response as it was on the wire.
+#[derive(Clone, Debug)]
+pub(crate) struct Said {
+    pub(crate) head: String,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Said {
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.text()))
+    }
+
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub(crate) fn status(&self) -> u16 {
+        self.head[9..12].parse().unwrap()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let line = self.head.lines().find(|line| line.to_ascii_lowercase().starts_with(&format!("{name}:")))?;
+        Some(line.split_once(':')?.1.trim())
+    }
+}
+
+/// What an upstream answers: pieces written one after another; `None` cuts the connection.
+pub(crate) type Script = Arc<dyn Fn(usize, &Said) -> Vec<Option<Vec<u8>>> + Send + Sync>;
+
+/// An upstream and everything it was asked.
+pub(crate) struct Upstream {
+    pub(crate) port: u16,
+    pub(crate) asked: Arc<Mutex<Vec<Said>>>,
+}
+
+impl Upstream {
+    pub(crate) fn new(script: impl Fn(usize, &Said) -> Vec<Option<Vec<u8>>> + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (asked, script): (Arc<Mutex<Vec<Said>>>, Script) = (Arc::default(), Arc::new(script));
+        let upstream = Self { port, asked: asked.clone() };
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (asked, script) = (asked.clone(), script.clone());
+                std::thread::spawn(move || answer(stream, &asked, &script));
+            }
+        });
+        upstream
+    }
+
+    pub(crate) fn asked(&self) -> Vec<Said> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+fn answer(mut stream: TcpStream, asked: &Mutex<Vec<Said>>, script: &Script) {
+    stream.set_nodelay(true).unwrap();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    while let Some(said) = read(&mut reader) {
+        let number = {
+            let mut asked = asked.lock().unwrap();
+            asked.push(said.clone());
+            asked.len() - 1
+        };
+        for piece in script(number, &said) {
+            let Some(piece) = piece else { return };
+            if stream.write_all(&piece).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Reads a message from the wire, chunked or not.
+fn read(reader: &mut BufReader<TcpStream>) -> Option<Said> {
+    let (mut head, mut line) = (String::new(), String::new());
+    loop {
+        line.clear();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        if line == "\r\n" {
+            break;
+        }
+        head.push_str(&line);
+    }
+    let mut said = Said { head, body: Vec::new() };
+    if said.header("transfer-encoding") == Some("chunked") {
+        loop {
+            line.clear();
+            if reader.read_line(&mut line).ok()? == 0 {
+                return Some(said);
+            }
+            let Ok(size) = usize::from_str_radix(line.trim(), 16) else { return Some(said) };
+            let mut piece = vec![0; size + 2];
+            if reader.read_exact(&mut piece).is_err() || size == 0 {
+                return Some(said);
+            }
+            said.body.extend_from_slice(&piece[..size]);
+        }
+    }
+    said.body.resize(said.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0), 0);
+    reader.read_exact(&mut said.body).ok()?;
+    Some(said)
+}
+
+/// A whole answer.
+pub(crate) fn plain(status: &str, headers: &str, body: &str) -> Vec<Option<Vec<u8>>> {
+    let head = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n{headers}\r\n", body.len());
+    vec![Some((head + body).into_bytes())]
+}
+
+/// A reply of a model.
+pub(crate) fn reply(message: &Value) -> Vec<Option<Vec<u8>>> {
+    let finish = if message.get("tool_calls").is_some() { "tool_calls" } else { "stop" };
+    let body = json!({"id": "c1", "object": "chat.completion", "choices": [{"index": 0, "message": message, "finish_reason": finish}],
+                      "usage": {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}, "x_unknown": [1, 2]});
+    plain("200 OK", "content-type: application/json\r\n", &body.to_string())
+}
+
+pub(crate) fn says(text: &str) -> Value {
+    json!({"role": "assistant", "content": text})
+}
+
+/// A streamed answer in pieces of so many bytes, cut at the end if `ends` is false.
+pub(crate) fn stream(text: &str, piece: usize, ends: bool) -> Vec<Option<Vec<u8>>> {
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
+    let mut pieces = vec![Some(head.as_bytes().to_vec())];
+    for piece in text.as_bytes().chunks(piece.max(1)) {
+        let chunk = [format!("{:x}\r\n", piece.len()).as_bytes(), piece, b"\r\n"].concat();
+        pieces.push(Some(chunk));
+    }
+    pieces.push(ends.then(|| b"0\r\n\r\n".to_vec()));
+    pieces
+}
+
+/// The events of a stream: one for each delta, then the end.
+pub(crate) fn events(deltas: &[Value], finish: &str) -> String {
+    let chunk = |delta: &Value, finish: Value| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+        format!("data: {}\n\n", json!({"id": "c1", "object": "chat.completion.chunk", "choices": [choice]}))
+    };
+    let said: String = deltas.iter().map(|delta| chunk(delta, Value::Null)).collect();
+    said + &chunk(&json!({}), finish.into()) + "data: [DONE]\n\n"
+}
+
+/// The server under test.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) port: u16,
+    pub(crate) folder: tempfile::TempDir,
+    log: Arc<Mutex<String>>,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Server {
+    /// In front of an upstream, with more settings.
+    pub(crate) fn new(upstream: u16, settings: &str) -> Self {
+        Self::with(upstream, settings, |program| Command::new(program))
+    }
+
+    pub(crate) fn with(upstream: u16, settings: &str, command: impl FnOnce(&str) -> Command) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let config = folder.path().join("scrollback.toml");
+        let text = format!(
+            "[serve]\nupstream = \"mock\"\nbody_megabytes = 4\n[upstreams.mock]\nurl = \"http://127.0.0.1:{upstream}/v1\"\n{settings}"
+        );
+        std::fs::write(&config, text).unwrap();
+        let mut command = command(env!("CARGO_BIN_EXE_scrollback"));
+        command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(config).arg("--store");
+        command
+            .arg(folder.path().join("log.db"))
+            .env("SCROLLBACK_LOG", "debug")
+            .env("MOCK_KEY", "sk-from-the-environment");
+        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let log: Arc<Mutex<String>> = Arc::default();
+        let port = lines
+            .by_ref()
+            .map(Result::unwrap)
+            .find_map(|line| line.strip_prefix("listening on http://127.0.0.1:")?.parse().ok());
+        let kept = log.clone();
+        std::thread::spawn(move || {
+            lines.map_while(Result::ok).for_each(|line| kept.lock().unwrap().push_str(&(line + "\n")));
+        });
+        Self { child, port: port.expect("it says where it listens"), folder, log }
+    }
+
+    pub(crate) fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    pub(crate) fn store(&self) -> PathBuf {
+        self.folder.path().join("log.db")
+    }
+
+    /// Every message of every session, as the command line shows them, once all of it is written.
+    pub(crate) fn messages(&self) -> Vec<Value> {
+        std::thread::sleep(Duration::from_millis(150));
+        let told = |arguments: &[&str]| {
+            let store = self.store();
+            let mut command = Command::new(env!("CARGO_BIN_EXE_scrollback"));
+            let output = command.args(["--json", "--store"]).arg(store).args(arguments).output().unwrap();
+            let text = String::from_utf8(output.stdout).unwrap();
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>()
+        };
+        let sessions = told(&["sessions"]);
+        let ids = sessions.iter().map(|session| session["id"].as_str().unwrap());
+        ids.flat_map(|id| told(&["show", id])).map(|line| line["message"].clone()).collect()
+    }
+
+    pub(crate) fn ask(&self, body: &Value) -> Said {
+        self.send("POST /v1/chat/completions", "authorization: Bearer sk-canary\r\n", &body.to_string())
+    }
+
+    /// Sends a request and reads all of the answer.
+    pub(crate) fn send(&self, line: &str, headers: &str, body: &str) -> Said {
+        send(self.port, line, headers, body)
+    }
+}
+
+pub(crate) fn send(port: u16, line: &str, headers: &str, body: &str) -> Said {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+    let host = if headers.contains("host:") { "" } else { "host: localhost\r\n" };
+    let head = format!(
+        "{line} HTTP/1.1\r\n{host}content-type: application/json\r\n{headers}content-length: {}\r\n\r\n",
+        body.len()
+    );
+    stream.write_all((head + body).as_bytes()).unwrap();
+    read(&mut BufReader::new(stream)).expect("an answer")
+}
+
+pub(crate) fn chat(messages: &[Value]) -> Value {
+    json!({"model": "gpt-4o", "messages": messages, "x_unknown": {"kept": true}})
+}
+
+pub(crate) fn user(text: &str) -> Value {
+    json!({"role": "user", "content": text})
+}
