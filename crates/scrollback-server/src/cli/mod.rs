@@ -85,7 +85,9 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let common = arguments.common;
     let settings = config::read(common.config.as_deref(), common.store, &Surroundings::read())?;
     let desk = Desk { settings, tenant: Tenant::local(), json: common.json };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    // Store and index have threads of their own; a request that changes threads costs more than it gains.
+    let workers = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build();
     let runtime = runtime.context("the runtime could not be started")?;
     runtime.block_on(async {
         match arguments.command {

@@ -67,7 +67,7 @@ CREATE TABLE record (
   body      TEXT    NOT NULL,
   seal      INTEGER NOT NULL,
   PRIMARY KEY (tenant, session, kind, key)
-) STRICT, WITHOUT ROWID;
+) STRICT; -- not WITHOUT ROWID: long bodies in the key's own tree would be read for every comparison
 
 -- Terms to messages; rowid is message.id, so a session is a range. Text is already cut into terms.
 CREATE VIRTUAL TABLE word USING fts5 (

@@ -339,7 +339,7 @@ impl Finding<'_> {
         let mut probe = Probe::new(terms.into_iter().map(Term::exact).collect(), Need::Any, reach, CANDIDATES);
         let mut found = self.store.matching(self.tenant, probe.clone()).await?;
         if found.messages.len() == CANDIDATES {
-            probe.terms = rare(probe.terms, &found.frequencies);
+            probe.keep_rare(&found.frequencies, CANDIDATES);
             found = self.store.matching(self.tenant, probe).await?;
         }
         let sighting = |(session, stored): &(SessionId, Stored)| {
@@ -347,19 +347,6 @@ impl Finding<'_> {
         };
         Ok(found.messages.iter().filter_map(sighting).collect())
     }
-}
-
-/// The rarest terms, as many as can be looked at together: what is said everywhere would crowd out what tells.
-fn rare(terms: Vec<Term>, frequencies: &[u32]) -> Vec<Term> {
-    let mut terms: Vec<(u32, Term)> = frequencies.iter().copied().zip(terms).collect();
-    terms.sort_by_key(|(frequency, _)| *frequency);
-    let mut room = CANDIDATES;
-    let fitting = terms.into_iter().take_while(|(frequency, _)| {
-        let fits = room.checked_sub(*frequency as usize);
-        room = fits.unwrap_or(0);
-        fits.is_some()
-    });
-    fitting.map(|(_, term)| term).collect()
 }
 
 /// A message of the log that may be one of the request's.

@@ -82,6 +82,19 @@ impl Probe {
         Self { terms, need, reach, role: None, since: None, until: None, limit }
     }
 
+    /// Keeps the rarest terms, as many as can be looked at together: what is said everywhere would crowd out what tells.
+    pub(crate) fn keep_rare(&mut self, frequencies: &[u32], most: usize) {
+        let mut terms: Vec<(u32, Term)> = frequencies.iter().copied().zip(std::mem::take(&mut self.terms)).collect();
+        terms.sort_by_key(|(frequency, _)| *frequency);
+        let mut room = most;
+        let fitting = terms.into_iter().take_while(|(frequency, _)| {
+            let fits = room.checked_sub(*frequency as usize);
+            room = fits.unwrap_or(0);
+            fits.is_some()
+        });
+        self.terms = fitting.map(|(_, term)| term).collect();
+    }
+
     /// Whether a message passes every filter but the terms.
     pub(crate) fn admits(&self, message: &Stored) -> bool {
         self.role.as_deref().is_none_or(|role| role == message.role.as_str())
