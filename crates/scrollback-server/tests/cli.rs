@@ -61,8 +61,22 @@ fn fixture(name: &str) -> String {
 fn the_demo_needs_nothing() {
     let home = Home::new();
     let shown = home.says(&["demo"]);
-    assert!(shown.contains("27 messages") && shown.contains("adds 0 messages"), "{shown}");
-    assert!(shown.contains("«押金»") && shown.contains("«renewal» «deadline»"), "{shown}");
+    for told in [
+        "behind the barometer",
+        "m1,",
+        "外婆的茶叶罐放在二楼",
+        "m3,",
+        "ask Ines Carvalho",
+        "regatta day, one trip over",
+    ] {
+        assert!(shown.contains(told), "{told}: {shown}");
+    }
+    assert!(
+        shown.contains("68 of 68 messages") && shown.contains(" 0 lost") && shown.contains("adds 0 messages"),
+        "{shown}"
+    );
+    assert!(shown.contains("not a bill") && shown.contains("OPENAI_BASE_URL="), "{shown}");
+    assert!(!shown.contains('\u{1b}'), "no bar and no colours where nobody looks");
     assert!(!home.store().exists(), "the demo leaves the person's own store alone");
 }
 
@@ -207,4 +221,164 @@ fn a_closed_pipe_is_no_error() {
     drop(child.stdout.take());
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
+}
+
+/// A proxy that runs while it is kept; its store can be read beside it.
+struct Proxy(std::process::Child, String);
+
+impl Proxy {
+    fn start(home: &Home) -> Self {
+        std::fs::write(home.0.path().join("scrollback.toml"), "[window]\ntokens = 3000\n[pages]\nkeep_pages = 4\n")
+            .unwrap();
+        let arguments = ["serve", "--listen", "127.0.0.1:0", "--upstream", "quote"];
+        let mut child = home.command(&arguments).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut told = String::new();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stderr.take().unwrap()), &mut told).unwrap();
+        let address = told.trim().rsplit("http://").next().unwrap().to_owned();
+        Self(child, address)
+    }
+
+    /// Sends a history over a plain socket and gives the reply.
+    fn chat(&self, history: &[Value]) -> String {
+        let body = serde_json::json!({"model": "gpt-5", "max_tokens": 400, "messages": history}).to_string();
+        let mut stream = std::net::TcpStream::connect(&self.1).unwrap();
+        let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\
+                    x-scrollback-session: harbour\r\ncontent-type: application/json\r\n";
+        write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len()).unwrap();
+        let mut response = String::new();
+        std::io::Read::read_to_string(&mut stream, &mut response).unwrap();
+        let reply: Value = serde_json::from_str(response.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+        reply["choices"][0]["message"]["content"].as_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn frames() -> String {
+    (0..500).map(|i| format!("frame {i}: berth {} reads {} cm", i * 7, 100 + i % 90)).collect::<Vec<_>>().join("\n")
+}
+
+/// A conversation that folds and holds, through the real proxy.
+fn played(home: &Home) -> Proxy {
+    let proxy = Proxy::start(home);
+    let said = |role: &str, text: String| serde_json::json!({"role": role, "content": text});
+    let call = serde_json::json!({"id": "c1", "type": "function", "function": {"name": "read_frames", "arguments": "{\"days\": 2}"}});
+    let mut history = vec![
+        said("user", "The spare key hangs behind the barometer. Read the frames.".into()),
+        serde_json::json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+        serde_json::json!({"role": "tool", "tool_call_id": "c1", "content": frames()}),
+    ];
+    for turn in 0..24 {
+        let reply = proxy.chat(&history);
+        history.push(said("assistant", reply));
+        history.push(said("user", format!("Note {turn}: the ferry of quarter past {turn} carries crates of oranges, and somebody counts them twice before she sails.")));
+    }
+    history.pop();
+    history.push(said("user", "Where does the spare key hang?".into()));
+    let answer = proxy.chat(&history);
+    assert!(answer.contains("behind the barometer") && answer.contains("m0"), "{answer}");
+    proxy
+}
+
+/// Waits until the last view is recorded, which happens a moment after its reply.
+fn views(home: &Home) -> Vec<Value> {
+    let mut views = Vec::new();
+    for _ in 0..100 {
+        views = home.json(&["show", "harbour", "--views"]);
+        if views.len() >= 25 {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    views
+}
+
+#[test]
+fn what_was_sent_can_be_looked_at_beside_the_server() {
+    let home = Home::new();
+    let proxy = played(&home);
+    let views = views(&home);
+    assert_eq!(views.len(), 25);
+    let newest = &views[24];
+    assert!(newest["fold"]["epoch"].as_u64().unwrap() >= 1 && !newest["recalls"].as_array().unwrap().is_empty());
+    let shown = home.says(&["show", "harbour", "--view"]);
+    assert!(shown.contains("nothing lost") && shown.contains("stands for what was folded"), "{shown}");
+    assert!(shown.contains("recalled on the way") && shown.contains("search_history(spare key hang)"), "{shown}");
+    let first = views[0]["view"].as_str().unwrap();
+    assert!(home.says(&["show", "harbour", "--view", first, "--full"]).contains("part of the turn being answered"));
+    assert!(home.complains(&["show", "harbour", "--view", "v9999"]).contains("--views"));
+    let ledger = home.says(&["show", "harbour", "--ledger"]);
+    assert!(ledger.contains("gpt-5") && ledger.contains("% saved") && ledger.contains("from the cache"), "{ledger}");
+    let totals = home.json(&["show", "harbour", "--ledger"]).pop().unwrap();
+    assert!(totals["totals"]["calls"].as_u64().unwrap() > 25, "{totals}");
+    let pages = home.says(&["show", "harbour", "--pages"]);
+    assert!(pages.contains("listed") && pages.contains("found by search alone"), "{pages}");
+    assert!(home.complains(&["undo", "harbour"]).contains(&proxy.0.id().to_string()), "a server holds the store");
+}
+
+#[test]
+fn windows_are_compared_and_asked_why() {
+    let home = Home::new();
+    drop(played(&home));
+    let names: Vec<String> = views(&home).iter().map(|view| view["view"].as_str().unwrap().to_owned()).collect();
+    let compared = home.says(&["diff", "harbour", &names[0], names.last().unwrap()]);
+    assert!(compared.contains("\n- ") && compared.contains("+ ") && compared.contains("contents"), "{compared}");
+    assert!(home.says(&["diff", "harbour", &names[3], &names[3]]).contains("the same blocks"));
+    let why = |message: &str, view: &str| home.says(&["why", "harbour", message, "--view", view]);
+    let last = names.last().unwrap();
+    assert!(why("m0", &names[0]).contains("shown as it came"));
+    assert!(why("m2", &names[0]).contains("held") && why("m9", &names[0]).contains("said later"));
+    let folded = why("m0", last);
+    assert!(folded.contains("folded in fold 1") && folded.contains("scrollback recall"), "{folded}");
+    assert_eq!(home.json(&["why", "harbour", "m0", "--view", last])[0]["view"], last.as_str());
+    assert!(home.complains(&["why", "harbour", "m999"]).contains("m999"));
+}
+
+#[test]
+fn a_fold_is_taken_back_and_pages_and_holds_are_recalled() {
+    let home = Home::new();
+    drop(played(&home));
+    views(&home);
+    assert!(home.says(&["recall", "harbour", "page", "0"]).contains("behind the barometer"));
+    assert!(home.says(&["recall", "harbour", "hold", "h2", "--part", "berth 2100"]).contains("frame 300: berth 2100"));
+    assert!(home.says(&["recall", "harbour", "hold", "h2", "--part", "10-11"]).contains("frame 10: berth 70"));
+    assert!(home.complains(&["recall", "harbour", "page", "3000"]).contains("no page #3000"));
+    let pages =
+        |home: &Home| home.json(&["show", "harbour", "--pages"]).pop().unwrap()["open_from_depth"].as_u64().unwrap();
+    let before = pages(&home);
+    assert!(home.says(&["undo", "harbour"]).contains("shown again"));
+    assert!(pages(&home) < before);
+    for _ in 0..20 {
+        if !home.run(&["undo", "harbour"]).status.success() {
+            break;
+        }
+    }
+    assert!(home.complains(&["undo", "harbour"]).contains("nothing to undo"));
+}
+
+#[test]
+fn held_results_are_listed_and_cleaned() {
+    let home = Home::new();
+    drop(played(&home));
+    views(&home);
+    let held = home.json(&["holds"]);
+    assert_eq!((&held[0]["id"], &held[0]["tool"], held.len()), (&"h2".into(), &"read_frames".into(), 1));
+    assert!(home.says(&["holds", "harbour"]).contains("read_frames"));
+    assert!(home.complains(&["holds", "--clean"]).contains("--older-than"));
+    assert!(home.complains(&["holds", "--clean", "--older-than", "0d"]).contains("--yes"));
+    assert_eq!(home.json(&["holds", "--clean", "--older-than", "1d", "--yes"])[0]["erased"], 0);
+    assert_eq!(home.json(&["holds", "--clean", "--older-than", "0d", "--yes"])[0]["erased"], 1);
+    for file in ["scrollback.db", "scrollback.db-wal"] {
+        let bytes = std::fs::read(home.store().with_file_name(file)).unwrap_or_default();
+        assert!(!bytes.windows(6).any(|window| window == b"berth "), "nothing of it is left in {file}");
+    }
+    assert!(home.says(&["recall", "harbour", "hold", "h2"]).contains("erased for good by its owner"));
+    assert!(home.json(&["holds"])[0]["erased"] == true && home.json(&["search", "berth"]).is_empty());
+    assert_eq!(home.json(&["doctor"])[0]["problem_count"], 0);
+    assert_eq!(home.json(&["holds", "--clean", "--older-than", "0d", "--yes"])[0]["erased"], 0);
 }

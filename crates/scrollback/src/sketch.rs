@@ -6,6 +6,8 @@ use crate::window::{Block, Body, Window, grouped};
 
 /// How much of a caption is shown.
 const CAPTION_COLUMNS: usize = 52;
+/// How many columns stand around it.
+const AROUND_CAPTION: usize = 29;
 
 /// Draws a window.
 pub fn sketch(window: &Window) -> String {
@@ -14,19 +16,32 @@ pub fn sketch(window: &Window) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(out, "{}", line(block));
     }
+    out + &summary(window)
+}
+
+/// What a window comes to, in a line.
+pub fn summary(window: &Window) -> String {
     let (count, tokens, budget) = (window.blocks().len(), grouped(window.tokens()), grouped(window.budget().tokens));
     let lost = match window.lost() {
         0 => "nothing lost".to_owned(),
         lost => format!("{} lost", grouped(lost)),
     };
-    let _ = write!(out, "{count} blocks, {tokens} of {budget} tokens, {lost}");
-    out
+    format!("{count} blocks, {tokens} of {budget} tokens, {lost}")
 }
 
 /// Draws a block.
 pub fn line(block: &Block) -> String {
+    captioned(block, CAPTION_COLUMNS)
+}
+
+/// Draws a block where there are fewer columns.
+pub fn line_within(block: &Block, columns: usize) -> String {
+    captioned(block, columns.saturating_sub(AROUND_CAPTION).clamp(8, CAPTION_COLUMNS))
+}
+
+fn captioned(block: &Block, columns: usize) -> String {
     let (numbers, role) = (numbers(block), fitted(block.speaker(), 10));
-    format!("{numbers:<9} {role} {} {:>7}", fitted(&caption(block), CAPTION_COLUMNS), grouped(block.tokens))
+    format!("{numbers:<9} {role} {} {:>7}", fitted(&caption(block), columns), grouped(block.tokens))
 }
 
 fn numbers(block: &Block) -> String {

@@ -32,7 +32,7 @@ contract! {
     search_has_filters, a_path_sees_only_itself, snippets_show_the_words, common_words_are_ranked_too,
     a_long_message_with_every_word_comes_before_short_ones_with_some,
     forgetting_erases_one_session, tenants_are_apart, odd_names_are_only_names, large_messages_are_kept,
-    a_title_may_come_later, one_alias_among_many_is_found,
+    a_title_may_come_later, one_alias_among_many_is_found, erased_results_keep_their_place,
 }
 
 fn body(text: &str) -> Box<RawValue> {
@@ -349,6 +349,33 @@ async fn forgetting_erases_one_session(bench: Bench) {
     assert!(matches!(bench.forget.forget(&gone.session).await, Err(Error::NotFound(_))));
     bench.log.forget_recent();
     assert_eq!(bench.send(Some("gone"), &[user("forget the apricot")]).await.added, 1);
+}
+
+async fn erased_results_keep_their_place(bench: Bench) {
+    let parts = serde_json::json!({"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "apricot jam"}]},
+        {"type": "text", "text": "is that all?"}]});
+    let read = serde_json::json!({"path": "vault"});
+    let messages =
+        [user("open it"), call("c1", "read", &read), result("c1", "the apricot is in the vault"), user("ah"), parts];
+    let sent = bench.send(Some("s"), &messages).await;
+    let (before, wanted) = (bench.all(&sent.session).await, [MessageId(0), MessageId(2), MessageId(4), MessageId(9)]);
+    assert_eq!(bench.forget.forget_results(&sent.session, &wanted, At(9)).await.unwrap(), 2);
+    let after = bench.all(&sent.session).await;
+    let places = |all: &[scrollback::store::Stored]| all.iter().map(|stored| stored.place).collect::<Vec<_>>();
+    assert_eq!(places(&after), places(&before));
+    let said = |i: usize| after[i].message().to_text();
+    assert!(said(2).contains("erased for good by its owner") && said(2).contains(&At(9).to_string()), "{}", said(2));
+    assert!(said(4).contains("erased for good") && said(4).contains("is that all?"), "{}", said(4));
+    assert_eq!((after[2].role.as_str(), after[2].message().call_ids().next()), ("tool", Some("c1")));
+    assert_eq!(said(0), "open it");
+    assert!(texts(&bench, Query::new("apricot")).await.is_empty());
+    assert_eq!(texts(&bench, Query::new("erased owner")).await.len(), 2);
+    assert_eq!(bench.forget.forget_results(&sent.session, &wanted, At(10)).await.unwrap(), 0);
+    bench.log.forget_recent();
+    assert_eq!(bench.send(Some("s"), &messages).await.added, 0);
+    let nobody = SessionKey { tenant: Tenant::new("bob"), id: sent.session.id };
+    assert!(matches!(bench.forget.forget_results(&nobody, &wanted, At(9)).await, Err(Error::NotFound(_))));
 }
 
 async fn tenants_are_apart(bench: Bench) {

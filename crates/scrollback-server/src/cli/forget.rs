@@ -42,7 +42,8 @@ impl Forget {
     }
 }
 
-fn confirmed() -> anyhow::Result<bool> {
+/// Whether a person at a terminal says yes.
+pub(super) fn confirmed() -> anyhow::Result<bool> {
     let mut answer = String::new();
     let input = std::io::stdin();
     if input.is_terminal() {

@@ -3,13 +3,21 @@
 //! One file for each command, each with the same verb: `run`.
 
 mod demo;
+mod diff;
 mod doctor;
 mod exchange;
 mod forget;
+mod holds;
+mod ledger;
+mod pages;
+mod recall;
 mod search;
 mod serve;
 mod sessions;
 mod show;
+mod undo;
+mod views;
+mod why;
 mod window;
 
 use std::io::{IsTerminal, Write};
@@ -19,9 +27,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use scrollback::store::{Session, Which};
-use scrollback::{At, SqliteStore, Store, Tenant};
+use scrollback::task::Tasks;
+use scrollback::{At, Engine, SqliteStore, Store, Tenant};
 
 use crate::clock::now;
 use crate::config::{self, Settings, Surroundings};
@@ -61,8 +71,18 @@ enum Command {
     Serve(serve::Serve),
     /// List the conversations
     Sessions(sessions::Sessions),
-    /// Show a conversation
+    /// Show a conversation, a window that was sent, the ledger or the contents page
     Show(show::Show),
+    /// Compare two windows that were sent
+    Diff(diff::Diff),
+    /// Why was a message in a window, or why not?
+    Why(why::Why),
+    /// Show a folded page or a held tool result, as a model would get it
+    Recall(recall::Recall),
+    /// Take back the newest fold
+    Undo(undo::Undo),
+    /// List large tool results, or erase old ones
+    Holds(holds::Holds),
     /// See what a model would be shown of a conversation, and why
     Window(window::Window),
     /// Find messages by their words, in any language
@@ -97,6 +117,11 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             Command::Serve(command) => command.run(&desk).await,
             Command::Sessions(command) => command.run(&desk).await,
             Command::Show(command) => command.run(&desk).await,
+            Command::Diff(command) => command.run(&desk).await,
+            Command::Why(command) => command.run(&desk).await,
+            Command::Recall(command) => command.run(&desk).await,
+            Command::Undo(command) => command.run(&desk).await,
+            Command::Holds(command) => command.run(&desk).await,
             Command::Window(command) => command.run(&desk).await,
             Command::Search(command) => command.run(&desk).await,
             Command::Doctor(command) => command.run(&desk).await,
@@ -119,6 +144,16 @@ impl Desk {
             std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
         }
         Ok(Arc::new(SqliteStore::open(&self.settings.store)?))
+    }
+
+    /// An engine that looks at a store and changes nothing.
+    fn engine(&self, store: SqliteStore) -> Engine {
+        self.engine_over(Arc::new(store))
+    }
+
+    /// An engine with the settings of the proxy, and no helper.
+    fn engine_over(&self, store: Arc<dyn Store>) -> Engine {
+        Engine::new(store, Tasks::offline(), self.settings.engine.clone())
     }
 
     /// The one session a person means: by its whole name, or by the beginning of its name or id.
@@ -182,4 +217,52 @@ fn progress(total: u64, what: &'static str) -> ProgressBar {
 fn counted(count: impl Into<u64>, noun: &str) -> String {
     let count = count.into();
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u32) -> String {
+    grouped_wide(u64::from(number))
+}
+
+/// A large number with its thousands apart.
+fn grouped_wide(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// A text on one line, cut if it takes more columns; wide characters take two.
+fn shortened(text: &str, columns: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let width = |c: char| if u32::from(c) >= 0x1100 && !('\u{2000}'..='\u{2E7F}').contains(&c) { 2 } else { 1 };
+    let all: usize = line.chars().map(width).sum();
+    if all <= columns {
+        return line;
+    }
+    let mut room = columns - 1;
+    let fitting = line.chars().take_while(|c| {
+        let fits = width(*c) <= room;
+        room = room.saturating_sub(width(*c));
+        fits
+    });
+    fitting.chain(['…']).collect()
+}
+
+/// A table without borders; some of its columns hold numbers.
+fn table(head: &[&str], numbers: &[usize]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(head);
+    for column in numbers {
+        if let Some(column) = table.column_mut(*column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
 }

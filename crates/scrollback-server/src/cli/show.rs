@@ -1,15 +1,17 @@
-//! `scrollback show SESSION`: a conversation, message by message.
+//! `scrollback show SESSION`: a conversation, message by message, or what was made of it: views, ledger, contents page.
 
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::Args;
 use scrollback::ids::{BranchId, Depth};
 use scrollback::store::{Branch, Session, Span, Stored};
-use scrollback::{MessageId, Part, SessionKey, Store, export};
+use scrollback::{Engine, MessageId, Part, SessionKey, Store, export};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{Desk, bold, counted, local, say, say_json, sessions, talk};
+use super::views::NEWEST;
+use super::{Desk, bold, counted, ledger, local, pages, say, say_json, sessions, talk, views};
 
 #[derive(Debug, Args)]
 pub(super) struct Show {
@@ -27,12 +29,58 @@ pub(super) struct Show {
     /// One message, by its number, such as m42
     #[arg(long, conflicts_with_all = ["last", "all", "branch"])]
     message: Option<MessageId>,
+    #[command(flatten)]
+    made: Made,
+}
+
+/// What was made of the conversation.
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
+#[derive(Debug, Args)]
+struct Made {
+    /// A window that was sent, and why each block is there; the newest if no id such as v42 is given
+    #[arg(long, value_name = "VIEW", num_args = 0..=1, default_missing_value = NEWEST, conflicts_with_all = ["last", "all", "message"])]
+    view: Option<String>,
+    /// With --view: what each block says, not only a line of it
+    #[arg(long, requires = "view")]
+    full: bool,
+    /// The windows that were sent
+    #[arg(long, conflicts_with_all = ["last", "all", "message", "view"])]
+    views: bool,
+    /// What every call was made of and cost
+    #[arg(long, conflicts_with_all = ["last", "all", "message", "view", "views"])]
+    ledger: bool,
+    /// The contents page: what is folded
+    #[arg(long, conflicts_with_all = ["last", "all", "message", "view", "views", "ledger"])]
+    pages: bool,
+}
+
+impl Made {
+    fn is_wanted(&self) -> bool {
+        self.view.is_some() || self.views || self.ledger || self.pages
+    }
+
+    async fn show(&self, desk: &Desk, engine: &Engine, key: &SessionKey, branch: Branch) -> anyhow::Result<ExitCode> {
+        if let Some(name) = &self.view {
+            let wanted = views::Wanted { name, full: self.full };
+            return views::show(desk, engine, key, &wanted).await.map(|()| ExitCode::SUCCESS);
+        }
+        match (self.views, self.ledger) {
+            (true, _) => views::list(desk, engine, key).await,
+            (false, true) => ledger::show(desk, engine, key).await,
+            (false, false) => pages::show(desk, engine, key, branch).await,
+        }
+    }
 }
 
 impl Show {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         let store = desk.reading()?;
         let session = desk.session(&store, &self.session).await?;
+        if self.made.is_wanted() {
+            let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
+            let branch = branch(&session, self.branch)?.context("the session has no messages")?;
+            return self.made.show(desk, &desk.engine(store), &key, branch).await;
+        }
         let messages = self.messages(desk, &store, &session).await?;
         if desk.json {
             messages.iter().try_for_each(|stored| say_json(&Line::of(stored)))?;

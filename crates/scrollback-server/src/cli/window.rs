@@ -1,5 +1,6 @@
 //! `scrollback window SESSION`: what a model with a given limit would be shown of a conversation, and why.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -11,12 +12,12 @@ use scrollback::sketch::sketch;
 use scrollback::store::{Beside, Place, Span, Stored};
 use scrollback::strategy::{Leaf, Scene, StrategyName, StrategySettings, lay_out};
 use scrollback::view::reason_word;
-use scrollback::window::{Block, Body, Budget, Reason};
+use scrollback::window::{Block, Body, Budget, Reason, Window as Drawn};
 use scrollback::{MessageId, SessionKey, Store};
 use serde::Serialize;
 
 use super::show::branch;
-use super::{Desk, say, say_json};
+use super::{Desk, counted, grouped, say, say_json};
 
 /// Instructions stand at the head of a session; this far they are looked for.
 const PREAMBLE_AMONG: usize = 64;
@@ -92,6 +93,21 @@ impl<'a> Line<'a> {
             text: block.text(),
         }
     }
+}
+
+/// Writes why the blocks of a window are there, a line for each reason.
+pub(super) fn reasons(window: &Drawn) -> anyhow::Result<()> {
+    let mut counts: BTreeMap<Reason, (usize, u32)> = BTreeMap::new();
+    for block in window.blocks() {
+        let (blocks, tokens) = counts.entry(block.reason).or_default();
+        *blocks += 1;
+        *tokens += block.tokens;
+    }
+    for (reason, (blocks, tokens)) in counts {
+        let (blocks, tokens) = (counted(blocks as u64, "block"), grouped(tokens));
+        say(format!("  {blocks}, {tokens} tokens: {}", reason_word(reason)))?;
+    }
+    Ok(())
 }
 
 /// Writes what a block says, under a line that says why it is there.

@@ -126,6 +126,11 @@ pub(crate) fn read(
     meant(said, store, surroundings)
 }
 
+/// The settings of somebody who has none, with a store of their own.
+pub(crate) fn usual(store: PathBuf) -> anyhow::Result<Settings> {
+    meant(Said::default(), Some(store), &Surroundings::default())
+}
+
 fn meant(said: Said, store: Option<PathBuf>, surroundings: &Surroundings) -> anyhow::Result<Settings> {
     let engine = EngineSettings {
         strategy: said.window.strategy.parse()?,

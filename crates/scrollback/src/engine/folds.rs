@@ -36,10 +36,11 @@ struct Pointer {
     undone: bool,
 }
 
+/// A fold as it is stored.
 #[derive(Serialize, Deserialize)]
-struct FoldRecord {
+pub(super) struct FoldRecord {
     before: Option<FoldId>,
-    fold: Fold,
+    pub(super) fold: Fold,
 }
 
 /// The folds of one session under one layout.
@@ -92,6 +93,21 @@ impl Folds<'_> {
         self.record(id).await.map(|record| record.fold)
     }
 
+    /// The fold that first covered a depth, from one on backwards, and when it was made.
+    pub(super) async fn covering(&self, newest: FoldId, depth: Depth) -> Result<Option<(FoldId, At)>> {
+        let (mut found, mut at) = (None, Some(newest));
+        while let Some(id) = at {
+            let kept = self.kept(id).await?;
+            let record: FoldRecord = read(&kept)?;
+            if record.fold.open() <= depth {
+                break;
+            }
+            found = Some((id, kept.at));
+            at = record.before;
+        }
+        Ok(found)
+    }
+
     /// Records a new fold of a path after the one that counted. A conflict means that another request has folded meanwhile.
     pub(super) async fn put(&self, head: Position, before: &Folded, fold: Fold, at: At) -> Result<Folded> {
         let own = before.branch == Some(head.branch);
@@ -136,8 +152,12 @@ impl Folds<'_> {
     }
 
     async fn record(&self, id: FoldId) -> Result<FoldRecord> {
-        let record = self.one(Kind::Note, self.fold_key(id)).await?;
-        read(&record.ok_or_else(|| Error::Damaged(format!("fold {} of branch {} is missing", id.epoch, id.branch.0)))?)
+        read(&self.kept(id).await?)
+    }
+
+    async fn kept(&self, id: FoldId) -> Result<Record> {
+        let missing = || Error::Damaged(format!("fold {} of branch {} is missing", id.epoch, id.branch.0));
+        self.one(Kind::Note, self.fold_key(id)).await?.ok_or_else(missing)
     }
 
     async fn one(&self, kind: Kind, key: String) -> Result<Option<Record>> {

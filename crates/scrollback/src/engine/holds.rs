@@ -28,6 +28,9 @@ pub struct Held {
     pub query: Option<String>,
     /// What its placeholder tells.
     pub told: Told,
+    /// Whether its owner had it erased.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub erased: bool,
     /// When it was said.
     #[serde(skip)]
     pub at: At,
@@ -36,6 +39,12 @@ pub struct Held {
 impl Held {
     fn key(id: MessageId) -> String {
         format!("{PREFIX}{:010}", id.0)
+    }
+
+    /// What is left of it once it is erased.
+    pub(super) fn erased(self, brief: &str) -> Self {
+        let told = Told { brief: brief.to_owned(), sources: Vec::new(), ..self.told };
+        Self { told, erased: true, ..self }
     }
 
     fn asked(&self) -> Asked {
@@ -80,7 +89,8 @@ impl Engine {
 
     async fn keep_held(&self, session: &SessionKey, leaf: &Leaf, told: Told) -> Result<()> {
         let Asked { tool, query } = leaf.large.clone().unwrap_or_default();
-        let held = Held { id: leaf.stored.id, tool, query, told, at: leaf.stored.at };
+        let (id, at) = (leaf.stored.id, leaf.stored.at);
+        let held = Held { id, tool, query, told, erased: false, at };
         let put = Put::new(session, Kind::Note, Held::key(held.id), held.at, &held).expecting(Expect::Absent);
         self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
         leaf.settle(&Placeholder::new(placeholder(&leaf.stored, &held.asked(), &held.told)));

@@ -24,7 +24,7 @@ const CHUNK: u32 = 256;
 const PREAMBLE_AMONG: usize = 64;
 
 /// What the client never saw of a reply, as it is stored.
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 pub(super) struct Parked {
     before: Vec<(Box<RawValue>, u32)>,
     whole: Option<(Box<RawValue>, u32)>,

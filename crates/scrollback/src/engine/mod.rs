@@ -4,6 +4,7 @@
 //! model. While the model asks for what it cannot see, `recall` answers; `finish` keeps the reply, the view and the ledger;
 //! `tidy` does what can wait. The engine knows no network and no clock: what time it is, its callers say.
 
+mod erase;
 mod folds;
 mod holds;
 mod lanes;
@@ -15,6 +16,7 @@ mod views;
 
 use std::sync::Arc;
 
+pub use erase::erase_results;
 pub use holds::Held;
 pub use lanes::Hidden;
 pub use tidy::Chores;

@@ -7,15 +7,16 @@ use super::Engine;
 use super::turn::Turn;
 use crate::error::{Error, Result};
 use crate::ids::{Depth, MessageId, SessionKey};
+use crate::note::Fold;
 use crate::recall::{CALLS_MAX, Hit, Part, RecallCall, fence, heading};
 use crate::search::{Query, Reach, find};
 use crate::store::{Lineage, Place, Position, Span, Stored, Which};
 use crate::strategy::{Leaf, turns};
-use crate::window::{Body, grouped, tokens_of};
+use crate::window::{Body, Window, grouped, tokens_of};
 
 mod passages;
 
-use passages::{cut, lines_of, passages};
+use passages::{Passages, cut, lines_of, passages};
 
 /// How many finds a search shows.
 const FINDS: usize = 8;
@@ -27,6 +28,29 @@ const DRESS: u32 = 120;
 const LEAST: u32 = 60;
 /// What is kept of the window's room for the model's own words, in hundredths.
 const KEEP: u32 = 10;
+/// The room of a recall by a person, in tokens.
+const ROOM: u32 = 100_000;
+
+/// Whose eyes a recall sees with: a path, what of it is folded, and the window that its model has before it.
+struct Sight<'a> {
+    session: &'a SessionKey,
+    head: Position,
+    fold: &'a Fold,
+    window: Option<&'a Window>,
+}
+
+/// What a call is answered with, and the page it showed.
+struct Answered {
+    text: String,
+    page: Option<MessageId>,
+}
+
+impl Turn {
+    fn sight(&self) -> Sight<'_> {
+        let (session, fold) = (&self.received.session, &*self.lane.folded.fold);
+        Sight { session, head: self.head, fold, window: Some(&self.window) }
+    }
+}
 
 impl Engine {
     /// Answers calls of a model, each with a text; a call that cannot be carried out is told why.
@@ -50,52 +74,68 @@ impl Engine {
                 .to_owned();
         };
         turn.recalls.push(told(call));
-        let answer = match call {
-            RecallCall::Page { number, from } => self.page(turn, MessageId(*number), *from, room).await,
-            RecallCall::Hold { id, part } => self.hold(turn, id, part, room).await,
-            RecallCall::Search { .. } => self.search(turn, call, room).await,
-        };
-        answer.unwrap_or_else(|error| match error {
-            Error::NotFound(what) | Error::Invalid(what) => what,
-            Error::TooLarge(_)
-            | Error::InUse { .. }
-            | Error::Conflict(_)
-            | Error::Store { .. }
-            | Error::Model { .. }
-            | Error::Damaged(_) => format!("This could not be read: {error}"),
-        })
+        match self.looked_up(&turn.sight(), call, room).await {
+            Ok(answered) => {
+                turn.pages.extend(answered.page);
+                answered.text
+            }
+            Err(Error::NotFound(what) | Error::Invalid(what)) => what,
+            Err(error) => format!("This could not be read: {error}"),
+        }
     }
 
-    async fn page(&self, turn: &mut Turn, id: MessageId, from: Option<MessageId>, room: u32) -> Result<String> {
+    /// What a model at the end of a path would be told, for a person: with as much room as nearly every window has.
+    pub async fn recall_at(
+        &self,
+        session: &SessionKey,
+        head: Position,
+        fold: &Fold,
+        call: &RecallCall,
+    ) -> Result<String> {
+        let sight = Sight { session, head, fold, window: None };
+        self.looked_up(&sight, call, ROOM).await.map(|answered| answered.text)
+    }
+
+    async fn looked_up(&self, sight: &Sight<'_>, call: &RecallCall, room: u32) -> Result<Answered> {
+        let alone = |text: String| Answered { text, page: None };
+        match call {
+            RecallCall::Page { number, from } => self.page(sight, MessageId(*number), *from, room).await,
+            RecallCall::Hold { id, part } => self.hold(sight, id, part, room).await.map(alone),
+            // Finds are leads: what they lead to needs room as well.
+            RecallCall::Search { .. } => self.search(sight, call, room / 2).await.map(alone),
+        }
+    }
+
+    async fn page(&self, sight: &Sight<'_>, id: MessageId, from: Option<MessageId>, room: u32) -> Result<Answered> {
         let unknown = || Error::NotFound(format!("There is no page #{} in this conversation.", id.0));
-        let lineage = self.lineage(turn).await?;
-        let at = self.on_path(&turn.received.session, &lineage, id).await?.ok_or_else(unknown)?;
-        if at.depth >= turn.lane.folded.fold.open() {
-            return Ok(format!("Page #{} has not been folded: it is in the conversation below.", id.0));
+        let lineage = self.lineage(sight).await?;
+        let at = self.on_path(sight.session, &lineage, id).await?.ok_or_else(unknown)?;
+        if at.depth >= sight.fold.open() {
+            let text = format!("Page #{} has not been folded: it is in the conversation below.", id.0);
+            return Ok(Answered { text, page: None });
         }
         let onwards = match from {
-            Some(from) => self.on_path(&turn.received.session, &lineage, from).await?,
+            Some(from) => self.on_path(sight.session, &lineage, from).await?,
             None => None,
         };
-        let open = turn.lane.folded.fold.open();
+        let open = sight.fold.open();
         let depth = onwards.filter(|from| from.depth < open).map_or(at.depth, |from| from.depth);
-        let (messages, next) = self.page_around(turn, depth).await?;
+        let (messages, next) = self.page_around(sight, depth).await?;
         let first = messages.first().map_or(id, |stored| stored.id);
-        turn.pages.push(first);
         let skipped = messages.iter().position(|stored| Some(stored.id) == from).unwrap_or(0);
         let leaves = Leaf::all(messages.into_iter().map(Arc::new), &self.settings.strategies.holds);
         for leaf in leaves.iter().filter(|leaf| leaf.large.is_some()) {
-            self.settle_one(&turn.received.session, leaf).await?;
+            self.settle_one(sight.session, leaf).await?;
         }
         let page = Unread { page: first, next };
-        Ok(fence("page", &format!("Page #{}", first.0), &self.written(&leaves[skipped..], page, room)))
+        let text = fence("page", &format!("Page #{}", first.0), &self.written(&leaves[skipped..], page, room));
+        Ok(Answered { text, page: Some(first) })
     }
 
     /// The messages of the page that a depth is in: as it is listed, or else the turn. Of a turn too long to be read at
     /// once, those around, and the one it goes on with.
-    async fn page_around(&self, turn: &Turn, depth: Depth) -> Result<(Vec<Stored>, Option<MessageId>)> {
-        let (session, head) = (&turn.received.session, turn.head);
-        let fold = &turn.lane.folded.fold;
+    async fn page_around(&self, sight: &Sight<'_>, depth: Depth) -> Result<(Vec<Stored>, Option<MessageId>)> {
+        let Sight { session, head, fold, .. } = *sight;
         if let Some(note) = fold.listed.iter().find(|note| note.covers.holds(depth)) {
             let span = Span::Path { head, from: note.covers.from, to: note.covers.to };
             return Ok((self.store().read(session, span).await?, None));
@@ -144,33 +184,38 @@ impl Engine {
         pieces.join("\n\n")
     }
 
-    async fn hold(&self, turn: &Turn, id: &str, part: &Part, room: u32) -> Result<String> {
-        let (session, message) = self.held_message(turn, id).await?;
+    async fn hold(&self, sight: &Sight<'_>, id: &str, part: &Part, room: u32) -> Result<String> {
+        let (session, message) = self.held_message(sight, id).await?;
         let unknown = || Error::NotFound(format!("There is no tool result {id} in this conversation."));
         let stored = self.store().read(&session, Span::Ids(vec![message])).await?.pop().ok_or_else(unknown)?;
         let read = stored.message();
         let result = crate::strategy::result_of(&read);
-        if result.is_empty() && session != turn.received.session {
+        if result.is_empty() && session != *sight.session {
             return Err(unknown());
         }
         let text = if result.is_empty() { read.to_text() } else { result };
         let lines = lines_of(&text);
         let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
-        let shown = match part {
-            Part::Whole => passages::lines(&lines, 1, count, room),
-            Part::Lines { first, last } => passages::lines(&lines, *first, *last, room),
-            Part::Words(words) => passages(&lines, words, room),
+        let whole = |text: String| Passages { text, complaint: None };
+        let Passages { text: shown, complaint } = match part {
+            Part::Whole => whole(passages::lines(&lines, 1, count, room)),
+            Part::Lines { first, last } => whole(passages::lines(&lines, *first, *last, room)),
+            Part::Words(words) => {
+                let found = passages(&lines, words, room);
+                let text = format!("{}\n{}", heading(stored.id, &stored.role, stored.at), found.text);
+                Passages { text, ..found }
+            }
         };
         let title = format!("{id}, {}, {} lines, {}", stored.role, grouped(count), stored.at);
-        Ok(fence("result", &title, &shown))
+        Ok(complaint.into_iter().chain([fence("result", &title, &shown)]).collect::<Vec<_>>().join("\n"))
     }
 
     /// Where a held result is: on the path, or in another session if that is allowed (`h12@1f2e3d4c`).
-    async fn held_message(&self, turn: &Turn, id: &str) -> Result<(SessionKey, MessageId)> {
+    async fn held_message(&self, sight: &Sight<'_>, id: &str) -> Result<(SessionKey, MessageId)> {
         let unknown = || Error::NotFound(format!("There is no tool result {id} in this conversation."));
         let (number, elsewhere) = id.split_once('@').map_or((id, None), |(number, session)| (number, Some(session)));
         let message = MessageId(number.trim_start_matches('h').parse().map_err(|_| unknown())?);
-        let session = &turn.received.session;
+        let session = sight.session;
         if let Some(other) = elsewhere {
             if !self.settings.across_sessions {
                 return Err(unknown());
@@ -179,27 +224,28 @@ impl Engine {
             let [found] = &found[..] else { return Err(unknown()) };
             return Ok((SessionKey { tenant: session.tenant.clone(), id: found.id }, message));
         }
-        let lineage = self.lineage(turn).await?;
+        let lineage = self.lineage(sight).await?;
         self.on_path(session, &lineage, message).await?.ok_or_else(unknown)?;
         Ok((session.clone(), message))
     }
 
-    async fn search(&self, turn: &Turn, call: &RecallCall, room: u32) -> Result<String> {
+    async fn search(&self, sight: &Sight<'_>, call: &RecallCall, room: u32) -> Result<String> {
         let RecallCall::Search { words, since, until } = call else { return Ok(String::new()) };
-        let session = &turn.received.session;
-        let lineage = self.lineage(turn).await?;
+        let session = sight.session;
+        let lineage = self.lineage(sight).await?;
         let reach = Reach::Path(session.id, lineage);
-        let limit = FINDS + turn.lane.open.len().min(64);
+        let blocks = sight.window.map(Window::blocks).unwrap_or_default();
+        let limit = FINDS + blocks.len().min(64);
         let query = Query { reach, since: *since, until: *until, limit, ..Query::new(words) };
         let mut found = find(self.store(), &session.tenant, &query).await?;
         let shown = |id: MessageId| {
             let same = |block: &&crate::window::Block| block.message().is_some_and(|stored| stored.id == id);
-            turn.window.blocks().iter().find(same).is_some_and(|block| !matches!(block.body, Body::Held(..)))
+            blocks.iter().find(same).is_some_and(|block| !matches!(block.body, Body::Held(..)))
         };
         found.retain(|found| !shown(found.message.id));
         found.truncate(FINDS);
         let mut lines: Vec<String> =
-            found.iter().map(|found| self.hit(turn, &found.message, &found.snippet.text)).collect();
+            found.iter().map(|found| self.hit(sight, &found.message, &found.snippet.text)).collect();
         if self.settings.across_sessions {
             lines.extend(self.elsewhere(session, &query).await?);
         }
@@ -211,10 +257,10 @@ impl Engine {
         Ok(fence("search", &title, &cut(&lines.join("\n"), room)))
     }
 
-    fn hit(&self, turn: &Turn, stored: &Stored, text: &str) -> String {
+    fn hit(&self, sight: &Sight<'_>, stored: &Stored, text: &str) -> String {
         let holds = &self.settings.strategies.holds;
         let depth = stored.position().map_or(Depth(0), |position| position.depth);
-        let fold = &turn.lane.folded.fold;
+        let fold = sight.fold;
         let listed =
             fold.listed.iter().find(|note| note.covers.holds(depth)).map_or(stored.id.0, crate::note::Note::number);
         let page = (depth < fold.open()).then_some(listed);
@@ -234,11 +280,11 @@ impl Engine {
         Ok(others.map(line).collect())
     }
 
-    /// What a turn may see: its own path.
-    async fn lineage(&self, turn: &Turn) -> Result<Lineage> {
-        let session = &turn.received.session;
+    /// What a recall may see: its own path.
+    async fn lineage(&self, sight: &Sight<'_>) -> Result<Lineage> {
+        let session = sight.session;
         let listed = self.store().sessions(&session.tenant, Which::Id(session.id)).await?.pop();
-        Ok(Lineage::of(turn.head, &listed.map(|session| session.branches).unwrap_or_default()))
+        Ok(Lineage::of(sight.head, &listed.map(|session| session.branches).unwrap_or_default()))
     }
 
     /// Where a message is on a path.

@@ -7,9 +7,9 @@ use super::folds::Folds;
 use crate::error::{Error, Result};
 use crate::ids::{At, Depth, MessageId, SessionKey};
 use crate::note::Fold;
-use crate::store::{Keys, Kind, Place, Record, Scope, Span, Stored, Which};
+use crate::store::{Keys, Kind, Place, Position, Record, Scope, Span, Stored, Which};
 use crate::strategy::{HoldSettings, Leaf};
-use crate::view::{Standing, View};
+use crate::view::{FoldId, Standing, View};
 use crate::window::{Budget, Reason, Window};
 
 /// A view as it was recorded.
@@ -45,6 +45,21 @@ impl Engine {
         match view.fold {
             Some(id) => folds.fold(id).await,
             None => Ok(Fold::default()),
+        }
+    }
+
+    /// The fold that counts for a path under a layout now, with how often its pages were recalled.
+    pub async fn fold_at(&self, session: &SessionKey, head: Position, layout: &str) -> Result<(Option<FoldId>, Fold)> {
+        let folded = Folds { store: self.store(), session, layout }.of(head).await?;
+        Ok((folded.id, self.counted(session, &folded.fold).await?))
+    }
+
+    /// The fold in which a message at some depth went under a note of a view, and when.
+    pub async fn folded_in(&self, session: &SessionKey, view: &View, depth: Depth) -> Result<Option<(FoldId, At)>> {
+        let folds = Folds { store: self.store(), session, layout: &view.layout };
+        match view.fold {
+            Some(id) => folds.covering(id, depth).await,
+            None => Ok(None),
         }
     }
 

@@ -60,9 +60,14 @@ impl Language {
     /// Who said it, and which message and when where that is known.
     fn source(self, speaker: &Speaker) -> String {
         let id = speaker.id.map(|id| id.to_string());
-        let known = [Some(self.role(&speaker.role).to_owned()), id, speaker.at.clone()];
+        let known = [Some(self.role(&speaker.role).to_owned()), id, speaker.at.as_deref().map(to_the_second)];
         known.into_iter().flatten().collect::<Vec<_>>().join(", ")
     }
+}
+
+/// A time without what is beyond its seconds.
+fn to_the_second(at: &str) -> String {
+    at.split_once('.').map_or_else(|| at.to_owned(), |(seconds, _)| format!("{seconds}Z"))
 }
 
 /// Whether a text is an answer of this responder; its quotes stand elsewhere.

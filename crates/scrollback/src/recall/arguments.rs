@@ -63,7 +63,8 @@ fn hold(fields: &Map<String, Value>) -> Result<RecallCall, String> {
 /// The other session that an id such as h12@1f2e3d4c names.
 fn session(id: &str) -> Option<String> {
     let (_, session) = id.split_once('@')?;
-    Some(session.chars().take_while(|c| c.is_alphanumeric()).collect())
+    let session: String = session.trim_start().chars().take_while(char::is_ascii_alphanumeric).collect();
+    (!session.is_empty()).then(|| session.to_ascii_lowercase())
 }
 
 fn search(fields: &Map<String, Value>) -> Result<RecallCall, String> {
@@ -285,6 +286,10 @@ mod tests {
         for (given, expected) in cases {
             assert_eq!(hold(given), ("h12".to_owned(), expected), "{given}");
         }
+        for given in ["h12@1f2e3d4c", r#"{"id":"h12 @ 1F2E3D4C"}"#, r#"{"id":"12@1f2e3d4c]"}"#] {
+            assert_eq!(hold(given), ("h12@1f2e3d4c".to_owned(), Part::Whole), "{given}");
+        }
+        assert_eq!(hold("h12@").0, "h12");
     }
 
     #[test]

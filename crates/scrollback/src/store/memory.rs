@@ -8,12 +8,13 @@ use std::sync::{Mutex, MutexGuard};
 
 use async_trait::async_trait;
 
+use super::tombstone::tombstone;
 use super::{
-    Alias, Batch, Branch, CHILDREN, Committed, Draft, Forget, Keys, Kind, Known, Lineage, Matches, NodeRef, Place,
-    Position, Put, Record, Scope, Session, Sidelong, Span, Store, Stored, Which,
+    Alias, Batch, Beside, Branch, CHILDREN, Committed, Draft, Forget, Keys, Kind, Known, Lineage, Matches, NodeRef,
+    Place, Position, Put, Record, Scope, Session, Sidelong, Span, Store, Stored, Which,
 };
 use crate::error::{Error, Result};
-use crate::ids::{BranchId, Depth, MessageId, NodeId, SessionId, SessionKey, Tenant};
+use crate::ids::{At, BranchId, Depth, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::search::{Probe, Reach, index_terms};
 
 /// Keeps everything in memory.
@@ -299,5 +300,23 @@ impl Forget for MemoryStore {
             .records
             .retain(|(tenant, id, kind, _), record| *tenant != session.tenant || *id != scope && !about(*kind, record));
         Ok(kept.next_id().0)
+    }
+
+    async fn forget_results(&self, session: &SessionKey, results: &[MessageId], at: At) -> Result<u32> {
+        let mut state = self.state();
+        let missing = || Error::NotFound(format!("there is no session {}", session.id));
+        let kept = state.sessions.get_mut(session).ok_or_else(missing)?;
+        let meant = |stored: &Stored| match stored.place {
+            Place::Beside(Beside::Overlay(over)) => results.contains(&over),
+            Place::Path(_) | Place::Beside(_) => results.contains(&stored.id),
+        };
+        let mut erased = 0;
+        for stored in kept.messages.iter_mut().filter(|stored| meant(stored)) {
+            if let Some(tombstone) = tombstone(stored, at) {
+                erased += u32::from(results.contains(&stored.id));
+                *stored = tombstone;
+            }
+        }
+        Ok(erased)
     }
 }

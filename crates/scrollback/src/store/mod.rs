@@ -8,6 +8,7 @@ mod memory;
 mod record;
 mod session;
 mod sqlite;
+mod tombstone;
 
 use std::sync::Arc;
 
@@ -55,6 +56,10 @@ pub trait Store: Send + Sync {
 pub trait Forget: Send + Sync {
     /// Erases a session: messages, notes, index and journal. Returns how many messages are gone.
     async fn forget(&self, session: &SessionKey) -> Result<u32>;
+
+    /// Erases what tool results say. Each message keeps its place, number and node, so that a history sent again finds it, and
+    /// says from then on that its owner had it erased. Returns how many were; messages without a result stay as they are.
+    async fn forget_results(&self, session: &SessionKey, results: &[MessageId], at: At) -> Result<u32>;
 }
 
 /// One atomic change of one session.
@@ -173,6 +178,8 @@ pub enum Origin {
     Reply,
     /// It was read from a file.
     Import,
+    /// Its owner had its words erased; what it says now is ours.
+    Erased,
 }
 
 /// A node and where it is.

@@ -1,5 +1,7 @@
 //! Parts of a long text: a range of lines, or the lines that hold some words, as many as there is room for.
 
+use std::collections::BTreeSet;
+
 use crate::search::terms;
 use crate::window::{grouped, tokens_of};
 
@@ -62,33 +64,67 @@ fn fitting(lines: &[&str], room: u32) -> usize {
     low
 }
 
-/// The lines that hold most of some words, with their numbers and what is around them.
-pub(super) fn passages(lines: &[&str], words: &str, room: u32) -> String {
-    let wanted = terms(words);
-    let score = |line: &&str| {
-        let said = terms(line);
-        wanted.iter().filter(|term| said.contains(term)).count()
-    };
-    let mut scored: Vec<(usize, usize)> = lines.iter().map(score).enumerate().filter(|(_, hits)| *hits > 0).collect();
-    scored.sort_by_key(|(index, hits)| (std::cmp::Reverse(*hits), *index));
-    let best = scored.first().map_or(0, |(_, hits)| *hits);
-    let (mut shown, mut left) = (std::collections::BTreeSet::new(), room);
-    for (index, _) in scored.iter().filter(|(_, hits)| *hits * 2 >= best) {
-        let around = index.saturating_sub(AROUND)..(index + AROUND + 1).min(lines.len());
-        let fresh: Vec<usize> = around.filter(|line| !shown.contains(line)).collect();
-        let cost: u32 = fresh.iter().map(|line| tokens_of(lines[*line])).sum();
-        let Some(rest) = left.checked_sub(cost) else { break };
-        left = rest;
-        shown.extend(fresh);
-    }
-    if shown.is_empty() {
-        let words = told(words);
-        return format!("No line holds “{words}”. The first lines:\n{}", self::lines(lines, 1, 40, room.min(800)));
-    }
-    numbered(lines, &shown)
+/// What was found in a text, and a word to the model if it is less than it asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Passages {
+    pub(super) text: String,
+    pub(super) complaint: Option<String>,
 }
 
-fn numbered(lines: &[&str], shown: &std::collections::BTreeSet<usize>) -> String {
+/// The lines that hold most of some words, with their numbers and what is around them.
+pub(super) fn passages(lines: &[&str], words: &str, room: u32) -> Passages {
+    let scored = scored(lines, words);
+    let Some(best) = scored.first().copied() else {
+        let complaint = format!("No line holds “{}”. The first lines:", told(words));
+        return Passages { text: self::lines(lines, 1, 40, room.min(800)), complaint: Some(complaint) };
+    };
+    let good = scored.iter().take_while(|(_, score)| score * 2.0 >= best.1).map(|(index, _)| *index);
+    let shown = chosen(lines, good, room);
+    let (line, words) = (best.0 + 1, told(words));
+    let none =
+        || format!("Line {line} holds most of “{words}”, but is too long to be shown now: part = \"{line}-{line}\"");
+    Passages { complaint: shown.is_empty().then(none), text: numbered(lines, &shown) }
+}
+
+/// The lines that hold any of some words, the best first: a word counts the more the fewer lines hold it.
+#[expect(clippy::cast_precision_loss, reason = "counts of lines are small")]
+fn scored(lines: &[&str], words: &str) -> Vec<(usize, f64)> {
+    let wanted = terms(words);
+    let holds = |line: &&str| {
+        let said = terms(line);
+        wanted.iter().map(|term| said.contains(term)).collect::<Vec<bool>>()
+    };
+    let held: Vec<Vec<bool>> = lines.iter().map(holds).collect();
+    let rarity = |term: usize| {
+        let used = held.iter().filter(|held| held[term]).count() as f64;
+        (1.0 + (lines.len() as f64 + 1.0) / (used + 0.5)).ln()
+    };
+    let worth: Vec<f64> = (0..wanted.len()).map(rarity).collect();
+    let score = |held: &Vec<bool>| held.iter().zip(&worth).filter(|(held, _)| **held).map(|(_, worth)| worth).sum();
+    let mut scored: Vec<(usize, f64)> = held.iter().map(score).enumerate().filter(|(_, score)| *score > 0.0).collect();
+    scored.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    scored
+}
+
+/// The lines that there is room for, the best first: with what is around them, or else alone.
+fn chosen(lines: &[&str], best_first: impl Iterator<Item = usize>, mut room: u32) -> BTreeSet<usize> {
+    let mut shown = BTreeSet::new();
+    for index in best_first {
+        let around = index.saturating_sub(AROUND)..(index + AROUND + 1).min(lines.len());
+        let cost = |wanted: &[usize]| wanted.iter().map(|line| tokens_of(lines[*line])).sum::<u32>();
+        let fresh = |wanted: Vec<usize>| wanted.into_iter().filter(|line| !shown.contains(line)).collect::<Vec<_>>();
+        let ways = [fresh(around.collect()), fresh(vec![index])];
+        let Some((way, rest)) = ways.into_iter().find_map(|way| Some((way.clone(), room.checked_sub(cost(&way))?)))
+        else {
+            break;
+        };
+        room = rest;
+        shown.extend(way);
+    }
+    shown
+}
+
+fn numbered(lines: &[&str], shown: &BTreeSet<usize>) -> String {
     let mut out = Vec::new();
     let mut before = None;
     for &index in shown {
@@ -153,7 +189,18 @@ mod tests {
             (0..500).map(|i| if i == 300 { "the berth is 潮位 17".into() } else { format!("row {i}") }).collect();
         let rows: Vec<&str> = text.iter().map(String::as_str).collect();
         let found = passages(&rows, "潮位 berth", 400);
-        assert_eq!(found, "299: row 298\n300: row 299\n301: the berth is 潮位 17\n302: row 301\n303: row 302");
-        assert!(passages(&rows, "submarine", 400).starts_with("No line holds"));
+        assert_eq!(found.complaint, None);
+        assert_eq!(found.text, "299: row 298\n300: row 299\n301: the berth is 潮位 17\n302: row 301\n303: row 302");
+        assert!(passages(&rows, "submarine", 400).complaint.unwrap().starts_with("No line holds"));
+    }
+
+    #[test]
+    fn with_little_room_a_find_is_shown_alone_and_never_denied() {
+        let long = "filler ".repeat(100);
+        let text: Vec<String> = (0..9).map(|i| if i == 4 { "berth 17".into() } else { long.clone() }).collect();
+        let rows: Vec<&str> = text.iter().map(String::as_str).collect();
+        assert_eq!(passages(&rows, "berth", 60).text, "5: berth 17");
+        let none = passages(&rows, "berth", 2);
+        assert!(none.text.is_empty() && none.complaint.unwrap().contains("part = \"5-5\""));
     }
 }

@@ -9,7 +9,7 @@ use super::trouble::Fault;
 use super::{SqliteStore, words};
 use crate::error::Result;
 use crate::ids::{Hash128, MessageId, NodeId, SessionId};
-use crate::store::{Place, Stored};
+use crate::store::{Origin, Place, Stored};
 
 /// How many problems are listed; a badly damaged file has thousands alike.
 const PROBLEMS_LISTED: usize = 100;
@@ -162,6 +162,8 @@ fn place(message: &Stored, session: SessionId, walk: &mut Walk, checkup: &mut Ch
     };
     match parent {
         None => checkup.problem(format!("message {} of session {session} follows one that is not there", message.id)),
+        // Who had its words erased keeps its place: others follow it.
+        Some(_) if message.origin == Origin::Erased => {}
         Some(parent) if parent.then(message.message().strong()) != position.node => {
             checkup.problem(format!("message {} of session {session} is not where its words put it", message.id));
         }

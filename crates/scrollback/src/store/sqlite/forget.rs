@@ -1,12 +1,15 @@
-//! Erasing a session so that none of its words is left in the file, its index or its journal.
+//! Erasing a session, or what tool results say, so that none of the words is left in the file, its index or its journal.
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
 use super::query::session_no;
-use super::rows::key_of;
+use super::rows::{MESSAGE, MessageRow, depth_beside, key_of, stored};
 use super::trouble::Fault;
 use crate::error::Error;
-use crate::ids::{MessageId, SessionKey};
+use crate::ids::{At, MessageId, SessionKey};
+use crate::search::index_terms;
+use crate::store::Beside;
+use crate::store::tombstone::tombstone;
 
 /// Erases a session and returns how many messages it had.
 ///
@@ -37,13 +40,62 @@ pub(super) fn forget(connection: &mut Connection, key: &SessionKey) -> Result<u3
     Ok(u32::try_from(messages).unwrap_or(u32::MAX))
 }
 
+/// Erases what tool results say, and the client's own versions of them, and returns how many.
+pub(super) fn forget_results(
+    connection: &mut Connection,
+    key: &SessionKey,
+    results: &[MessageId],
+    at: At,
+) -> Result<u32, Fault> {
+    let Some(no) = session_no(connection, key)? else {
+        return Err(Error::NotFound(format!("there is no session {}", key.id)).into());
+    };
+    let transaction = connection.transaction()?;
+    let mut erased = 0;
+    for id in results {
+        erased += u32::from(erase(&transaction, key_of(no, *id), at)?);
+        for overlay in overlays(&transaction, no, *id)? {
+            erase(&transaction, overlay, at)?;
+        }
+    }
+    transaction.execute("INSERT INTO word (word) VALUES ('optimize')", [])?;
+    transaction.commit()?;
+    wipe(connection)?;
+    Ok(erased)
+}
+
+/// Puts a tombstone in the place of a message's words, in the log and in the index.
+fn erase(connection: &Connection, key: i64, at: At) -> Result<bool, Fault> {
+    let found = connection
+        .prepare_cached(&format!("SELECT {MESSAGE} FROM message m WHERE m.id = ?1"))?
+        .query_row([key], |row| Ok((MessageRow::read(row)?.0, stored(row))))
+        .optional()?;
+    let Some((row, stored)) = found else { return Ok(false) };
+    let Some(tombstone) = tombstone(&stored?, at) else { return Ok(false) };
+    row.saying(&tombstone).replace(connection)?;
+    if connection.execute("DELETE FROM word WHERE rowid = ?1", [key])? > 0 {
+        let terms = index_terms(&tombstone.message()).join(" ");
+        connection.execute("INSERT INTO word (rowid, terms) VALUES (?1, ?2)", params![key, terms])?;
+    }
+    Ok(true)
+}
+
+/// The client's own versions of a message.
+fn overlays(connection: &Connection, session: i64, over: MessageId) -> Result<Vec<i64>, Fault> {
+    let depth = depth_beside(Beside::Overlay(over));
+    let mut statement =
+        connection.prepare_cached("SELECT id FROM message WHERE session = ?1 AND depth = ?2 AND parent = ?3")?;
+    let found = statement.query_map(params![session, depth, over.0], |row| row.get(0))?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Writes file and journal anew, so that nothing is left of what was deleted.
 pub(super) fn wipe(connection: &Connection) -> Result<(), Fault> {
     let written = || -> rusqlite::Result<i64> {
         connection.execute_batch("VACUUM")?;
         connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
     };
-    let left = "the session is erased, but copies of its words are left in the file";
+    let left = "it is erased, but copies of its words are left in the file";
     let cure = "then run `scrollback doctor --repair`";
     match written() {
         Ok(0) => Ok(()),

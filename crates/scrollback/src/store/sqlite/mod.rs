@@ -20,6 +20,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
+use rusqlite::Connection;
 
 pub use doctor::Checkup;
 use readers::Readers;
@@ -27,7 +28,7 @@ use writer::Writer;
 
 use super::{Batch, Committed, Forget, Keys, Kind, Known, Matches, Record, Scope, Session, Span, Store, Stored, Which};
 use crate::error::{Error, Result};
-use crate::ids::{Depth, NodeId, SessionKey, Tenant};
+use crate::ids::{At, Depth, MessageId, NodeId, SessionKey, Tenant};
 use crate::search::Probe;
 
 /// When a commit counts as done.
@@ -162,7 +163,7 @@ impl Store for SqliteStore {
     async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>> {
         let session = session.clone();
         let brief = matches!(span, Span::Last | Span::After(_));
-        let question = move |connection: &rusqlite::Connection| query::read(connection, &session, &span);
+        let question = move |connection: &Connection| query::read(connection, &session, &span);
         if brief { self.readers.ask_briefly(question).await } else { self.readers.ask(question).await }
     }
 
@@ -174,7 +175,7 @@ impl Store for SqliteStore {
     async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
         let scope = scope.clone();
         let brief = matches!(keys, Keys::One(_));
-        let question = move |connection: &rusqlite::Connection| query::records(connection, &scope, kind, &keys);
+        let question = move |connection: &Connection| query::records(connection, &scope, kind, &keys);
         if brief { self.readers.ask_briefly(question).await } else { self.readers.ask(question).await }
     }
 
@@ -189,5 +190,11 @@ impl Forget for SqliteStore {
     async fn forget(&self, session: &SessionKey) -> Result<u32> {
         let session = session.clone();
         self.writer()?.run(Box::new(move |connection| forget::forget(connection, &session))).await
+    }
+
+    async fn forget_results(&self, session: &SessionKey, results: &[MessageId], at: At) -> Result<u32> {
+        let (session, results) = (session.clone(), results.to_vec());
+        let erase = move |connection: &mut Connection| forget::forget_results(connection, &session, &results, at);
+        self.writer()?.run(Box::new(erase)).await
     }
 }

@@ -64,7 +64,7 @@ impl MessageRow {
         }
     }
 
-    fn read(row: &Row<'_>) -> rusqlite::Result<(Self, i64)> {
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(Self, i64)> {
         let read = Self {
             key: row.get(0)?,
             depth: row.get(1)?,
@@ -121,6 +121,38 @@ impl MessageRow {
     }
 }
 
+impl MessageRow {
+    /// The same row with other words.
+    pub(super) fn saying(self, stored: &Stored) -> Self {
+        Self {
+            origin: origin_code(stored.origin),
+            vocabulary: vocabulary_code(stored.measure.vocabulary),
+            tokens: stored.measure.tokens,
+            unspaced: stored.measure.unspaced_chars,
+            raw: stored.raw.get().to_owned(),
+            ..self
+        }
+    }
+
+    /// Writes the words of a row that is there.
+    pub(super) fn replace(&self, connection: &rusqlite::Connection) -> rusqlite::Result<usize> {
+        connection
+            .prepare_cached(
+                "UPDATE message SET origin = ?2, vocabulary = ?3, tokens = ?4, unspaced = ?5, raw = ?6, seal = ?7
+                 WHERE id = ?1",
+            )?
+            .execute(rusqlite::params![
+                self.key,
+                self.origin,
+                self.vocabulary,
+                self.tokens,
+                self.unspaced,
+                self.raw,
+                self.seal()
+            ])
+    }
+}
+
 /// Reads a message and checks its seal.
 pub(super) fn stored(row: &Row<'_>) -> Result<Stored> {
     let key: i64 = row.get(0).map_err(|cause| Error::Damaged(format!("a message row is unreadable: {cause}")))?;
@@ -158,11 +190,14 @@ fn origin_code(origin: Origin) -> i64 {
         Origin::Client => 0,
         Origin::Reply => 1,
         Origin::Import => 2,
+        Origin::Erased => 3,
     }
 }
 
 fn origin(code: i64) -> Option<Origin> {
-    [Origin::Client, Origin::Reply, Origin::Import].into_iter().find(|origin| origin_code(*origin) == code)
+    [Origin::Client, Origin::Reply, Origin::Import, Origin::Erased]
+        .into_iter()
+        .find(|origin| origin_code(*origin) == code)
 }
 
 fn vocabulary_code(vocabulary: Vocabulary) -> i64 {

@@ -1,0 +1,115 @@
+//! `scrollback diff SESSION VIEW VIEW`: what one window shows that another does not.
+
+use std::collections::HashMap;
+use std::process::ExitCode;
+
+use clap::Args;
+use scrollback::SessionKey;
+use scrollback::engine::Recorded;
+use scrollback::sketch::line_within;
+use scrollback::view::FoldId;
+use scrollback::window::{Block, Body, Window};
+use serde::Serialize;
+
+use super::views::named;
+use super::{Desk, grouped, say, say_json, window};
+
+/// How wide a line is after its sign.
+const COLUMNS: usize = 77;
+
+#[derive(Debug, Args)]
+pub(super) struct Diff {
+    /// The session: its name, its id, or the beginning of either
+    session: String,
+    /// The view to compare, such as v42; `scrollback show SESSION --views` lists them
+    before: String,
+    /// The view to compare it with
+    after: String,
+}
+
+/// How a block differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Change {
+    /// Only the first window has it.
+    Gone,
+    /// Only the second has it.
+    New,
+    /// Both have it, shown differently.
+    Changed,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    change: Change,
+    #[serde(flatten)]
+    block: window::Line<'a>,
+}
+
+impl Diff {
+    pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
+        let store = desk.reading()?;
+        let session = desk.session(&store, &self.session).await?;
+        let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
+        let engine = desk.engine(store);
+        let (before, after) = (named(&engine, &key, &self.before).await?, named(&engine, &key, &self.after).await?);
+        let (old, new) = (engine.window_of(&key, &before.view).await?, engine.window_of(&key, &after.view).await?);
+        let changes = changes(&old, &new);
+        if desk.json {
+            changes
+                .iter()
+                .try_for_each(|(change, block)| say_json(&Line { change: *change, block: window::Line::of(block) }))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        headline(&before, &after)?;
+        changes.iter().try_for_each(|(change, block)| say(drawn(*change, block)))?;
+        let mut new_recalls = after.view.recalls.iter().filter(|call| !before.view.recalls.contains(call));
+        new_recalls.try_for_each(|call| say(format!("+ {call}")))?;
+        if changes.is_empty() {
+            say("the same blocks")?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn headline(before: &Recorded, after: &Recorded) -> anyhow::Result<()> {
+    let fold = |fold: Option<FoldId>| fold.map_or("nothing folded".to_owned(), |fold| format!("fold {}", fold.epoch));
+    let told = |recorded: &Recorded| {
+        let view = &recorded.view;
+        let (tokens, budget) = (grouped(view.tokens()), grouped(view.budget));
+        format!("{}: {tokens} of {budget} tokens, {}, {}", recorded.name, fold(view.fold), view.layout)
+    };
+    say(format!("- {}", told(before)))?;
+    say(format!("+ {}", told(after)))
+}
+
+fn drawn(change: Change, block: &Block) -> String {
+    let sign = match change {
+        Change::Gone => '-',
+        Change::New => '+',
+        Change::Changed => '~',
+    };
+    format!("{sign} {}", line_within(block, COLUMNS))
+}
+
+/// What differs: what is gone, then what is new or shown differently, in the order of the windows.
+fn changes<'a>(old: &'a Window, new: &'a Window) -> Vec<(Change, &'a Block)> {
+    let by_place = |window: &'a Window| -> HashMap<_, _> { window.blocks().iter().map(|b| (place(b), b)).collect() };
+    let (before, after) = (by_place(old), by_place(new));
+    let gone =
+        old.blocks().iter().filter(|block| !after.contains_key(&place(block))).map(|block| (Change::Gone, block));
+    let rest = new.blocks().iter().filter_map(|block| match before.get(&place(block)) {
+        None => Some((Change::New, block)),
+        Some(known) => (known.hash() != block.hash()).then_some((Change::Changed, block)),
+    });
+    gone.chain(rest).collect()
+}
+
+/// What makes two blocks the same: the message they show, or being the contents page.
+fn place(block: &Block) -> Option<(u32, bool)> {
+    match &block.body {
+        Body::Note(_) => Some((0, true)),
+        Body::Original(stored) | Body::Held(stored, _) | Body::Whole(stored, _) => Some((stored.id.0, false)),
+        Body::Round(_) => None,
+    }
+}

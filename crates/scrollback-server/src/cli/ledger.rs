@@ -1,0 +1,127 @@
+//! `scrollback show SESSION --ledger`: what every call was made of and cost, and what it would have cost without folding.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+
+use scrollback::engine::Recorded;
+use scrollback::ledger::{Call, Cost, Tokens, Totals, Usage};
+use scrollback::store::{Keys, Kind, Scope};
+use scrollback::{Engine, SessionKey, Store};
+use serde::{Deserialize, Serialize};
+
+use super::{Desk, counted, grouped, grouped_wide, say, say_json, table};
+
+/// A call of a view.
+#[derive(Serialize)]
+struct Line<'a> {
+    view: &'a str,
+    #[serde(flatten)]
+    call: &'a Call,
+}
+
+/// A question to the helper model, as the engine records it.
+#[derive(Deserialize)]
+struct Asked {
+    task: String,
+    input_tokens: u32,
+    output_tokens: u32,
+}
+
+/// What the helper was asked for one task.
+#[derive(Default, Serialize)]
+struct Task {
+    questions: u64,
+    input_tokens: u64,
+    output_tokens: u64,
+}
+
+/// Writes the ledger of a session.
+pub(super) async fn show(desk: &Desk, engine: &Engine, key: &SessionKey) -> anyhow::Result<ExitCode> {
+    let views = engine.views(key).await?;
+    let tasks = tasks(&**engine.log().store(), key).await?;
+    let totals: Totals = views.iter().flat_map(|recorded| &recorded.view.calls).collect();
+    let calls = views.iter().flat_map(|recorded| recorded.view.calls.iter().map(move |call| (recorded, call)));
+    if desk.json {
+        for (recorded, call) in calls {
+            say_json(&Line { view: &recorded.name, call })?;
+        }
+        say_json(&serde_json::json!({"totals": totals, "cached_percent": totals.cached_percent(),
+            "saved_percent": totals.saved_percent(), "tasks": tasks}))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    say(drawn(&calls.collect::<Vec<_>>()))?;
+    say("")?;
+    sums(&totals)?;
+    for (name, task) in &tasks {
+        let (input, output) = (grouped_wide(task.input_tokens), grouped_wide(task.output_tokens));
+        say(format!("helper: {name}, {}, {input} tokens read, {output} written", counted(task.questions, "question")))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn tasks(store: &dyn Store, key: &SessionKey) -> anyhow::Result<BTreeMap<String, Task>> {
+    let keys = Keys::After(String::new(), usize::MAX >> 1);
+    let records = store.records(&Scope::Session(key.clone()), Kind::Ledger, keys).await?;
+    let mut tasks: BTreeMap<String, Task> = BTreeMap::new();
+    for asked in records.iter().filter_map(|record| serde_json::from_str::<Asked>(record.body.get()).ok()) {
+        let task = tasks.entry(asked.task).or_default();
+        task.questions += 1;
+        task.input_tokens += u64::from(asked.input_tokens);
+        task.output_tokens += u64::from(asked.output_tokens);
+    }
+    Ok(tasks)
+}
+
+/// A kind of tokens: what it is called, and how many a call has.
+type KindOfTokens = (&'static str, fn(&Tokens) -> u32);
+
+/// The kinds of tokens, in the order of a window.
+const KINDS: [KindOfTokens; 7] = [
+    ("instr.", |tokens| tokens.instructions),
+    ("tools", |tokens| tokens.tools),
+    ("contents", |tokens| tokens.contents),
+    ("open", |tokens| tokens.open),
+    ("turn", |tokens| tokens.current),
+    ("held", |tokens| tokens.held),
+    ("recalled", |tokens| tokens.recalled),
+];
+
+/// The calls as a table; kinds that no call has are left out.
+fn drawn(calls: &[(&Recorded, &Call)]) -> String {
+    let used = |(_, of): &&KindOfTokens| calls.iter().any(|(_, call)| of(&call.tokens) > 0);
+    let kinds: Vec<_> = KINDS.iter().filter(used).collect();
+    let names = kinds.iter().map(|(name, _)| *name);
+    let reported = calls.iter().any(|(_, call)| call.reported.is_some());
+    let head = ["view", "model", "input"].into_iter().chain(names).chain(["cached"]);
+    let head: Vec<&str> = head.chain(reported.then_some("reported")).chain(["cost", "without"]).collect();
+    let numbers: Vec<usize> = (2..head.len()).collect();
+    let mut lines = table(&head, &numbers);
+    for (recorded, call) in calls {
+        let amount = |cost: Option<Cost>| cost.map_or("–".to_owned(), |cost| cost.to_string());
+        let mut row = vec![recorded.name.clone(), call.model.clone(), grouped(call.hit().input())];
+        row.extend(kinds.iter().map(|(_, of)| grouped(of(&call.tokens))));
+        row.push(grouped(call.predicted.read));
+        row.extend(reported.then(|| call.reported.map_or("–".into(), |usage: Usage| grouped(usage.read))));
+        row.extend([amount(call.cost), amount(call.without.and_then(|without| without.cost))]);
+        lines.add_row(row);
+    }
+    lines.trim_fmt()
+}
+
+/// Writes the sums.
+pub(super) fn sums(totals: &Totals) -> anyhow::Result<()> {
+    let (input, without) = (grouped_wide(totals.input), grouped_wide(totals.without_input));
+    say(format!(
+        "{}, {input} tokens of input, {:.0} % from the cache",
+        counted(totals.calls, "call"),
+        totals.cached_percent()
+    ))?;
+    say(format!("everything sent every time: {without} tokens of input"))?;
+    if totals.unpriced > 0 {
+        say(format!("{} at a price that is not known, in no cost", counted(totals.unpriced, "call")))?;
+    }
+    if totals.without_cost > Cost(0) {
+        say(format!("{} instead of {}: {:.0} % saved", totals.cost, totals.without_cost, totals.saved_percent()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! `scrollback show SESSION --view` and `--views`: the windows that were sent, as they were sent.
+
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use scrollback::engine::Recorded;
+use scrollback::ledger::{Cost, Totals};
+use scrollback::sketch::sketch;
+use scrollback::view::FoldId;
+use scrollback::{Engine, SessionKey};
+use serde::Serialize;
+
+use super::{Desk, counted, grouped, local, say, say_json, table, window};
+
+/// What stands for the newest view on the command line.
+pub(super) const NEWEST: &str = "newest";
+
+/// A view as it is listed.
+#[derive(Serialize)]
+struct Line<'a> {
+    view: &'a str,
+    at: String,
+    tokens: u32,
+    budget: u32,
+    layout: &'a str,
+    fold: Option<FoldId>,
+    recalls: &'a [String],
+    cost: Option<Cost>,
+}
+
+impl<'a> Line<'a> {
+    fn of(recorded: &'a Recorded) -> Self {
+        let Recorded { name, at, view } = recorded;
+        Self {
+            view: name,
+            at: at.to_string(),
+            tokens: view.tokens(),
+            budget: view.budget,
+            layout: &view.layout,
+            fold: view.fold,
+            recalls: &view.recalls,
+            cost: cost(recorded),
+        }
+    }
+}
+
+/// What a view's calls cost together; `None` if a price is not known.
+fn cost(recorded: &Recorded) -> Option<Cost> {
+    let totals: Totals = recorded.view.calls.iter().collect();
+    (totals.unpriced == 0).then_some(totals.cost)
+}
+
+/// Lists the views of a session.
+pub(super) async fn list(desk: &Desk, engine: &Engine, key: &SessionKey) -> anyhow::Result<ExitCode> {
+    let views = engine.views(key).await?;
+    if desk.json {
+        views.iter().try_for_each(|recorded| say_json(&Line::of(recorded)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut lines = table(&["view", "time", "tokens", "of", "fold", "recalls", "cost"], &[2, 3, 4, 5, 6]);
+    for recorded in &views {
+        let Recorded { name, at, view } = recorded;
+        lines.add_row([
+            name.clone(),
+            local(*at),
+            grouped(view.tokens()),
+            grouped(view.budget),
+            view.fold.map_or("–".into(), |fold| fold.epoch.to_string()),
+            view.recalls.len().to_string(),
+            cost(recorded).map_or("–".into(), |cost| cost.to_string()),
+        ]);
+    }
+    say(lines.trim_fmt())?;
+    say(counted(views.len() as u64, "view"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows one view: as a sketch, or with all that was said.
+pub(super) async fn show(desk: &Desk, engine: &Engine, key: &SessionKey, wanted: &Wanted<'_>) -> anyhow::Result<()> {
+    let recorded = named(engine, key, wanted.name).await?;
+    let drawn = engine.window_of(key, &recorded.view).await?;
+    if desk.json {
+        say_json(&Line::of(&recorded))?;
+        return drawn.blocks().iter().try_for_each(|block| say_json(&window::Line::of(block)));
+    }
+    let Recorded { name, at, view } = &recorded;
+    let fold = view.fold.map_or("nothing folded".to_owned(), |fold| format!("fold {}", fold.epoch));
+    say(format!("{name} · {} · {} · {fold}", local(*at), view.layout))?;
+    if wanted.full {
+        drawn.blocks().iter().try_for_each(window::say_whole)?;
+    } else {
+        say(sketch(&drawn))?;
+        window::reasons(&drawn)?;
+    }
+    recalls(&recorded)
+}
+
+/// Which view to show, and how much of it.
+pub(super) struct Wanted<'a> {
+    pub(super) name: &'a str,
+    pub(super) full: bool,
+}
+
+fn recalls(recorded: &Recorded) -> anyhow::Result<()> {
+    let view = &recorded.view;
+    if view.recalls.is_empty() {
+        return Ok(());
+    }
+    say(format!("recalled on the way, {} tokens:", grouped(view.recalled_tokens)))?;
+    view.recalls.iter().try_for_each(|call| say(format!("  {call}")))
+}
+
+/// The view a person means: `v42`, `v42.2`, or the newest.
+pub(super) async fn named(engine: &Engine, key: &SessionKey, name: &str) -> anyhow::Result<Recorded> {
+    let mut views = engine.views(key).await?;
+    if views.is_empty() {
+        bail!("no window of this session was ever sent: views are made by `scrollback serve`");
+    }
+    if name == NEWEST {
+        let newest = views.into_iter().max_by_key(|recorded| recorded.at);
+        return newest.context("a list that is not empty has a newest entry");
+    }
+    let is_meant = |recorded: &Recorded| recorded.name == name || recorded.name[1..] == *name;
+    let found = views.iter().position(is_meant);
+    let found =
+        found.with_context(|| format!("there is no view “{name}”: `scrollback show SESSION --views` lists them"))?;
+    Ok(views.swap_remove(found))
+}

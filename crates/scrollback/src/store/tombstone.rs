@@ -1,0 +1,47 @@
+//! What stands in the place of a tool result that its owner had erased: the same role and the same call, and a sentence.
+
+use serde_json::{Map, Value, json};
+
+use super::{Origin, Stored};
+use crate::ids::At;
+use crate::message::Message;
+use crate::tokens::{Measure, Vocabulary};
+
+/// A message without what its tool results said; `None` if it holds none, or is a tombstone already.
+pub(super) fn tombstone(stored: &Stored, at: At) -> Option<Stored> {
+    if stored.origin == Origin::Erased {
+        return None;
+    }
+    let mut value: Value = serde_json::from_str(stored.raw.get()).ok()?;
+    let words = Value::from(format!("[This tool result was erased for good by its owner, on request, {at}.]"));
+    let fields = value.as_object_mut()?;
+    if fields.get("role").is_some_and(|role| role == "tool") {
+        only(fields, &["role", "tool_call_id", "name"], "content", words);
+    } else if fields.get("type").is_some_and(|kind| kind == "function_call_output") {
+        only(fields, &["type", "call_id", "role"], "output", words);
+    } else {
+        in_parts(fields.get_mut("content")?.as_array_mut()?, &words)?;
+    }
+    let message = Message::from_json(&value.to_string()).ok()?;
+    let model = match stored.measure.vocabulary {
+        Vocabulary::O200k => "gpt-5",
+        Vocabulary::Cl100k => "gpt-4",
+    };
+    let measure = Measure::of(&message, model);
+    Some(Stored { origin: Origin::Erased, measure, raw: message.raw().clone(), ..stored.clone() })
+}
+
+/// Keeps some fields and puts words into one.
+fn only(fields: &mut Map<String, Value>, kept: &[&str], field: &str, words: Value) {
+    fields.retain(|name, _| kept.contains(&name.as_str()));
+    fields.insert(field.to_owned(), words);
+}
+
+/// Results that are parts of a message; its other parts stay.
+fn in_parts(parts: &mut [Value], words: &Value) -> Option<()> {
+    let mut results = parts.iter_mut().filter(|part| part["type"] == "tool_result").peekable();
+    results.peek()?;
+    results
+        .for_each(|part| *part = json!({"type": "tool_result", "tool_use_id": part["tool_use_id"], "content": words}));
+    Some(())
+}
