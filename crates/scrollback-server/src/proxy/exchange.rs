@@ -5,23 +5,20 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderMap, Response, StatusCode, header};
 use bytes::Bytes;
-use scrollback::Message;
-use scrollback::engine::{Ask, Finish, Turn};
+use scrollback::engine::{Ask, Turn};
 use scrollback::ledger::Call;
 use scrollback::log::{Arrival, History, Outcome};
 use scrollback::recall::{RecallCall, calls_in};
-use scrollback::store::Urgency;
 use scrollback::window::Budget;
-use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
-use super::book::Ended;
 use super::{Incoming, Managed, Plan, Proxy, pass, refused, stream};
 use crate::clock::now;
 use crate::config::RecallBy;
 use crate::upstream::{Answer, Outgoing, Silence, Upstream};
+use crate::wire::edit::{edited, is_overflow, raw, stopped, summed};
 use crate::wire::offer::Offer;
 use crate::wire::render;
 use crate::wire::reply::{Gathered, answered, called};
@@ -37,13 +34,13 @@ pub(super) struct Exchange {
     incoming: Incoming,
     request: Request,
     offer: Offer,
-    plan: Plan,
-    turn: Turn,
+    pub(super) plan: Plan,
+    pub(super) turn: Turn,
     round: u32,
     /// What the client has already been shown of earlier rounds.
-    said: String,
-    calls: Vec<Call>,
-    sent: Instant,
+    pub(super) said: String,
+    pub(super) calls: Vec<Call>,
+    pub(super) sent: Instant,
     shrunk: bool,
 }
 
@@ -281,117 +278,11 @@ impl Exchange {
         let results = ours.zip(&answers).map(|(call, text)| answered(call, text)).collect();
         (self.theirs(&gathered.calls), results)
     }
-
-    /// Writes a call into the ledger.
-    pub(super) fn enter(&mut self, usage: Option<&Value>) {
-        let millis = u32::try_from(self.sent.elapsed().as_millis()).unwrap_or(u32::MAX);
-        let ended = Ended {
-            model: &self.plan.model,
-            upstream: &self.upstream.name,
-            tools: self.plan.tools,
-            usage,
-            millis,
-            at: now(),
-            first: self.calls.is_empty(),
-        };
-        let call = self.proxy.book.entry(&self.turn, &ended);
-        if let Some(reported) = call.reported {
-            self.proxy.gauge.learn(&self.plan.model, self.turn.window(), self.plan.tools, reported.input);
-        }
-        self.calls.push(call);
-    }
-
-    /// The output of the rounds so far, as reported.
-    pub(super) fn output_before(&self) -> u64 {
-        self.calls.iter().filter_map(|call| call.reported).map(|usage| u64::from(usage.output)).sum()
-    }
-
-    /// What tells the client where its request is in the log.
-    pub(super) fn labels(&self) -> HeaderMap {
-        let session = self.turn.received().session.id.to_string();
-        let values = [("x-scrollback-session", session), ("x-scrollback-view", self.turn.view())];
-        let label = |(name, value): (&'static str, String)| {
-            Some((header::HeaderName::from_static(name), HeaderValue::from_str(&value).ok()?))
-        };
-        values.into_iter().filter_map(label).collect()
-    }
-
-    /// Keeps the reply. What the client may need before it comes back is on the disk when this returns; the rest follows, also
-    /// if the client goes away meanwhile.
-    pub(super) async fn finish(mut self, gathered: &Gathered, theirs: &[Value], parked: Option<Vec<Value>>) {
-        let said = std::mem::take(&mut self.said);
-        let in_rounds = !said.is_empty() && !theirs.is_empty();
-        let whole = parked
-            .or_else(|| in_rounds.then(Vec::new))
-            .map(|results| (raw(&gathered.message(&gathered.calls)), results.iter().map(raw).collect::<Vec<_>>()));
-        let must_wait = whole.is_some() || self.turn.has_recalled() || self.plan.only_new;
-        let mut message = gathered.message(theirs);
-        if !said.is_empty() {
-            message["content"] = (said + gathered.text()).into();
-        }
-        let urgency = if must_wait { Urgency::Now } else { Urgency::Soon };
-        let (proxy, conversation) = (self.proxy.clone(), self.plan.conversation.clone());
-        let message = Message::new(raw(&message));
-        let strong = message.strong();
-        proxy.later.keep(conversation.clone(), strong, self.keep(Some(message), whole, urgency));
-        if must_wait {
-            proxy.later.replies(&conversation, |_| false).await;
-        }
-    }
-
-    /// Records that no reply came.
-    pub(super) fn fail(self) {
-        metrics::counter!("scrollback_failed_turns_total").increment(1);
-        let proxy = self.proxy.clone();
-        proxy.later.spawn(self.keep(None, None, Urgency::Soon));
-    }
-
-    async fn keep(
-        self,
-        message: Option<Message>,
-        whole: Option<(Box<RawValue>, Vec<Box<RawValue>>)>,
-        urgency: Urgency,
-    ) {
-        let Self { proxy, plan, turn, calls, .. } = self;
-        let chores = turn.chores();
-        let finish = Finish { message, whole, model: &plan.model, response: None, calls, urgency, at: now() };
-        let kept = match proxy.engine.finish(turn, finish).await {
-            Ok(kept) => kept,
-            Err(error) => {
-                tracing::error!(%error, "a reply could not be kept; the client will send it again");
-                return;
-            }
-        };
-        let Some(head) = kept.and_then(|stored| stored.position()) else { return };
-        let engine = proxy.engine.clone();
-        proxy.later.spawn(async move {
-            if let Err(error) = engine.tidy(chores.at(head), now()).await {
-                tracing::warn!(%error, "tidying can wait for the next turn");
-            }
-        });
-    }
-}
-
-fn raw(value: &Value) -> Box<RawValue> {
-    to_raw_value(value).expect("a JSON value is valid JSON")
 }
 
 fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
-}
-
-/// Whether a refusal says that the request is too long.
-fn is_overflow(body: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(&body[..body.len().min(4_096)]).to_ascii_lowercase();
-    let signs = [
-        "context_length_exceeded",
-        "maximum context length",
-        "context window",
-        "prompt is too long",
-        "too many tokens",
-    ];
-    signs.iter().any(|sign| text.contains(sign))
 }
 
 /// The choice of tools in the last round: none of ours.
@@ -403,39 +294,4 @@ fn last_choice(request: &Request) -> String {
         return json!({"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": theirs}}).to_string();
     }
     "\"none\"".to_owned()
-}
-
-/// Why a reply ended, once calls of ours are taken out of it.
-fn stopped(gathered: &Gathered, theirs: &[Value]) -> Option<&'static str> {
-    (theirs.is_empty() && gathered.finish.as_deref() == Some("tool_calls")).then_some("stop")
-}
-
-/// A whole reply's body with the output of earlier rounds counted in; their input is not, as clients size their window by it.
-fn summed(body: Bytes, earlier: u64) -> Bytes {
-    if earlier == 0 {
-        return body;
-    }
-    let reply = serde_json::from_slice::<Value>(&body).ok().filter(|reply| reply["usage"].is_object());
-    let Some(mut reply) = reply else { return body };
-    add_output(&mut reply, earlier);
-    reply.to_string().into()
-}
-
-/// Adds the output of earlier rounds to reported usage.
-pub(super) fn add_output(reply: &mut Value, earlier: u64) {
-    for name in ["completion_tokens", "total_tokens"] {
-        if let Some(tokens) = reply["usage"][name].as_u64() {
-            reply["usage"][name] = (tokens + earlier).into();
-        }
-    }
-}
-
-/// A reply's body with another message in it.
-fn edited(body: &[u8], message: &Value, finish: Option<&str>) -> Bytes {
-    let Ok(mut reply) = serde_json::from_slice::<Value>(body) else { return Bytes::copy_from_slice(body) };
-    reply["choices"][0]["message"] = message.clone();
-    if let Some(finish) = finish {
-        reply["choices"][0]["finish_reason"] = finish.into();
-    }
-    reply.to_string().into()
 }

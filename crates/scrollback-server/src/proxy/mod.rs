@@ -7,6 +7,7 @@
 mod book;
 mod exchange;
 mod gauge;
+mod keep;
 mod later;
 mod pass;
 mod stream;

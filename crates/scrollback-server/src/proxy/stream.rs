@@ -12,9 +12,10 @@ use futures_util::stream;
 use scrollback::recall::Sieve;
 use serde_json::Value;
 
-use super::exchange::{Exchange, Verdict, add_output};
+use super::exchange::{Exchange, Verdict};
 use super::pass;
 use crate::upstream::{Answer, AnswerBody, Silence};
+use crate::wire::edit::add_output;
 use crate::wire::reply::{Chunk, Gathered};
 use crate::wire::sse::{Event, Splitter, written};
 
