@@ -10,7 +10,7 @@ import time
 import kit
 from kit import PROXY, SESSION, arrived, equal, holds, post, prose
 
-TURNS = int(os.environ.get("LONG_TURNS", "1000"))
+TURNS = int(os.environ.get("LONG_TURNS", "1100"))
 WORDS = 1500
 FACTS = 50
 NAME = "long"

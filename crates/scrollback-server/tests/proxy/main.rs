@@ -5,3 +5,4 @@ mod faithful;
 mod recall;
 mod safety;
 mod scene;
+mod tasks;

@@ -223,7 +223,7 @@ impl Server {
         };
         let sessions = told(&["sessions"]);
         let ids = sessions.iter().map(|session| session["id"].as_str().unwrap());
-        ids.flat_map(|id| told(&["show", id])).map(|line| line["message"].clone()).collect()
+        ids.flat_map(|id| told(&["show", id, "--last", "10000"])).map(|line| line["message"].clone()).collect()
     }
 
     pub(crate) fn ask(&self, body: &Value) -> Said {

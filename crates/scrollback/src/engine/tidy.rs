@@ -21,7 +21,7 @@ use crate::window::Budget;
 
 /// Pages are digested ahead of need once the window is this full, in hundredths of the budget, or more are open than a fold
 /// would keep.
-const AHEAD_OVER: u32 = 50;
+const AHEAD_OVER: u32 = 30;
 
 /// How often a page was recalled.
 #[derive(Clone, Copy, Serialize, Deserialize)]
