@@ -84,7 +84,7 @@ fn replay(text: &str, strategy: StrategyName, from: HeldFrom, window: u32) -> To
     let mut caches = [CacheModel::default(), CacheModel::default()];
     for (number, line) in text.lines().filter(|line| !line.trim().is_empty()).enumerate() {
         let conversation: Value = serde_json::from_str(line).unwrap();
-        let messages = conversation["messages"].as_array().unwrap();
+        let messages = &answered(conversation["messages"].as_array().unwrap());
         let folder = tempfile::tempdir().unwrap();
         let mut options = SqliteOptions::new(folder.path().join("log.db"));
         options.durability = Durability::Normal;
@@ -106,6 +106,20 @@ fn replay(text: &str, strategy: StrategyName, from: HeldFrom, window: u32) -> To
         }
     }
     told
+}
+
+/// A conversation in which every question has an answer; a sample may leave the short ones out.
+fn answered(messages: &[Value]) -> Vec<Value> {
+    let mut out = Vec::new();
+    for (i, message) in messages.iter().enumerate() {
+        out.push(message.clone());
+        let next = messages.get(i + 1).map(|next| next["role"].clone());
+        let open = message["role"] == "user" || message["role"] == "tool" && next != Some("tool".into());
+        if open && next != Some("assistant".into()) {
+            out.push(serde_json::json!({"role": "assistant", "content": "Noted."}));
+        }
+    }
+    out
 }
 
 /// One call: the request's blocks as a cache sees them. `None` if it could not be laid out.
