@@ -34,7 +34,7 @@ impl Helper {
         let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
         let (path, body) = ("/chat/completions", body.to_string().into());
         let outgoing = Outgoing { method: Method::POST, path, headers: &headers, body };
-        let answer = self.upstream.send(outgoing).await.map_err(|silence| failed(&format!("{silence:?}")))?;
+        let answer = self.upstream.send(outgoing).await.map_err(|silence| failed(&silence.to_string()))?;
         let status = answer.status;
         let body = answer.body.all().await.map_err(|error| failed(&error.to_string()))?;
         let reply: Value = serde_json::from_slice(&body).map_err(|error| failed(&error.to_string()))?;

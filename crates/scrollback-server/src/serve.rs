@@ -118,9 +118,14 @@ async fn read(body: Body, limit: usize, headers: &HeaderMap) -> Result<Option<By
     Ok((passed <= limit).then(|| whole.into()))
 }
 
-/// Whether a request is addressed to us by a name of ours: a web page elsewhere cannot make it so.
+/// Whether a request is addressed to us by a name of ours, and not sent by a web page from elsewhere.
 fn is_addressed(headers: &HeaderMap, proxy: &Proxy) -> bool {
-    let Some(host) = headers.get(header::HOST).and_then(|host| host.to_str().ok()) else { return true };
+    let text = |name| headers.get(name).map(|value: &axum::http::HeaderValue| value.to_str().unwrap_or("?"));
+    let origin = text(header::ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host));
+    [text(header::HOST), origin].into_iter().flatten().all(|host| is_ours(host, proxy))
+}
+
+fn is_ours(host: &str, proxy: &Proxy) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port)) if port.chars().all(|c| c.is_ascii_digit()) => name,
         _ => host,

@@ -56,7 +56,8 @@ pub(crate) struct Answer {
 
 /// The body of an answer, piece by piece.
 pub(crate) enum AnswerBody {
-    Coming(reqwest::Response),
+    /// From the network; no piece may take longer than this.
+    Coming(reqwest::Response, Duration),
     Ready(Option<Bytes>),
 }
 
@@ -76,6 +77,15 @@ pub(crate) enum Silence {
     Late,
     /// It could not be reached.
     Unreachable(String),
+}
+
+impl std::fmt::Display for Silence {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Late => f.write_str("it did not answer in time"),
+            Self::Unreachable(why) => write!(f, "it could not be reached: {why}"),
+        }
+    }
 }
 
 /// The client that all upstreams share.
@@ -123,7 +133,7 @@ impl Upstream {
                 Ok(Answer {
                     status: response.status(),
                     headers: passed(response.headers()),
-                    body: AnswerBody::Coming(response),
+                    body: AnswerBody::Coming(response, *timeout),
                 })
             }
         }
@@ -134,7 +144,10 @@ impl AnswerBody {
     /// The next piece.
     pub(crate) async fn chunk(&mut self) -> Result<Option<Bytes>, std::io::Error> {
         match self {
-            Self::Coming(response) => response.chunk().await.map_err(std::io::Error::other),
+            Self::Coming(response, timeout) => {
+                let chunk = tokio::time::timeout(*timeout, response.chunk()).await.map_err(|_| stalled())?;
+                chunk.map_err(std::io::Error::other)
+            }
             Self::Ready(bytes) => Ok(bytes.take()),
         }
     }
@@ -142,10 +155,17 @@ impl AnswerBody {
     /// All of it.
     pub(crate) async fn all(self) -> Result<Bytes, std::io::Error> {
         match self {
-            Self::Coming(response) => response.bytes().await.map_err(std::io::Error::other),
+            Self::Coming(response, timeout) => {
+                let bytes = tokio::time::timeout(timeout, response.bytes()).await.map_err(|_| stalled())?;
+                bytes.map_err(std::io::Error::other)
+            }
             Self::Ready(bytes) => Ok(bytes.unwrap_or_default()),
         }
     }
+}
+
+fn stalled() -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::TimedOut, "the upstream stopped in the middle of its answer")
 }
 
 /// Headers without those that belong to one connection.

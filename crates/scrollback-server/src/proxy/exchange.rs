@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, Response, StatusCode, header};
 use bytes::Bytes;
 use scrollback::engine::{Ask, Turn};
 use scrollback::ledger::Call;
-use scrollback::log::{Arrival, History, Outcome};
+use scrollback::log::{Arrival, History};
 use scrollback::recall::{RecallCall, calls_in};
 use scrollback::window::Budget;
 use serde_json::{Value, json};
@@ -101,15 +101,12 @@ impl Exchange {
     fn compose(&self) -> Bytes {
         let window = self.turn.window();
         let instruction = self.offer.instruction();
-        let as_sent = matches!(
-            self.turn.received().outcome,
-            Outcome::New | Outcome::Continue | Outcome::Replay | Outcome::Branch
-        );
+        let as_sent = self.turn.received().as_sent;
         let untouched = as_sent && !self.plan.only_new && instruction.is_none() && window.is_untouched();
         let messages = (!untouched).then(|| render::messages(window, instruction.as_deref()));
         let tools = self.offer.tools(self.request.tools());
-        let choice = (self.round >= self.proxy.serve.rounds && self.offer.by() == RecallBy::Tools)
-            .then(|| last_choice(&self.request));
+        let last = self.round >= self.most_rounds() && self.offer.by() == RecallBy::Tools;
+        let choice = last.then(|| last_choice(&self.request));
         let mut changes: Vec<(&str, &str)> = Vec::new();
         changes.extend(messages.as_deref().map(|messages| ("messages", messages)));
         changes.extend(tools.as_deref().map(|tools| ("tools", tools)));
@@ -193,10 +190,17 @@ impl Exchange {
         }
     }
 
+    /// How often the model may recall. One with tools of the client's is first asked to leave ours alone, and only then
+    /// kept from all.
+    fn most_rounds(&self) -> u32 {
+        let theirs = self.request.tools().is_some_and(|tools| !tools.trim_matches(['[', ']', ' ']).is_empty());
+        self.proxy.serve.rounds + u32::from(theirs)
+    }
+
     /// What a reply asks for.
     pub(super) fn judge(&self, gathered: &Gathered) -> Verdict {
         let cut_off = matches!(gathered.finish.as_deref(), Some("length" | "content_filter"));
-        let may = self.round < self.proxy.serve.rounds && !cut_off;
+        let may = self.round < self.most_rounds() && !cut_off;
         if self.offer.by() == RecallBy::Text {
             let calls = calls_in(gathered.text()).filter(|_| may && gathered.calls.is_empty());
             return calls.map_or(Verdict::Deliver, Verdict::Again);
@@ -221,6 +225,16 @@ impl Exchange {
 
     pub(super) fn is_ours(&self, name: &str) -> bool {
         self.offer.tool(name).is_some()
+    }
+
+    /// Whether a name could still become one of ours.
+    pub(super) fn could_be_ours(&self, name: &str) -> bool {
+        self.offer.begins(name)
+    }
+
+    /// Whether the end of the reply may only be told once it is kept.
+    pub(super) fn must_wait(&self) -> bool {
+        self.turn.has_recalled() || self.plan.only_new
     }
 
     pub(super) fn reads_text(&self) -> bool {
@@ -287,10 +301,11 @@ fn is_stream(headers: &HeaderMap) -> bool {
 
 /// The choice of tools in the last round: none of ours.
 fn last_choice(request: &Request) -> String {
-    if request.value("tool_choice") == "required" {
-        let tools = request.value("tools");
-        let named = |tool: &Value| json!({"type": "function", "function": {"name": tool["function"]["name"]}});
-        let theirs: Vec<Value> = tools.as_array().into_iter().flatten().map(named).collect();
+    let tools = request.value("tools");
+    let functions = tools.as_array().into_iter().flatten().filter_map(|tool| tool["function"]["name"].as_str());
+    let named = |name: &str| json!({"type": "function", "function": {"name": name}});
+    let theirs: Vec<Value> = functions.map(named).collect();
+    if request.value("tool_choice") == "required" && !theirs.is_empty() {
         return json!({"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": theirs}}).to_string();
     }
     "\"none\"".to_owned()

@@ -56,7 +56,7 @@ impl Exchange {
         let whole = parked
             .or_else(|| in_rounds.then(Vec::new))
             .map(|results| (raw(&gathered.message(&gathered.calls)), results.iter().map(raw).collect::<Vec<_>>()));
-        let must_wait = whole.is_some() || self.turn.has_recalled() || self.plan.only_new;
+        let must_wait = whole.is_some() || self.must_wait();
         let mut message = gathered.message(theirs);
         if !said.is_empty() {
             message["content"] = (said + gathered.text()).into();

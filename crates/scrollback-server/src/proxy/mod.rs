@@ -130,6 +130,8 @@ impl Proxy {
             Ok(Err(Error::Invalid(what) | Error::NotFound(what))) if plan.only_new => {
                 return refused("invalid_request", &what);
             }
+            // What is wrong with the request itself, its model's API will say.
+            Ok(Err(Error::Invalid(_))) => return pass::as_it_is(&upstream, incoming, None).await,
             Ok(Err(error)) => error.to_string(),
             Err(_) => "an error in Scrollback itself; please report it".to_owned(),
         };
@@ -168,6 +170,7 @@ impl Proxy {
         let theirs = request.tools();
         let tools = offer.tools(theirs).map_or(0, |tools| self.book.tokens_of(&tools));
         let tools = if tools == 0 { theirs.map_or(0, |tools| self.book.tokens_of(tools)) } else { tools };
+        let tools = tools + offer.instruction().map_or(0, |text| self.book.tokens_of(&text));
         let tokens = self.gauge.counted(&model, (limit - reply).min(most)).saturating_sub(tools);
         Plan {
             model,

@@ -32,7 +32,7 @@ pub(super) fn answered(answer: Answer) -> Response<Body> {
     let Answer { status, headers, body } = answer;
     let body = match body {
         AnswerBody::Ready(bytes) => Body::from(bytes.unwrap_or_default()),
-        coming @ AnswerBody::Coming(_) => Body::from_stream(stream::unfold(coming, |mut coming| async {
+        coming @ AnswerBody::Coming(..) => Body::from_stream(stream::unfold(coming, |mut coming| async {
             let chunk = coming.chunk().await.transpose()?;
             Some((after_what_came(chunk).await, coming))
         })),
@@ -59,11 +59,11 @@ pub(super) fn with(status: StatusCode, headers: HeaderMap, body: Body) -> Respon
 pub(super) fn silent(name: &str, silence: &Silence) -> Response<Body> {
     match silence {
         Silence::Late => {
-            let what = format!("the upstream “{name}” did not answer in time");
+            let what = format!("the upstream “{name}” failed: {silence}");
             error(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout", &what)
         }
-        Silence::Unreachable(why) => {
-            let what = format!("the upstream “{name}” could not be reached: {why}");
+        Silence::Unreachable(_) => {
+            let what = format!("the upstream “{name}” failed: {silence}");
             error(StatusCode::BAD_GATEWAY, "upstream_unreachable", &what)
         }
     }

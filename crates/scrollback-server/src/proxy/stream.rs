@@ -16,7 +16,7 @@ use super::exchange::{Exchange, Verdict};
 use super::pass;
 use crate::upstream::{Answer, AnswerBody, Silence};
 use crate::wire::edit::add_output;
-use crate::wire::reply::{Chunk, Gathered};
+use crate::wire::reply::{Chunk, Gathered, called};
 use crate::wire::sse::{Event, Splitter, written};
 
 /// While a round is prepared, a comment is sent this often, so that nobody takes the stream for dead.
@@ -41,6 +41,8 @@ struct Streaming {
     sieve: Option<Sieve>,
     /// The client's number of each call that is the client's; `None` for ours.
     numbers: HashMap<u64, Option<u64>>,
+    /// Pieces of calls whose name is not whole yet.
+    undecided: Vec<(u64, Value)>,
     /// What is kept back until it is known how the round ends.
     kept_back: Vec<Value>,
     first_id: Option<String>,
@@ -60,6 +62,7 @@ pub(super) fn respond(exchange: Exchange, answer: Answer) -> Response<Body> {
         gathered: Gathered::default(),
         sieve,
         numbers: HashMap::new(),
+        undecided: Vec::new(),
         kept_back: Vec::new(),
         first_id: None,
         later_round: false,
@@ -128,16 +131,23 @@ impl Streaming {
 
     fn event(&mut self, exchange: &mut Exchange, event: &Event) {
         let chunk: Option<Chunk> = event.data.as_deref().and_then(|data| serde_json::from_slice(data).ok());
-        let Some(chunk) = chunk else {
+        let Some(mut chunk) = chunk else {
             self.out.extend_from_slice(&event.raw);
             return;
         };
+        self.gathered.number(&mut chunk);
         self.gathered.add(&chunk);
+        if chunk.is_error() {
+            self.release();
+            self.out.extend_from_slice(&event.raw);
+            return;
+        }
         self.first_id = self.first_id.take().or_else(|| chunk.id.clone());
         let calls = chunk.choices.iter().any(|choice| choice.delta.contains_key("tool_calls"));
         let ends = chunk.choices.iter().any(|choice| choice.finish_reason.is_some());
         let ours_before = self.numbers.values().any(Option::is_none);
-        if !calls && !self.later_round && !ours_before && self.sieve.is_none() {
+        let early = ends && exchange.must_wait();
+        if !calls && !early && !self.later_round && !ours_before && self.sieve.is_none() {
             self.out.extend_from_slice(&event.raw);
             return;
         }
@@ -145,7 +155,8 @@ impl Streaming {
             event.data.as_deref().and_then(|data| serde_json::from_slice(data).ok()).unwrap_or_default();
         let changed = self.rewritten(exchange, original.clone(), &chunk);
         let ours = self.numbers.values().any(Option::is_none);
-        let waits = (ours || self.sieve.is_some()) && (ends || chunk.choices.is_empty());
+        let apart = ours || self.sieve.is_some() || exchange.must_wait();
+        let waits = apart && (ends || chunk.choices.is_empty());
         match changed {
             Some(value) if waits => self.kept_back.push(value),
             Some(value) if value == original => self.out.extend_from_slice(&event.raw),
@@ -164,6 +175,9 @@ impl Streaming {
             Self::add_earlier_output(exchange, &mut value);
             return Some(value);
         }
+        if !value["choices"][0]["delta"].is_object() {
+            value["choices"][0]["delta"] = serde_json::json!({});
+        }
         let delta = value["choices"][0]["delta"].as_object_mut()?;
         if self.later_round {
             delta.shift_remove("role");
@@ -171,8 +185,9 @@ impl Streaming {
         if let (Some(sieve), Some(Value::String(text))) = (&mut self.sieve, delta.get_mut("content")) {
             *text = sieve.push(text);
         }
-        if let Some(Value::Array(calls)) = delta.shift_remove("tool_calls") {
-            let theirs: Vec<Value> = calls.into_iter().filter_map(|call| self.renumbered(exchange, call)).collect();
+        if delta.shift_remove("tool_calls").is_some() {
+            let calls = chunk.choices.iter().filter_map(|choice| choice.delta.get("tool_calls")?.as_array()).flatten();
+            let theirs: Vec<Value> = calls.flat_map(|call| self.renumbered(exchange, call.clone())).collect();
             if !theirs.is_empty() {
                 delta.insert("tool_calls".into(), theirs.into());
             }
@@ -183,18 +198,38 @@ impl Streaming {
         (says || ends).then_some(value)
     }
 
-    /// A piece of a call of the client's, numbered as if there were no others; `None` if the call is ours.
-    fn renumbered(&mut self, exchange: &Exchange, mut call: Value) -> Option<Value> {
+    /// Pieces of a call of the client's, numbered as if there were no others. None if the call is ours, or as long as its name
+    /// could still become one of ours.
+    fn renumbered(&mut self, exchange: &Exchange, call: Value) -> Vec<Value> {
         let index = call["index"].as_u64().unwrap_or(0);
+        self.undecided.push((index, call));
         if !self.numbers.contains_key(&index) {
-            let name = call["function"]["name"].as_str().unwrap_or_default();
+            let place = usize::try_from(index).unwrap_or(usize::MAX);
+            let Some(gathered) = self.gathered.calls.get(place) else { return Vec::new() };
+            let begun = gathered["function"]["arguments"].as_str().is_some_and(|arguments| !arguments.is_empty());
+            let name = called(gathered);
+            if name.is_empty() || !begun && exchange.could_be_ours(name) {
+                return Vec::new();
+            }
             let count = self.numbers.values().flatten().count() as u64;
-            let number = (!exchange.is_ours(name)).then_some(count);
-            self.numbers.insert(index, number);
+            self.numbers.insert(index, (!exchange.is_ours(name)).then_some(count));
         }
-        let number = self.numbers.get(&index).copied().flatten()?;
-        call["index"] = number.into();
-        Some(call)
+        let number = self.numbers.get(&index).copied().flatten();
+        let (mine, others) = std::mem::take(&mut self.undecided).into_iter().partition(|(of, _)| *of == index);
+        self.undecided = others;
+        let mine: Vec<(u64, Value)> = mine;
+        let numbered = mine.into_iter().filter_map(|(_, mut piece)| {
+            piece["index"] = number?.into();
+            Some(piece)
+        });
+        numbered.collect()
+    }
+
+    /// Lets out what was kept back.
+    fn release(&mut self) {
+        for value in std::mem::take(&mut self.kept_back) {
+            self.out.extend_from_slice(&written(&value.to_string()));
+        }
     }
 
     /// What earlier rounds put out counts too; their input does not, as clients size their window by it.
@@ -211,12 +246,14 @@ impl Streaming {
         let finished = self.sieve.take().map(Sieve::finish);
         if gathered.fields.is_empty() && gathered.calls.is_empty() {
             exchange.fail();
+            self.release();
             self.out.extend(done.into_iter().flat_map(|done| done.raw));
             return Phase::Over;
         }
         exchange.enter(gathered.usage.as_ref());
         if gathered.failed {
             exchange.fail();
+            self.release();
             self.out.extend(done.map(|done| done.raw).unwrap_or_default());
             return Phase::Over;
         }
@@ -250,9 +287,7 @@ impl Streaming {
             }
             exchange.finish(&shown, &theirs, None).await;
         }
-        for value in std::mem::take(&mut self.kept_back) {
-            self.out.extend_from_slice(&written(&value.to_string()));
-        }
+        self.release();
         if let Some(done) = done {
             self.out.extend_from_slice(&done.raw);
         }
@@ -276,15 +311,25 @@ impl Streaming {
     }
 
     /// The upstream's stream is over, with or without a word of goodbye.
-    async fn ended(&mut self, exchange: Exchange) -> Phase {
+    async fn ended(&mut self, mut exchange: Exchange) -> Phase {
         let rest = std::mem::take(&mut self.splitter).rest();
-        let phase = if self.gathered.finish.is_some() {
-            self.done(exchange, None).await
+        // The last event may lack the empty line after it.
+        let (mut last, mut done) = (Splitter::default(), None);
+        last.push(&[&rest, &b"\n\n"[..]].concat());
+        while let Some(event) = last.next() {
+            match event.data.as_deref() {
+                Some(b"[DONE]") => done = Some(Event { raw: rest.clone(), ..event }),
+                Some(_) if !rest.is_empty() => self.event(&mut exchange, &Event { raw: rest.clone(), ..event }),
+                _ => {}
+            }
+        }
+        let phase = if self.gathered.finish.is_some() || done.is_some() {
+            self.done(exchange, done).await
         } else {
             exchange.fail();
+            self.release();
             Phase::Over
         };
-        self.out.extend_from_slice(&rest);
         self.flush();
         phase
     }
@@ -293,6 +338,7 @@ impl Streaming {
     async fn next_round(&mut self, exchange: Exchange, answer: Result<Answer, Silence>) -> Phase {
         self.later_round = true;
         self.numbers.clear();
+        self.undecided.clear();
         self.splitter = Splitter::default();
         self.sieve = exchange.reads_text().then(Sieve::default);
         match answer {
@@ -301,7 +347,7 @@ impl Streaming {
                 exchange.fail();
                 let told = match refusal {
                     Ok(answer) => answer.body.all().await.unwrap_or_default(),
-                    Err(silence) => Bytes::from(format!("{{\"error\":{{\"message\":\"{silence:?}\"}}}}")),
+                    Err(silence) => error_event(&silence.to_string()),
                 };
                 // A stream that has begun has no status left to change: the error comes as an event.
                 let told = String::from_utf8_lossy(&told).replace(['\r', '\n'], " ");
@@ -310,4 +356,28 @@ impl Streaming {
             }
         }
     }
+}
+
+/// A client that has seen why a reply ended may leave without waiting for the end: the reply is kept all the same.
+impl Drop for Streaming {
+    fn drop(&mut self) {
+        let Phase::Coming(mut exchange, _) = std::mem::replace(&mut self.phase, Phase::Over) else { return };
+        let gathered = std::mem::take(&mut self.gathered);
+        let ended = gathered.finish.is_some() && !gathered.failed;
+        if ended && matches!(exchange.judge(&gathered), Verdict::Deliver) {
+            tokio::spawn(async move {
+                exchange.enter(gathered.usage.as_ref());
+                let theirs = exchange.theirs(&gathered.calls);
+                exchange.finish(&gathered, &theirs, None).await;
+            });
+        }
+    }
+}
+
+/// What is said in a stream that has begun and cannot go on.
+fn error_event(why: &str) -> Bytes {
+    let what = format!("the upstream failed while the reply was under way: {why}");
+    serde_json::json!({"error": {"message": what, "type": "upstream_error", "param": null, "code": "upstream_failed"}})
+        .to_string()
+        .into()
 }

@@ -40,6 +40,13 @@ impl Offer {
         found.filter(|_| self.by == RecallBy::Tools)
     }
 
+    /// Whether a tool of ours has a longer name that begins so.
+    pub(crate) fn begins(&self, name: &str) -> bool {
+        let prefix = if self.renamed { PREFIX } else { "" };
+        let longer = |tool: &RecallTool| format!("{prefix}{}", tool.name()).starts_with(name);
+        self.by == RecallBy::Tools && self.tools.iter().any(longer) && self.tool(name).is_none()
+    }
+
     /// The client's tools and ours.
     pub(crate) fn tools(&self, theirs: Option<&str>) -> Option<String> {
         if self.by != RecallBy::Tools {

@@ -1,6 +1,8 @@
 //! What a model says, gathered: from one body, or chunk by chunk.
 
-use serde::Deserialize;
+use std::collections::HashMap;
+
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 /// A reply, as far as it has come.
@@ -18,14 +20,18 @@ pub(crate) struct Gathered {
     pub(crate) usage: Option<Value>,
     /// Whether an error came in the place of its end.
     pub(crate) failed: bool,
+    /// The calls that have begun, by our number, the client's number for each, and their ids.
+    opened: Vec<u64>,
+    numbers: HashMap<u64, u64>,
+    ids: HashMap<u64, String>,
 }
 
 /// A chunk of a stream.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Chunk {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "text")]
     pub(crate) id: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(crate) choices: Vec<ChunkChoice>,
     #[serde(default)]
     pub(crate) usage: Option<Value>,
@@ -37,13 +43,52 @@ pub(crate) struct Chunk {
 pub(crate) struct ChunkChoice {
     #[serde(default)]
     pub(crate) index: u32,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub(crate) delta: Map<String, Value>,
     #[serde(default)]
     pub(crate) finish_reason: Option<String>,
 }
 
+/// A field that some servers write as null.
+fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// A text that some servers write as a number.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    Ok(value.as_str().map(str::to_owned).or_else(|| value.as_u64().map(|number| number.to_string())))
+}
+
+impl Chunk {
+    /// Whether it tells of an error.
+    pub(crate) fn is_error(&self) -> bool {
+        self.error.as_ref().is_some_and(|error| !error.is_null())
+    }
+}
+
 impl Gathered {
+    /// Says which call each piece of a call belongs to: some servers leave the number out, or begin every call with 0.
+    pub(crate) fn number(&mut self, chunk: &mut Chunk) {
+        let pieces = chunk.choices.iter_mut().filter_map(|choice| choice.delta.get_mut("tool_calls")?.as_array_mut());
+        for piece in pieces.flatten() {
+            let said = piece["index"].as_u64();
+            let id = piece["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
+            let open = said.map_or(self.opened.last().copied(), |said| self.numbers.get(&said).copied());
+            let index = match (&id, open) {
+                (None, Some(open)) => open,
+                (Some(id), Some(open)) if self.ids.get(&open).is_none_or(|known| known == id) => open,
+                _ => self.opened.len() as u64,
+            };
+            if !self.opened.contains(&index) {
+                self.opened.push(index);
+            }
+            self.numbers.insert(said.unwrap_or(index), index);
+            self.ids.extend(id.map(|id| (index, id)));
+            piece["index"] = index.into();
+        }
+    }
+
     /// Reads a whole reply; `None` if it is none.
     pub(crate) fn whole(body: &[u8]) -> Option<Self> {
         let body: Value = serde_json::from_slice(body).ok()?;
@@ -56,7 +101,7 @@ impl Gathered {
             calls,
             finish: choice["finish_reason"].as_str().map(str::to_owned),
             usage: body.get("usage").filter(|usage| usage.is_object()).cloned(),
-            failed: false,
+            ..Self::default()
         })
     }
 

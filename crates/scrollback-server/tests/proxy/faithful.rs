@@ -114,6 +114,8 @@ fn what_is_no_chat_passes() {
         server.send("POST /v1/chat/completions", "", "not json").text(),
         "POST /v1/chat/completions HTTP/1.1 not json"
     );
+    let empty = server.send("POST /v1/chat/completions", "", "{\"messages\":[]}");
+    assert!(empty.text().ends_with("{\"messages\":[]}") && empty.header("x-scrollback-trouble").is_none());
     let named = server.send("POST /mock/v1/chat/completions", "", "{}");
     assert!(named.text().starts_with("POST /v1/chat/completions"));
     assert_eq!(server.send("GET /nobody/v1/models", "", "").status(), 404);

@@ -185,3 +185,110 @@ fn a_window_its_model_calls_too_long_is_sent_smaller_once() {
     let asked = upstream.asked();
     assert!(asked[2].body.len() * 10 < asked[1].body.len() * 7, "{} then {}", asked[1].body.len(), asked[2].body.len());
 }
+
+fn chunks(answer: &str) -> Vec<Value> {
+    answer.split("\n\n").filter_map(|event| serde_json::from_str(event.strip_prefix("data: ")?).ok()).collect()
+}
+
+fn seen_calls(answer: &str) -> Vec<(Value, String, String)> {
+    let mut seen: Vec<(Value, String, String)> = Vec::new();
+    let all = chunks(answer);
+    let pieces = all.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["tool_calls"].as_array()).flatten();
+    for piece in pieces {
+        let text = |name: &str| piece["function"][name].as_str().unwrap_or_default().to_owned();
+        match seen.iter_mut().find(|(index, ..)| *index == piece["index"]) {
+            Some((_, name, arguments)) => {
+                name.push_str(&text("name"));
+                arguments.push_str(&text("arguments"));
+            }
+            None => seen.push((piece["index"].clone(), text("name"), text("arguments"))),
+        }
+    }
+    seen
+}
+
+#[test]
+fn calls_without_numbers_and_names_in_pieces_are_told_apart() {
+    let piece = |piece: Value| json!({"tool_calls": [piece]});
+    let text = events(
+        &[
+            json!({"role": "assistant"}),
+            piece(json!({"id": "own_1", "type": "function", "function": {"name": "search", "arguments": ""}})),
+            piece(json!({"function": {"name": "_history", "arguments": "{\"words\":\"x\"}"}})),
+            piece(json!({"id": "call_a", "type": "function", "function": {"name": "sea", "arguments": ""}})),
+            piece(json!({"function": {"name": "l", "arguments": "{\"n\":1}"}})),
+            piece(json!({"id": "call_b", "type": "function", "function": {"name": "look", "arguments": "{}"}})),
+        ],
+        "tool_calls",
+    );
+    let upstream = Upstream::new(move |_, _| stream(&text, 13, true));
+    let server = Server::new(upstream.port, "");
+    let answer = server.ask(&with_tools(&[user("Look.")])).text();
+    let expected =
+        [(json!(0), "seal".to_owned(), "{\"n\":1}".to_owned()), (json!(1), "look".to_owned(), "{}".to_owned())];
+    assert_eq!(seen_calls(&answer), expected, "{answer}");
+    assert!(!answer.contains("own_1"));
+    let kept = &server.messages()[1]["tool_calls"];
+    assert_eq!((&kept[0]["function"]["name"], &kept[1]["id"]), (&json!("seal"), &json!("call_b")));
+}
+
+#[test]
+fn an_error_in_the_middle_is_told_in_every_mode() {
+    for settings in ["", "recall = \"text\"\n"] {
+        let text = "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Half\"}}]}\n\n\
+                    data: {\"error\":{\"message\":\"overloaded\"}}\n\n";
+        let upstream = Upstream::new(move |_, _| stream(text, 9, true));
+        let server = Server::new(upstream.port, settings);
+        assert!(server.ask(&chat(&[user("Say.")])).text().contains("overloaded"), "{settings}");
+        assert_eq!(server.messages(), [user("Say.")]);
+    }
+}
+
+#[test]
+fn a_round_that_ends_without_its_empty_line_goes_on() {
+    let own = json!({"tool_calls": [{"index": 0, "id": "own_1", "type": "function", "function": {"name": "search_history", "arguments": "{\"words\":\"x\"}"}}]});
+    let first = events(&[json!({"role": "assistant"}), own], "tool_calls");
+    let first = first.trim_end().to_owned();
+    let second = events(&[json!({"role": "assistant", "content": "Red."})], "stop");
+    let upstream = Upstream::new(move |number, _| stream(if number == 0 { &first } else { &second }, 50, true));
+    let server = Server::new(upstream.port, "");
+    let answer = server.ask(&chat(&[user("Colour?")])).text();
+    assert_eq!(answer.matches("[DONE]").count(), 1, "{answer}");
+    assert!(chunks(&answer).iter().any(|chunk| chunk["choices"][0]["delta"]["content"] == "Red."), "{answer}");
+}
+
+#[test]
+fn an_agent_keeps_its_own_tools_when_recall_is_used_up() {
+    let upstream = Upstream::new(|number, _| match number {
+        0..=2 => reply(&calls(&[call(&format!("own_{number}"), "search_history", &json!({"words": "x"}))])),
+        _ => reply(&calls(&[call("call_7", "look", &json!({}))])),
+    });
+    let server = Server::new(upstream.port, "");
+    let answer = server.ask(&with_tools(&[user("Go.")])).json();
+    assert_eq!(answer["choices"][0]["message"]["tool_calls"][0]["id"], "call_7");
+    assert!(upstream.asked().iter().all(|asked| asked.json().get("tool_choice").is_none()));
+}
+
+/// What a client left out is still in the window, in the turn after and when it tries again.
+#[test]
+fn a_history_that_was_cut_is_never_sent_as_it_came() {
+    let upstream = Upstream::new(|number, _| {
+        reply(&says(&format!("Answer {number}: {}", "the gauge reads two metres at the pier. ".repeat(4))))
+    });
+    let server = Server::new(upstream.port, "");
+    let mut history: Vec<Value> = Vec::new();
+    for i in 0..5 {
+        history.push(user(&format!("Question {i}: {}", "how high is the water at the old pier? ".repeat(4))));
+        let answer = server.ask(&chat(&history)).json();
+        history.push(answer["choices"][0]["message"].clone());
+    }
+    let mut cut = history[4..].to_vec();
+    cut.push(user("And now?"));
+    server.ask(&chat(&cut));
+    let again = server.ask(&chat(&cut)).json();
+    cut.extend([again["choices"][0]["message"].clone(), user("And then?")]);
+    server.ask(&chat(&cut));
+    for (number, asked) in upstream.asked().iter().enumerate().skip(5) {
+        assert!(asked.text().contains("Question 0:"), "request {number}: {}", asked.text());
+    }
+}

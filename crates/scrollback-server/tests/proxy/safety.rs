@@ -72,7 +72,19 @@ fn a_page_elsewhere_cannot_talk_to_us() {
     let answer =
         server.send("POST /v1/chat/completions", "host: evil.example\r\n", &chat(&[user("hello")]).to_string());
     assert_eq!(answer.status(), 403);
+    let posted = server.send(
+        "POST /v1/chat/completions",
+        "origin: https://evil.example\r\n",
+        &chat(&[user("hello")]).to_string(),
+    );
+    assert_eq!(posted.status(), 403);
     assert!(upstream.asked().is_empty());
+    let own = server.send(
+        "POST /v1/chat/completions",
+        "origin: http://localhost:3000\r\n",
+        &chat(&[user("hello")]).to_string(),
+    );
+    assert_eq!(own.status(), 200);
 }
 
 #[test]

@@ -131,7 +131,9 @@ impl Engine {
         let rounds: u32 = turn.rounds.iter().map(|(_, tokens)| tokens).sum();
         let budget = Budget { tokens: ask.budget.tokens.saturating_sub(rounds) };
         let lessened = Ask { budget, ..*ask };
-        let (lane, window) = self.laid(Ok(turn.lane), &lessened, &turn.received, turn.head).await?;
+        // Should the lane have to be read again, its instructions are those it has now.
+        let received = Received { preamble: Some(turn.lane.preamble.clone()), ..turn.received.clone() };
+        let (lane, window) = self.laid(Ok(turn.lane), &lessened, &received, turn.head).await?;
         let mut window = window.within(ask.budget);
         turn.rounds.iter().for_each(|(raw, tokens)| window.recall(raw.clone(), *tokens));
         Ok(Turn { lane, window, ..turn })

@@ -76,11 +76,13 @@ pub struct Received {
     pub preamble: Option<Vec<Arc<Stored>>>,
     /// How many messages were stored.
     pub added: usize,
+    /// Whether the history is just the path, so that it may be sent on as it came.
+    pub as_sent: bool,
 }
 
 impl Received {
     fn nothing_new(outcome: Outcome, session: SessionKey, base: Option<Position>) -> Self {
-        Self { outcome, session, base, head: base, fresh: Vec::new(), preamble: None, added: 0 }
+        Self { outcome, session, base, head: base, fresh: Vec::new(), preamble: None, added: 0, as_sent: false }
     }
 }
 
@@ -118,6 +120,8 @@ impl Log {
         let mut received = Received::nothing_new(aligned.outcome, session, aligned.base);
         received.preamble = (!aligned.preamble_known).then(Vec::new);
         self.append(&mut received, batch).await?;
+        let same_path = received.head.is_some_and(|head| head.node == aligned.chain);
+        received.as_sent = same_path && aligned.replaced.is_empty();
         if let (Some(marks), Some(at)) = (history.marks, received.head) {
             self.remember(
                 &aligned,
