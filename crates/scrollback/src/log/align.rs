@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::history::History;
+use super::outcome::Outcome;
 use super::recent::{Recent, Stretch, Tip};
 use super::rewrite::{Candidate, Change, Features, Rewrite, recognise};
 use crate::error::{Error, Result};
@@ -20,26 +21,6 @@ const ANCHORED: usize = 16;
 const CANDIDATES: usize = 256;
 /// A path is read this far before the first message found on it, for what the client shortened beyond recognition.
 const MARGIN: u32 = 64;
-
-/// How a request relates to what is in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// Nothing is new: a retry, or a request for another reply.
-    Replay,
-    /// It goes on where it stopped.
-    Continue,
-    /// The client changed earlier messages; the originals stay, its versions stand beside them.
-    Edited,
-    /// It leaves the known path: an edited question, or another reply.
-    Branch,
-    /// The client left out earlier messages.
-    Truncated,
-    /// The client put a summary of its own in place of earlier messages.
-    Compacted,
-    /// Nothing like it is known.
-    New,
-}
 
 /// A message of the request and its number in it.
 pub(super) struct Link {
@@ -60,6 +41,7 @@ pub(super) struct Aligned {
     /// Instructions at the head, if they are not known to be stored.
     pub(super) preamble: Vec<Message>,
     pub(super) preamble_known: bool,
+    pub(super) as_sent: bool,
     /// Reasoning beside the path.
     pub(super) asides: Vec<Link>,
     /// The session the request computes to by itself, the node of its own chain, and the number of links in it.
@@ -149,8 +131,10 @@ pub(super) async fn align(
         replaced: Vec::new(),
     };
     let outcome = place.find().await?;
+    let as_sent = place.as_sent(outcome, stretch, chain);
     Ok(Aligned {
         outcome,
+        as_sent,
         session: place.session,
         base: place.base,
         links: known_before + place.taken + place.rest.len(),
@@ -237,6 +221,18 @@ impl Finding<'_> {
         }
         self.take(1, position);
         true
+    }
+
+    /// Whether the history may be sent on as it came. Once something was left out or rewritten, it never may again.
+    fn as_sent(&self, outcome: Outcome, stretch: Option<Stretch>, chain: NodeId) -> bool {
+        let start = self.base.map_or_else(|| NodeId::root(self.session), |base| base.node);
+        let end = || self.rest.iter().fold(start, |node, link| node.then(link.message.strong()));
+        match outcome {
+            Outcome::Edited | Outcome::Truncated | Outcome::Compacted => false,
+            Outcome::Replay | Outcome::Continue | Outcome::Branch | Outcome::New => {
+                stretch.map_or_else(|| chain == end(), |stretch| stretch.as_sent)
+            }
+        }
     }
 
     fn key(&self) -> SessionKey {

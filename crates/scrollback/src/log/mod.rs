@@ -7,14 +7,15 @@
 mod align;
 mod declared;
 mod history;
+mod outcome;
 mod recent;
 mod rewrite;
 
 use std::sync::Arc;
 
-pub use align::Outcome;
 pub use declared::{Declared, SESSION_HEADER};
 pub use history::{History, array_of};
+pub use outcome::Outcome;
 
 use align::{Aligned, Asker};
 use history::Marks;
@@ -76,7 +77,7 @@ pub struct Received {
     pub preamble: Option<Vec<Arc<Stored>>>,
     /// How many messages were stored.
     pub added: usize,
-    /// Whether the history is just the path, so that it may be sent on as it came.
+    /// Whether the history is the path, but for how replies are worded in it, so that it may be sent on as it came.
     pub as_sent: bool,
 }
 
@@ -120,8 +121,7 @@ impl Log {
         let mut received = Received::nothing_new(aligned.outcome, session, aligned.base);
         received.preamble = (!aligned.preamble_known).then(Vec::new);
         self.append(&mut received, batch).await?;
-        let same_path = received.head.is_some_and(|head| head.node == aligned.chain);
-        received.as_sent = same_path && aligned.replaced.is_empty();
+        received.as_sent = aligned.as_sent;
         if let (Some(marks), Some(at)) = (history.marks, received.head) {
             self.remember(
                 &aligned,
@@ -281,6 +281,7 @@ impl Log {
             chain: aligned.chain,
             links: aligned.links,
             preamble: aligned.preamble_hash,
+            as_sent: aligned.as_sent,
         };
         self.recent.keep(Door(tenant.clone(), marks.first), aligned.continued, stretch);
     }

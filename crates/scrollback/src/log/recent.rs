@@ -40,6 +40,8 @@ pub(super) struct Stretch {
     pub(super) links: usize,
     /// The instructions that were stored with it.
     pub(super) preamble: Hash128,
+    /// Whether its client has left nothing out and changed nothing but how replies are worded.
+    pub(super) as_sent: bool,
 }
 
 #[cfg(test)]
@@ -49,7 +51,8 @@ impl Default for Stretch {
         let (branch, depth) = (crate::ids::BranchId(0), crate::ids::Depth(0));
         let at = Position { id: crate::ids::MessageId(0), branch, depth, node };
         let (preamble, declared) = (Hash128::default(), None);
-        Self { count: 0, bytes: 0, hash: 0, declared, claimed: id, session: id, at, chain: node, links: 0, preamble }
+        let (claimed, session, chain, as_sent) = (id, id, node, true);
+        Self { count: 0, bytes: 0, hash: 0, declared, claimed, session, at, chain, links: 0, preamble, as_sent }
     }
 }
 
