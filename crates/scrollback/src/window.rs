@@ -263,8 +263,8 @@ pub(crate) fn tokens_of(text: &str) -> u32 {
 }
 
 /// A number with its thousands apart.
-pub(crate) fn grouped(number: u32) -> String {
-    let digits = number.to_string();
+pub fn grouped(number: impl Into<u64>) -> String {
+    let digits = number.into().to_string();
     let mut out = String::new();
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {

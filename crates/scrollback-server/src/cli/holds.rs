@@ -12,7 +12,7 @@ use scrollback::{At, MessageId, SessionKey, Store};
 use serde::Serialize;
 
 use super::forget::confirmed;
-use super::{Desk, counted, grouped_wide, local, now, progress, say, say_json, shortened, table, talk};
+use super::{Desk, counted, grouped, local, now, progress, say, say_json, shortened, table, talk};
 
 /// How many columns of a query and of a digest are shown.
 const QUERY_COLUMNS: usize = 24;
@@ -94,7 +94,7 @@ impl Holds {
                 session.id.to_string()[..12].to_owned(),
                 format!("h{}", held.id.0),
                 local(held.at),
-                grouped_wide(held.told.chars as u64),
+                grouped(held.told.chars as u64),
                 held.tool.clone().unwrap_or_default(),
                 shortened(held.query.as_deref().unwrap_or_default(), QUERY_COLUMNS),
                 shortened(&held.told.brief, DIGEST_COLUMNS),
@@ -118,7 +118,7 @@ impl Holds {
             talk(&format!(
                 "{what} from before {}, {} characters, will be erased for good. Type yes to go on:",
                 local(before),
-                grouped_wide(chars as u64)
+                grouped(chars as u64)
             ));
             if !confirmed()? {
                 bail!("nothing was erased; without a terminal, --yes is needed");

@@ -9,7 +9,7 @@ use scrollback::store::{Keys, Kind, Scope};
 use scrollback::{Engine, SessionKey, Store};
 use serde::{Deserialize, Serialize};
 
-use super::{Desk, counted, grouped, grouped_wide, say, say_json, table};
+use super::{Desk, counted, grouped, say, say_json, table};
 
 /// A call of a view.
 #[derive(Serialize)]
@@ -53,7 +53,7 @@ pub(super) async fn show(desk: &Desk, engine: &Engine, key: &SessionKey) -> anyh
     say("")?;
     sums(&totals)?;
     for (name, task) in &tasks {
-        let (input, output) = (grouped_wide(task.input_tokens), grouped_wide(task.output_tokens));
+        let (input, output) = (grouped(task.input_tokens), grouped(task.output_tokens));
         say(format!("helper: {name}, {}, {input} tokens read, {output} written", counted(task.questions, "question")))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -110,7 +110,7 @@ fn drawn(calls: &[(&Recorded, &Call)]) -> String {
 
 /// Writes the sums.
 pub(super) fn sums(totals: &Totals) -> anyhow::Result<()> {
-    let (input, without) = (grouped_wide(totals.input), grouped_wide(totals.without_input));
+    let (input, without) = (grouped(totals.input), grouped(totals.without_input));
     say(format!(
         "{}, {input} tokens of input, {:.0} % from the cache",
         counted(totals.calls, "call"),

@@ -31,6 +31,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use scrollback::store::{Session, Which};
 use scrollback::task::Tasks;
+use scrollback::window::grouped;
 use scrollback::{At, Engine, SqliteStore, Store, Tenant};
 
 use crate::clock::now;
@@ -217,24 +218,6 @@ fn progress(total: u64, what: &'static str) -> ProgressBar {
 fn counted(count: impl Into<u64>, noun: &str) -> String {
     let count = count.into();
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-/// A number with its thousands apart.
-fn grouped(number: u32) -> String {
-    grouped_wide(u64::from(number))
-}
-
-/// A large number with its thousands apart.
-fn grouped_wide(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
 }
 
 /// A text on one line, cut if it takes more columns; wide characters take two.

@@ -11,7 +11,7 @@ use scrollback::view::Standing;
 use scrollback::window::Body;
 use scrollback::{Engine, SessionKey};
 
-use super::super::{Desk, grouped, grouped_wide};
+use super::super::{Desk, grouped};
 use super::client::{Client, Reply};
 use super::script::{Script, Turn};
 use super::tell::Teller;
@@ -144,7 +144,7 @@ impl<'a> Play<'a> {
             Body::Held(..) | Body::Original(_) | Body::Whole(..) | Body::Round(_) | Body::Note(_) => None,
         });
         let Some((stored, placeholder)) = placeholder else { return Ok(()) };
-        let (tokens, chars) = (grouped(stored.measure.tokens), grouped_wide(tool.chars as u64));
+        let (tokens, chars) = (grouped(stored.measure.tokens), grouped(tool.chars as u64));
         let told = format!("  turn {number}: {} answers {chars} characters, {tokens} tokens.", tool.name);
         self.teller.say(&format!("{told}\n  It is kept whole and held; the window has this in its place:"))?;
         placeholder.text.lines().try_for_each(|line| self.teller.cut(&format!("    {line}")))
@@ -165,7 +165,7 @@ impl<'a> Play<'a> {
         let teller = &self.teller;
         teller.heading("What it would have cost")?;
         teller.say("                          with Scrollback   sending everything")?;
-        let (input, without) = (grouped_wide(totals.input), grouped_wide(totals.without_input));
+        let (input, without) = (grouped(totals.input), grouped(totals.without_input));
         teller.say(&format!("  tokens of input         {input:>17}   {without:>18}"))?;
         let (cost, without) = (totals.cost.to_string(), totals.without_cost.to_string());
         teller.say(&format!("  cost as {PRICED_AS:<15} {cost:>17}   {without:>18}"))?;
