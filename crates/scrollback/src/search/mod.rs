@@ -1,13 +1,15 @@
 //! Finding messages by their words, in every language.
 //!
 //! Stores keep an index from terms to messages and answer a [`Probe`] with candidates; ranking them is the same code for
-//! every store. `words` makes terms, `rank` orders candidates, `snippet` shows where the words are.
+//! every store. `words` makes terms, `rank` orders candidates, `relate` tells what has to do with a text, `snippet` shows where the words are.
 
 mod rank;
+mod relate;
 mod snippet;
 mod words;
 
 pub use rank::{Found, Query, find};
+pub use relate::{Related, related};
 pub use snippet::Snippet;
 pub use words::{each_term, folded, is_unspaced, terms};
 
@@ -32,6 +34,12 @@ impl Term {
 
     fn accepts(&self, term: &str) -> bool {
         if self.prefix { term.starts_with(&self.text) } else { term == self.text }
+    }
+
+    /// Whether it occurs among terms in order.
+    fn is_among(&self, terms: &[String]) -> bool {
+        let at = terms.partition_point(|term| *term < self.text);
+        terms.get(at).is_some_and(|term| self.accepts(term))
     }
 }
 
@@ -106,9 +114,9 @@ impl Probe {
             }
     }
 
-    /// Which of its terms occur among `terms`.
+    /// Which of its terms occur among `terms`, which are in order.
     pub(crate) fn hits(&self, terms: &[String]) -> Vec<bool> {
-        self.terms.iter().map(|wanted| terms.iter().any(|term| wanted.accepts(term))).collect()
+        self.terms.iter().map(|wanted| wanted.is_among(terms)).collect()
     }
 
     /// Whether enough terms were hit.
@@ -123,7 +131,7 @@ impl Probe {
 /// Anchors begin with a character nobody types, so that no word of a person is one.
 pub(crate) const ANCHOR: char = '\u{E000}';
 
-/// The terms a message is indexed under: its words, and anchors that find it again in a rewritten history.
+/// The terms a message is indexed under, in order: its words, and anchors that find it again in a rewritten history.
 pub(crate) fn index_terms(message: &Message) -> Vec<String> {
     let mut all = Vec::new();
     for piece in message.words() {

@@ -86,7 +86,7 @@ pub async fn find(store: &dyn Store, tenant: &Tenant, query: &Query) -> Result<V
 }
 
 /// The terms of a query: words whole, runs without spaces as their pairs, a lone character as a prefix.
-fn query_terms(text: &str) -> Vec<Term> {
+pub(super) fn query_terms(text: &str) -> Vec<Term> {
     let mut terms: Vec<Term> = Vec::new();
     for unit in units(text) {
         let mut of_unit = Vec::new();
@@ -129,14 +129,14 @@ fn rarest(terms: &[Term], frequencies: &[u32]) -> Vec<Term> {
     by_rarity.into_iter().take(RAREST).map(|(term, _)| term.clone()).collect()
 }
 
-struct Candidate {
-    counts: Vec<f64>,
-    length: f64,
+pub(super) struct Candidate {
+    pub(super) counts: Vec<f64>,
+    pub(super) length: f64,
     together: f64,
 }
 
 impl Candidate {
-    fn read(message: &Stored, terms: &[Term], units: &[String]) -> Self {
+    pub(super) fn read(message: &Stored, terms: &[Term], units: &[String]) -> Self {
         let text = message.message().to_text();
         let exact: HashMap<&str, usize> = terms.iter().enumerate().map(|(i, term)| (term.text.as_str(), i)).collect();
         let (mut counts, mut length) = (vec![0.0; terms.len()], 0.0);
@@ -148,10 +148,7 @@ impl Candidate {
                 counts[i] += 1.0;
             }
         });
-        let folded = folded(&text);
-        #[expect(clippy::cast_precision_loss, reason = "a query has few pieces")]
-        let together = units.iter().filter(|unit| folded.contains(unit.as_str())).count() as f64 / units.len() as f64;
-        Self { counts, length, together }
+        Self { counts, length, together: together(&text, units) }
     }
 
     fn holds_every_term(&self) -> bool {
@@ -163,6 +160,16 @@ impl Candidate {
         let words: f64 = self.counts.iter().zip(rarity).map(|(tf, idf)| idf * tf * (K1 + 1.0) / (tf + norm)).sum();
         words * (1.0 + TOGETHER * self.together)
     }
+}
+
+/// The share of a query's pieces that stand in a text letter by letter.
+#[expect(clippy::cast_precision_loss, reason = "a query has few pieces")]
+fn together(text: &str, units: &[String]) -> f64 {
+    if units.is_empty() {
+        return 0.0;
+    }
+    let folded = folded(text);
+    units.iter().filter(|unit| folded.contains(unit.as_str())).count() as f64 / units.len() as f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]

@@ -39,6 +39,8 @@ struct Kept {
     declared: Option<String>,
     title: Option<String>,
     messages: Vec<Stored>,
+    /// The terms each message is found by, in order.
+    terms: Vec<Vec<String>>,
     nodes: HashMap<(Depth, NodeId), Position>,
     beside: HashMap<NodeId, MessageId>,
     forks: Vec<Option<Position>>,
@@ -101,6 +103,7 @@ impl Kept {
 
     fn push(&mut self, id: MessageId, parent: Option<MessageId>, place: Place, draft: &Draft) {
         self.messages.push(draft.stored(id, parent, place));
+        self.terms.push(index_terms(&draft.message));
     }
 
     fn next_id(&self) -> MessageId {
@@ -242,9 +245,9 @@ impl Store for MemoryStore {
                 Reach::Undeclared => kept.declared.is_none(),
                 Reach::Session(id) | Reach::Path(id, _) => *id == key.id,
             };
-            for message in kept.messages.iter().rev().filter(|_| reached) {
+            for (message, terms) in kept.messages.iter().zip(&kept.terms).rev().filter(|_| reached) {
                 matches.total += 1;
-                let hits = probe.hits(&index_terms(&message.message()));
+                let hits = probe.hits(terms);
                 matches.frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));
                 if probe.suffices(&hits) && probe.admits(message) && matches.messages.len() < probe.limit {
                     matches.messages.push((key.id, message.clone()));
@@ -311,9 +314,11 @@ impl Forget for MemoryStore {
             Place::Path(_) | Place::Beside(_) => results.contains(&stored.id),
         };
         let mut erased = 0;
-        for stored in kept.messages.iter_mut().filter(|stored| meant(stored)) {
+        let with_terms = kept.messages.iter_mut().zip(&mut kept.terms);
+        for (stored, terms) in with_terms.filter(|(stored, _)| meant(stored)) {
             if let Some(tombstone) = tombstone(stored, at) {
                 erased += u32::from(results.contains(&stored.id));
+                *terms = index_terms(&tombstone.message());
                 *stored = tombstone;
             }
         }

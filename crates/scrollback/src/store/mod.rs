@@ -115,6 +115,11 @@ impl Batch {
         Self { records, ..Self::new(session) }
     }
 
+    /// A batch that only writes a tenant's own records; no session comes into being.
+    pub fn of_tenant(tenant: &Tenant, records: Vec<Put>) -> Self {
+        Self::of_records(SessionKey { tenant: tenant.clone(), id: SessionId(Hash128([0; 16])) }, records)
+    }
+
     /// Whether there is nothing to write.
     pub fn is_empty(&self) -> bool {
         self.path.is_empty() && self.beside.is_empty() && self.aliases.is_empty() && self.records.is_empty()

@@ -126,8 +126,17 @@ pub struct Put {
 impl Put {
     /// A session's record, whatever was there before.
     pub(crate) fn new(session: &SessionKey, kind: Kind, key: String, at: At, body: &impl Serialize) -> Self {
+        Self::of(Scope::Session(session.clone()), kind, key, at, body)
+    }
+
+    /// A tenant's own record, whatever was there before.
+    pub(crate) fn of_tenant(tenant: &Tenant, kind: Kind, key: String, at: At, body: &impl Serialize) -> Self {
+        Self::of(Scope::Tenant(tenant.clone()), kind, key, at, body)
+    }
+
+    fn of(scope: Scope, kind: Kind, key: String, at: At, body: &impl Serialize) -> Self {
         let body = serde_json::value::to_raw_value(body).expect("our own types are valid JSON");
-        Self { scope: Scope::Session(session.clone()), kind, key, at, body, expect: Expect::Any }
+        Self { scope, kind, key, at, body, expect: Expect::Any }
     }
 
     /// The same, if this was there before.

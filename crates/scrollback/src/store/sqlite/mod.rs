@@ -18,6 +18,7 @@ mod writer;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use rusqlite::Connection;
@@ -64,6 +65,7 @@ pub struct SqliteStore {
     // Dropped in this order: the writer closes the file last, which empties the journal, and then gives up the lock.
     readers: Readers,
     writer: Option<Writer>,
+    fresh: Arc<words::Fresh>,
     path: PathBuf,
     _lock: Option<File>,
 }
@@ -77,7 +79,7 @@ impl SqliteStore {
         let connection = schema::open_writing(options)?;
         let readers = Readers::start(path, options.readers)?;
         let writer = Writer::start(connection, path.clone())?;
-        Ok(Self { readers, writer: Some(writer), path: path.clone(), _lock: Some(lock) })
+        Ok(Self { readers, writer: Some(writer), fresh: Arc::default(), path: path.clone(), _lock: Some(lock) })
     }
 
     /// Opens a file for reading only, beside whichever process writes to it.
@@ -87,7 +89,7 @@ impl SqliteStore {
             return Err(Error::NotFound(format!("there is no store at {} yet", path.display())));
         }
         let readers = Readers::start(path, options.readers)?;
-        Ok(Self { readers, writer: None, path: path.clone(), _lock: None })
+        Ok(Self { readers, writer: None, fresh: Arc::default(), path: path.clone(), _lock: None })
     }
 
     /// The file.
@@ -168,13 +170,13 @@ impl Store for SqliteStore {
     }
 
     async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches> {
-        let tenant = tenant.clone();
-        self.readers.ask(move |connection| words::matching(connection, &tenant, &probe)).await
+        let (tenant, fresh) = (tenant.clone(), self.fresh.clone());
+        self.readers.ask(move |connection| words::matching(connection, &fresh, &tenant, &probe)).await
     }
 
     async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
         let scope = scope.clone();
-        let brief = matches!(keys, Keys::One(_));
+        let brief = matches!(keys, Keys::One(_) | Keys::After(_, 0..=4));
         let question = move |connection: &Connection| query::records(connection, &scope, kind, &keys);
         if brief { self.readers.ask_briefly(question).await } else { self.readers.ask(question).await }
     }
@@ -189,12 +191,16 @@ impl Store for SqliteStore {
 impl Forget for SqliteStore {
     async fn forget(&self, session: &SessionKey) -> Result<u32> {
         let session = session.clone();
-        self.writer()?.run(Box::new(move |connection| forget::forget(connection, &session))).await
+        let erased = self.writer()?.run(Box::new(move |connection| forget::forget(connection, &session))).await;
+        self.fresh.forget();
+        erased
     }
 
     async fn forget_results(&self, session: &SessionKey, results: &[MessageId], at: At) -> Result<u32> {
         let (session, results) = (session.clone(), results.to_vec());
         let erase = move |connection: &mut Connection| forget::forget_results(connection, &session, &results, at);
-        self.writer()?.run(Box::new(erase)).await
+        let erased = self.writer()?.run(Box::new(erase)).await;
+        self.fresh.forget();
+        erased
     }
 }

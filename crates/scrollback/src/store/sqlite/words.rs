@@ -3,6 +3,9 @@
 //! Messages are indexed in groups after they are stored, not with them: an index change costs many pages, a group of
 //! them hardly more. What is not indexed yet is read directly, so a search always sees everything.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
 use rusqlite::{Connection, params};
 
 use super::query::session_no;
@@ -16,9 +19,12 @@ use crate::store::{Matches, Stored};
 /// How many messages one transaction indexes at most.
 const INDEX_ROWS: usize = 4096;
 /// Where counting the messages that hold a term stops: beyond, a term is common, and how common hardly matters.
-const FREQUENCY_CAP: u32 = 10_000;
+pub(super) const FREQUENCY_CAP: u32 = 4_096;
 /// The size a store is taken to have when all of it is searched; ranking needs only the order of magnitude.
 const STORE_MESSAGES: u64 = 1_000_000;
+
+/// How many messages' terms are kept in mind until they are indexed.
+const FRESH: usize = 2_048;
 
 /// Notes that a session has unindexed messages from a number on.
 pub(super) fn mark_unindexed(connection: &Connection, session: i64, since: MessageId) -> rusqlite::Result<()> {
@@ -95,6 +101,36 @@ fn each_from(
     Ok(())
 }
 
+/// The terms of messages that are not indexed yet by a hash of what they say, made once: until they are indexed, every search
+/// looks at them.
+#[derive(Debug, Default)]
+pub(super) struct Fresh(Mutex<HashMap<u128, Arc<[String]>>>);
+
+impl Fresh {
+    fn terms(&self, message: &Stored) -> Arc<[String]> {
+        let key = twox_hash::XxHash3_128::oneshot(message.raw.get().as_bytes());
+        let known = self.lock().get(&key).cloned();
+        known.unwrap_or_else(|| {
+            let terms: Arc<[String]> = index_terms(&message.message()).into();
+            let mut all = self.lock();
+            if all.len() >= FRESH {
+                all.clear();
+            }
+            all.insert(key, terms.clone());
+            terms
+        })
+    }
+
+    /// Forgets them; needed after something was erased.
+    pub(super) fn forget(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<u128, Arc<[String]>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Where a probe may look: a range of message keys, and whether declared sessions count.
 struct Bounds {
     low: i64,
@@ -122,12 +158,17 @@ impl Bounds {
 }
 
 /// Messages that match a probe, newest session first, newest message first.
-pub(super) fn matching(connection: &Connection, tenant: &Tenant, probe: &Probe) -> Result<Matches, Fault> {
+pub(super) fn matching(
+    connection: &Connection,
+    fresh: &Fresh,
+    tenant: &Tenant,
+    probe: &Probe,
+) -> Result<Matches, Fault> {
     let snapshot = connection.unchecked_transaction()?;
     let mut matches = Matches { frequencies: vec![0; probe.terms.len()], ..Matches::default() };
     let Some(bounds) = Bounds::of(&snapshot, tenant, &probe.reach)? else { return Ok(matches) };
     matches.total = total(&snapshot, &bounds)?;
-    let mut found = read_unindexed(&snapshot, tenant, probe, &bounds, &mut matches.frequencies)?;
+    let mut found = read_unindexed(&snapshot, fresh, (tenant, probe, &bounds), &mut matches.frequencies)?;
     if !probe.terms.is_empty() {
         for (term, frequency) in probe.terms.iter().zip(&mut matches.frequencies) {
             *frequency += frequency_of(&snapshot, term, &bounds)?;
@@ -154,9 +195,8 @@ fn total(connection: &Connection, bounds: &Bounds) -> Result<u64, Fault> {
 
 fn read_unindexed(
     connection: &Connection,
-    tenant: &Tenant,
-    probe: &Probe,
-    bounds: &Bounds,
+    fresh: &Fresh,
+    (tenant, probe, bounds): (&Tenant, &Probe, &Bounds),
     frequencies: &mut [u32],
 ) -> Result<Vec<Keyed>, Fault> {
     let mut found = Vec::new();
@@ -165,7 +205,7 @@ fn read_unindexed(
         let Some(id) = (if outside { None } else { visible(connection, tenant, session, bounds)? }) else { continue };
         each_from(connection, session, since, usize::MAX >> 1, |key, message| {
             let Some(message) = message else { return Ok(()) };
-            let hits = probe.hits(&index_terms(&message.message()));
+            let hits = probe.hits(&fresh.terms(&message));
             frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));
             if probe.suffices(&hits) && probe.admits(&message) {
                 found.push((key, id, message));
