@@ -37,6 +37,7 @@ pub mod store;
 pub mod strategy;
 pub mod task;
 pub mod tokens;
+pub mod topic;
 pub mod view;
 pub mod window;
 

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::recall::{RecallCall, RecallTool};
 use rank::{Ranked, Weights};
 use read::{Lead, Target, Visible};
+pub(crate) use words::keys;
 
 /// How much of a question's weight a passage must carry to answer it.
 const ANSWERS: f64 = 0.55;

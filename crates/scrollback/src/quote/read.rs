@@ -135,6 +135,7 @@ impl Visible {
         for piece in pieces(text) {
             match piece {
                 Piece::Fenced { kind: "contents", text } => self.contents(text),
+                Piece::Fenced { kind: "topics", text } => self.topics(text),
                 Piece::Fenced { text, .. } => self.record(text, role),
                 Piece::Plain(text) if !fenced_only && !say::is_ours(text) => self.said(text, &Speaker::unnamed(role)),
                 Piece::Plain(_) => {}
@@ -162,6 +163,15 @@ impl Visible {
         }
         if !self.offered.contains(&RecallTool::Page) {
             self.said(text, &Speaker::unnamed(&Role::Other("contents".into())));
+        }
+    }
+
+    /// Quotes from topics: what stands between a topic's name and its first message is ours and not said by anybody.
+    fn topics(&mut self, text: &str) {
+        for topic in text.split("\n[t") {
+            if let Some(first) = topic.match_indices("\n[m").find(|(at, _)| is_heading(&topic[at + 1..])) {
+                self.record(&topic[first.0 + 1..], &Role::User);
+            }
         }
     }
 
@@ -211,6 +221,10 @@ impl Visible {
             self.asked = question.map_or_else(String::new, |part| (*part).to_owned());
         }
     }
+}
+
+fn is_heading(text: &str) -> bool {
+    text.lines().next().and_then(Heading::read).is_some()
 }
 
 /// A line, or its sentences if it is long prose or ends in a question. Tools write lines: those stay whole.

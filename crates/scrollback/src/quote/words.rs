@@ -144,7 +144,7 @@ pub(super) fn key(term: &str) -> &str {
 }
 
 /// The keys of a text that can tell anything, each once.
-pub(super) fn keys(text: &str) -> Vec<String> {
+pub(crate) fn keys(text: &str) -> Vec<String> {
     let mut keys: Vec<String> = Vec::new();
     crate::search::each_term(text, |term| {
         if is_telling(term) {

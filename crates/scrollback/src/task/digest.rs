@@ -19,7 +19,7 @@ const PROMPT: &str = include_str!("../../prompts/page_digest.md");
 /// How long a title may be.
 const TITLE_CHARS: usize = 60;
 /// The title of a page in which nobody says a word.
-const NO_WORDS: &str = "(no words)";
+pub(super) const NO_WORDS: &str = "(no words)";
 /// How long a message's line may be.
 const LINE_CHARS: usize = 140;
 /// How many messages at the beginning of a page have a line of their own.
@@ -117,7 +117,7 @@ pub fn digest(messages: &[Stored]) -> Digest {
 }
 
 /// What is asked, where something is asked.
-fn offline_title(text: &str) -> String {
+pub(super) fn offline_title(text: &str) -> String {
     let asked = questions(text);
     brief(if asked.is_empty() { text } else { &asked }, TITLE_CHARS)
 }
@@ -162,7 +162,7 @@ fn call(name: &str, arguments: &Value, most_chars: usize) -> String {
 }
 
 /// What a message says, without its reasoning unless it is nothing else.
-fn said(message: &Message) -> String {
+pub(super) fn said(message: &Message) -> String {
     let pieces = message.parts().iter().filter_map(|part| match part {
         Part::Text(text) | Part::Result { text, .. } => Some(text.clone()),
         Part::Call { name, arguments, .. } => Some(call(name, arguments, LINE_CHARS * 4)),

@@ -1,26 +1,34 @@
 //! Tasks: typed questions about messages, each with an answer that needs no model.
 //!
-//! A task has its prompt, its tolerant reader and its offline answer in one file (`digest`, `hold`); `run` asks the helper and
-//! falls back. The offline answers are extractive: they quote, and never invent. Nothing here knows a store or a clock.
+//! A task has its prompt, its tolerant reader and its offline answer in one file (`digest`, `hold`, those in `topic`); `run` asks
+//! the helper and falls back. The offline answers are extractive: they quote, and never invent. Nothing here knows a store or a
+//! clock.
 
 mod breaker;
 mod digest;
 mod hold;
 mod model;
 mod outline;
+mod partition;
 mod prompt;
 mod reply;
 mod run;
 mod sentences;
 mod sources;
+mod topic;
 mod worth;
 
 pub use digest::{Digest, PageDigest, digest};
 pub use hold::{HoldBrief, HoldDigest};
 pub use model::{Model, Question, Said};
+pub use partition::{Choice, Known, Unit, partition};
 pub use run::{Answered, Asked, By, Heard, TaskSettings, Tasks, Why};
 pub use sentences::brief;
+pub(crate) use sentences::shortened;
 pub use sources::sources;
+pub use topic::{
+    Merge, Named, Place, ReadTopic, Review, Reviewed, Route, Sorted, Split, Standing, Subdivide, WriteBrief,
+};
 
 /// A typed question.
 pub trait Task {

@@ -36,7 +36,7 @@ impl Question {
     #[must_use]
     pub fn again(self, complaint: &str) -> Self {
         let wrong = format!("Your last answer could not be used: {complaint}.");
-        let text = format!("{}\n\n{wrong} Answer again, only with the JSON asked for.", self.text);
+        let text = format!("{}\n\n{wrong} Answer again, only in the form asked for.", self.text);
         Self { text, ..self }
     }
 }

@@ -1,7 +1,7 @@
-//! Finding the JSON in what a model says.
+//! Finding the answer in what a model says: what follows its thinking aloud, and the JSON in it.
 //!
-//! Models wrap JSON in prose and fences, think aloud before it, leave commas at the end of lists and line breaks inside strings;
-//! all of that is forgiven. What is wrong beyond that becomes a complaint, in words the model can act upon.
+//! Models wrap JSON in prose and fences, leave commas at the end of lists and line breaks inside strings; all of that is
+//! forgiven. What is wrong beyond that becomes a complaint, in words the model can act upon.
 
 use serde_json::Value;
 
@@ -12,14 +12,22 @@ const READ_BYTES: usize = 400_000;
 
 /// The first JSON object or array in a reply that `read` accepts; otherwise the complaint about the outermost one.
 pub(super) fn json<T>(reply: &str, read: impl Fn(&Value) -> Result<T, String>) -> Result<T, String> {
+    spoken(reply, |text| search(text, &read))
+}
+
+/// What `read` makes of a reply without its reasoning; of all of it if what follows the reasoning cannot be read.
+pub(super) fn spoken<T>(reply: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
     let reply = reply[..reply.floor_char_boundary(READ_BYTES)].trim_start();
-    let after = ["</think>", "</thinking>"].iter().find_map(|end| reply.rsplit_once(end)).map(|(_, after)| after);
+    let ends = ["</think>", "</thinking>"];
     let thinks = ["<think>", "<thinking>"].iter().any(|begin| reply.starts_with(begin));
-    match after {
-        Some(after) if thinks => search(after, &read),
-        Some(after) => search(after, &read).or_else(|_| search(reply, &read)),
+    match ends.iter().find_map(|end| reply.rsplit_once(end).map(|(_, after)| (after, end))) {
+        Some((after, end)) if thinks => {
+            let sooner = reply.split_once(end).map_or(after, |(_, after)| after);
+            read(after).or_else(|complaint| read(sooner).map_err(|_| complaint))
+        }
+        Some((after, _)) => read(after).or_else(|_| read(reply)),
         None if thinks => Err("there is only reasoning and no answer; think less".to_owned()),
-        None => search(reply, &read),
+        None => read(reply),
     }
 }
 
@@ -104,6 +112,7 @@ mod tests {
             assert_eq!(title(reply).as_deref(), Ok("a}b"), "{reply}");
         }
         assert_eq!(title("{\"title\": \"two\nlines\"}").as_deref(), Ok("two\nlines"));
+        assert_eq!(title(r#"<think>hm</think>{"title": "a </think> b"}"#).as_deref(), Ok("a </think> b"));
         assert_eq!(title(r#"{"title": "say </think> twice"}"#).as_deref(), Ok("say </think> twice"));
     }
 

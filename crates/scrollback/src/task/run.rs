@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
+use std::time::Duration;
 
 use serde::Serialize;
 use tokio::sync::Semaphore;
@@ -131,14 +132,24 @@ impl Tasks {
 
     /// Answers a task, in any case.
     pub async fn run<T: Task>(&self, task: &T) -> Answered<T::Answer> {
+        self.run_within(task, None).await
+    }
+
+    /// Answers a task that somebody waits for: the helper has so long from when it is asked, and counts as failing after that.
+    pub async fn run_within<T: Task>(&self, task: &T, most: Option<Duration>) -> Answered<T::Answer> {
         let mut calls = Vec::new();
-        match self.helped(task, &mut calls).await {
+        match self.helped(task, most, &mut calls).await {
             Ok(answer) => Answered { answer, by: By::Helper, calls },
             Err(why) => Answered { answer: task.offline(), by: By::Offline(why), calls },
         }
     }
 
-    async fn helped<T: Task>(&self, task: &T, calls: &mut Vec<Asked>) -> Result<T::Answer, Why> {
+    async fn helped<T: Task>(
+        &self,
+        task: &T,
+        most: Option<Duration>,
+        calls: &mut Vec<Asked>,
+    ) -> Result<T::Answer, Why> {
         let helper = self.helper.as_ref().ok_or(Why::NoHelper)?;
         let entry = helper.breaker().enter();
         if entry == Entry::Refused {
@@ -149,7 +160,13 @@ impl Tasks {
         if entry == Entry::Usual && helper.breaker().is_open() {
             return Err(Why::BreakerOpen);
         }
-        let answer = helper.answer(task, calls).await;
+        let answer = match most {
+            None => helper.answer(task, calls).await,
+            Some(most) => {
+                let answered = tokio::time::timeout(most, helper.answer(task, calls)).await;
+                answered.unwrap_or_else(|_| Err(late::<T>(calls)))
+            }
+        };
         match answer {
             Ok(_) => helper.breaker().succeeded(),
             Err(_) => helper.breaker().failed(entry),
@@ -189,6 +206,14 @@ impl Helper {
         calls.push(Asked { task: T::NAME, input_tokens, output_tokens, outcome });
         answer
     }
+}
+
+/// Takes note of a question that was not answered in time.
+fn late<T: Task>(calls: &mut Vec<Asked>) -> Why {
+    let reason = "it took too long".to_owned();
+    let outcome = Heard::Nothing(reason.clone());
+    calls.push(Asked { task: T::NAME, input_tokens: 0, output_tokens: 0, outcome });
+    Why::Failed(reason)
 }
 
 /// The same, with a panic turned into an error.
@@ -343,6 +368,29 @@ mod tests {
         }
     }
 
+    /// Never answers.
+    struct Silent;
+
+    #[async_trait]
+    impl Model for Silent {
+        async fn ask(&self, _: &Question) -> Result<Said> {
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test]
+    async fn a_silent_helper_is_waited_for_a_few_times_and_then_left_alone() {
+        let tasks = Tasks::new(Arc::new(Silent), TaskSettings { breaker_after: 3, ..TaskSettings::default() });
+        let (mut late, mut refused) = (0, 0);
+        for _ in 0..10 {
+            let answered = tasks.run_within(&Word, Some(Duration::from_millis(2))).await;
+            assert_eq!(answered.answer, "offline");
+            late += usize::from(answered.by == By::Offline(Why::Failed("it took too long".into())));
+            refused += usize::from(answered.by == By::Offline(Why::BreakerOpen));
+        }
+        assert_eq!((late, refused), (3, 7));
+    }
+
     #[tokio::test]
     async fn an_abandoned_trial_is_followed_by_another() {
         let model = Scripted::new(&[Act::Fail]);
@@ -374,7 +422,7 @@ mod tests {
         async fn ask(&self, _: &Question) -> Result<Said> {
             let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
             self.most.fetch_max(now, Ordering::SeqCst);
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            tokio::time::sleep(Duration::from_millis(5)).await;
             self.now.fetch_sub(1, Ordering::SeqCst);
             Ok(Said { text: r#"["tide"]"#.into(), ..Said::default() })
         }

@@ -52,7 +52,7 @@ pub(super) fn questions(text: &str) -> String {
 }
 
 /// A text on one line in at most so many characters: cut after a sentence if one ends late enough, else between words.
-pub(super) fn shortened(text: &str, most_chars: usize) -> String {
+pub(crate) fn shortened(text: &str, most_chars: usize) -> String {
     let text = flat(text);
     let Some((over, _)) = text.char_indices().nth(most_chars) else { return text };
     let kept = &text[..over];
@@ -72,7 +72,7 @@ pub(super) fn shortened(text: &str, most_chars: usize) -> String {
 }
 
 /// The beginning and the end of a text, whole if it is not longer than both.
-fn ends(text: &str, head_bytes: usize, tail_bytes: usize) -> std::borrow::Cow<'_, str> {
+pub(super) fn ends(text: &str, head_bytes: usize, tail_bytes: usize) -> std::borrow::Cow<'_, str> {
     if text.len() <= head_bytes + tail_bytes {
         return text.into();
     }
@@ -86,7 +86,7 @@ fn flat(text: &str) -> String {
 }
 
 /// Sentences one after another, with a mark between those that have none of their own.
-fn joined<T: AsRef<str>>(sentences: impl IntoIterator<Item = T>) -> String {
+pub(super) fn joined<T: AsRef<str>>(sentences: impl IntoIterator<Item = T>) -> String {
     let mut out = String::new();
     for sentence in sentences {
         out += match out.chars().next_back() {
@@ -105,7 +105,7 @@ fn is_stop(c: char, next: Option<char>) -> bool {
 }
 
 /// Splits at the ends of sentences and lines.
-fn sentences(text: &str) -> Vec<String> {
+pub(super) fn sentences(text: &str) -> Vec<String> {
     let mut sentences = Vec::new();
     for line in text.lines() {
         let mut start = 0;

@@ -1,0 +1,3 @@
+//! What is measured: one file for each suite.
+
+pub mod topics;
