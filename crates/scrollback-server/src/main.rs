@@ -5,6 +5,7 @@ mod clock;
 mod config;
 mod helper;
 mod proxy;
+mod reviews;
 mod serve;
 mod upstream;
 mod wire;

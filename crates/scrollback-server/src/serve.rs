@@ -64,7 +64,7 @@ impl Server {
 }
 
 async fn usual(State(desk): State<Desk>, request: Request) -> Response<Body> {
-    answer(desk, None, request).await
+    Box::pin(answer(desk, None, request)).await
 }
 
 async fn named(
@@ -72,7 +72,7 @@ async fn named(
     Path((upstream, _)): Path<(String, String)>,
     request: Request,
 ) -> Response<Body> {
-    answer(desk, Some(upstream), request).await
+    Box::pin(answer(desk, Some(upstream), request)).await
 }
 
 async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<Body> {

@@ -227,9 +227,8 @@ fn a_closed_pipe_is_no_error() {
 struct Proxy(std::process::Child, String);
 
 impl Proxy {
-    fn start(home: &Home) -> Self {
-        std::fs::write(home.0.path().join("scrollback.toml"), "[window]\ntokens = 3000\n[pages]\nkeep_pages = 4\n")
-            .unwrap();
+    fn start(home: &Home, settings: &str) -> Self {
+        std::fs::write(home.0.path().join("scrollback.toml"), settings).unwrap();
         let arguments = ["serve", "--listen", "127.0.0.1:0", "--upstream", "quote"];
         let mut child = home.command(&arguments).stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut told = String::new();
@@ -265,7 +264,14 @@ fn frames() -> String {
 
 /// A conversation that folds and holds, through the real proxy.
 fn played(home: &Home) -> Proxy {
-    let proxy = Proxy::start(home);
+    let (proxy, answer) = played_with(home, "[window]\ntokens = 3000\n[pages]\nkeep_pages = 4\n");
+    assert!(answer.contains("m0"), "{answer}");
+    proxy
+}
+
+/// The same under other settings, and its last answer.
+fn played_with(home: &Home, settings: &str) -> (Proxy, String) {
+    let proxy = Proxy::start(home, settings);
     let said = |role: &str, text: String| serde_json::json!({"role": role, "content": text});
     let call = serde_json::json!({"id": "c1", "type": "function", "function": {"name": "read_frames", "arguments": "{\"days\": 2}"}});
     let mut history = vec![
@@ -281,8 +287,8 @@ fn played(home: &Home) -> Proxy {
     history.pop();
     history.push(said("user", "Where does the spare key hang?".into()));
     let answer = proxy.chat(&history);
-    assert!(answer.contains("behind the barometer") && answer.contains("m0"), "{answer}");
-    proxy
+    assert!(answer.contains("behind the barometer"), "{answer}");
+    (proxy, answer)
 }
 
 /// Waits until the last view is recorded, which happens a moment after its reply.
@@ -381,4 +387,131 @@ fn held_results_are_listed_and_cleaned() {
     assert!(home.json(&["holds"])[0]["erased"] == true && home.json(&["search", "berth"]).is_empty());
     assert_eq!(home.json(&["doctor"])[0]["problem_count"], 0);
     assert_eq!(home.json(&["holds", "--clean", "--older-than", "0d", "--yes"])[0]["erased"], 0);
+}
+
+#[test]
+fn stories_of_topics_are_played() {
+    let home = Home::new();
+    let story = fixture("topics/interleaved.run");
+    let text = home.says(&["topics", "simulate", &story, "--svg", "story.svg"]);
+    assert_eq!(text, std::fs::read_to_string(fixture("topics/interleaved.txt")).unwrap());
+    assert!(std::fs::read_to_string(home.0.path().join("story.svg")).unwrap().starts_with("<svg"));
+    assert_eq!(home.json(&["topics", "simulate", &story]).len(), 38);
+    std::fs::write(home.0.path().join("bad.run"), "turn: t1=0.9\nturn: nothing\n").unwrap();
+    assert!(home.complains(&["topics", "simulate", "bad.run"]).contains("line 2: “nothing”"));
+}
+
+#[test]
+fn sorting_is_measured_on_data_one_brings() {
+    let home = Home::new();
+    let complaint = home.complains(&["eval", "topics", "--data", "nowhere"]);
+    assert!(complaint.contains("docs/evaluation.md"), "{complaint}");
+    let folder = home.0.path().join("sets");
+    std::fs::create_dir(&folder).unwrap();
+    assert!(home.complains(&["eval", "topics", "--data", "sets"]).contains("docs/evaluation.md"));
+    let message = |text: &str, topic: u32| serde_json::json!({"text": text, "topic": topic});
+    let row =
+        serde_json::json!({"interleaved": false, "messages": [message("red apples", 0), message("blue whales", 1)]});
+    std::fs::write(folder.join("small.jsonl"), row.to_string()).unwrap();
+    assert!(home.says(&["eval", "topics", "--data", "sets"]).contains("| Scrollback |"));
+    let measured = home.json(&["eval", "topics", "--data", "sets"]);
+    assert_eq!(measured[0]["dataset"], "small");
+    assert_eq!(measured[0]["results"][3]["method"], "Scrollback");
+}
+
+/// A conversation that was sorted into topics.
+fn sorted(home: &Home) {
+    let proxy = played_with(home, "[window]\ntokens = 2000\nstrategy = \"topics\"\n[topics]\nkeep_messages = 4\n");
+    views(home);
+    drop(proxy);
+}
+
+#[test]
+fn topics_are_listed_shown_and_reviewed() {
+    let home = Home::new();
+    sorted(&home);
+    let topics = home.json(&["topics", "harbour"]);
+    assert!(!topics.is_empty() && topics[0]["topic"] == "t0" && topics[0]["state"] == "active", "{topics:?}");
+    let listed = home.says(&["topics", "harbour"]);
+    assert!(listed.contains("t0") && listed.contains("active"), "{listed}");
+    assert_eq!(home.says(&["show", "harbour", "--topics"]), listed);
+    assert!(home.says(&["show", "harbour", "--events"]).contains("sorted"));
+    assert!(home.json(&["show", "harbour", "--events"])[0]["event"]["sorted"]["fresh"] == true);
+    assert!(home.says(&["topics", "show", "harbour", "t0"]).contains("behind the barometer"));
+    assert!(home.complains(&["topics", "show", "harbour", "t999"]).contains("no topic t999"));
+    assert!(home.complains(&["topics"]).contains("name a session"));
+    let why = home.says(&["why", "harbour", "m0"]);
+    assert!(why.contains("in the topic t0"), "{why}");
+    let dry = home.json(&["review", "--dry-run"]);
+    assert!(dry[0]["what"] == "kept" && dry[0]["importance"].is_number(), "{dry:?}");
+    assert!(home.json(&["topics", "harbour"])[0]["summary"] == "", "a dry run wrote");
+    let reviewed = home.says(&["review", "harbour"]);
+    assert!(reviewed.contains("what happens") && reviewed.contains("kept"), "{reviewed}");
+    assert!(home.json(&["topics", "harbour"])[0]["summary"].as_str().unwrap().len() > 10);
+    assert!(home.json(&["review"]).is_empty(), "nothing was added since");
+}
+
+/// A helper that says the same to everything: its address, and a word for each time it was asked.
+fn helper() -> (String, std::sync::mpsc::Receiver<()>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (told, asked) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = std::io::Read::read(&mut stream, &mut vec![0; 1 << 16]);
+            let body = r#"{"choices":[{"message":{"content":"Well."}}]}"#;
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
+            let _ = write!(stream, "{head}content-length: {}\r\n\r\n{body}", body.len());
+            let _ = told.send(());
+        }
+    });
+    (address, asked)
+}
+
+#[test]
+fn a_review_by_hand_asks_the_helper() {
+    let home = Home::new();
+    sorted(&home);
+    let (address, asked) = helper();
+    let settings = format!(
+        "[window]\nstrategy = \"topics\"\n[helper]\nupstream = \"local\"\nmodel = \"small\"\n\
+         [serve]\nupstream = \"local\"\n[upstreams.local]\nurl = \"http://{address}/v1\"\n"
+    );
+    std::fs::write(home.0.path().join("scrollback.toml"), settings).unwrap();
+    home.says(&["review"]);
+    assert!(asked.try_recv().is_ok(), "nobody asked the helper");
+}
+
+#[test]
+fn topics_are_written_to_files_edited_and_read_back() {
+    let home = Home::new();
+    sorted(&home);
+    home.says(&["review"]);
+    home.says(&["topics", "export", "harbour", "out"]);
+    let file = home.0.path().join("out/topics/topic-0.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.lines().next().unwrap().starts_with(r#"{"id":"m0","role":"user","at":""#), "{text}");
+    assert!(std::fs::read_to_string(home.0.path().join("out/topics/index.jsonl")).unwrap().contains("t0"));
+    let same = home.json(&["topics", "import", "harbour", "out"]);
+    assert_eq!((&same[0]["changed"], &same[0]["unknown"]), (&serde_json::json!([]), &serde_json::json!([])));
+    let name = home.json(&["topics", "harbour"])[0]["name"].as_str().unwrap().to_owned();
+    let (said, closing) = text.trim_end().rsplit_once('\n').unwrap();
+    let closing = closing.replacen(&serde_json::to_string(&name).unwrap(), "\"Keys and ferries\"", 1);
+    std::fs::write(&file, format!("{said}\n{closing}\n")).unwrap();
+    assert_eq!(home.json(&["topics", "import", "harbour", "out"])[0]["changed"], serde_json::json!(["t0"]));
+    let edited = home.json(&["topics", "harbour"]);
+    assert_eq!(edited[0]["name"], "Keys and ferries");
+    home.says(&["export", "--output", "all.jsonl"]);
+    let other = Home::new();
+    other.says(&["import", &home.0.path().join("all.jsonl").display().to_string()]);
+    assert!(other.json(&["topics", "harbour"]).is_empty());
+    let restored = other.json(&["topics", "import", "harbour", &home.0.path().join("out").display().to_string()]);
+    assert_eq!(restored[0]["unknown"], serde_json::json!([]));
+    let there = other.json(&["topics", "harbour"]);
+    for what in ["topic", "name", "state", "messages", "brief", "summary", "importance"] {
+        assert_eq!(there[0][what], edited[0][what], "{what}");
+    }
+    std::fs::write(home.0.path().join("out/topics/topic-1.jsonl"), "{}\n").unwrap();
+    assert!(home.complains(&["topics", "import", "harbour", "out"]).contains("no topic file"));
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::window::{Block, Body, Window, grouped};
+use crate::window::{Block, Body, Reason, Window, grouped};
 
 /// How much of a caption is shown.
 const CAPTION_COLUMNS: usize = 52;
@@ -62,6 +62,15 @@ fn caption(block: &Block) -> String {
             format!("held h{} · {} tokens · load_tool_history", stored.id.0, grouped(stored.measure.tokens))
         }
         Body::Round(raw) => flat(&crate::Message::new(raw.clone()).to_text()),
+        Body::Note(text) if block.reason == Reason::Relevant => {
+            let topics = text.lines().filter(|line| line.starts_with("[t") && line.contains(" · relevance ")).count();
+            let quoted = text.lines().filter(|line| crate::recall::Heading::read(line).is_some()).count();
+            format!("{topics} topics · {quoted} messages quoted word for word")
+        }
+        Body::Note(text) if text.starts_with("<topics-") => {
+            let listed = text.lines().filter(|line| line.starts_with("[t")).count();
+            format!("index · {listed} topics listed, all found by search")
+        }
         Body::Note(text) => {
             let listed = text.lines().filter(|line| line.starts_with("[#")).count();
             format!("contents · {listed} pages listed, all found by search")

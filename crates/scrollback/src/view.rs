@@ -9,6 +9,7 @@ use crate::ids::{At, BranchId, Depth, MessageId};
 use crate::ledger::Call;
 use crate::note::Fold;
 use crate::store::Position;
+use crate::strategy::topics::Shown;
 use crate::window::{Body, Reason, Window};
 
 /// Which fold of a path: its branch, and its number there.
@@ -58,6 +59,27 @@ pub struct View {
     /// What the fold's text cost.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fold_tokens: u32,
+    /// What was shown of topics.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub topics: Vec<Shown>,
+    /// The messages that were quoted from them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quoted: Vec<MessageId>,
+    /// What was said beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+    /// Whether it stood before all open messages.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub topics_first: bool,
+    /// How much room it had.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub topics_room: u32,
+    /// What it cost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub topics_tokens: u32,
+    /// How many topics share no word with the turn and were not asked.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub passed_over: u32,
     /// The messages that were shown.
     pub runs: Vec<Run>,
     /// What the model recalled on the way, as it asked for it.
@@ -81,6 +103,8 @@ fn is_zero(number: &u32) -> bool {
 pub enum Standing {
     /// It was shown, for this reason.
     Shown(Reason),
+    /// It was under a fold, and quoted from its topic.
+    Quoted,
     /// It was under the note of a listed page.
     Listed {
         /// The page.
@@ -105,6 +129,13 @@ impl View {
             preamble_tokens: 0,
             fold,
             fold_tokens: 0,
+            topics: Vec::new(),
+            quoted: Vec::new(),
+            remark: None,
+            topics_first: false,
+            topics_room: 0,
+            topics_tokens: 0,
+            passed_over: 0,
             runs: Vec::new(),
             recalls: Vec::new(),
             recalled_tokens: 0,
@@ -112,7 +143,11 @@ impl View {
         };
         for block in window.blocks() {
             match (&block.body, block.covers) {
-                (Body::Note(_), _) => view.fold_tokens += block.tokens,
+                (Body::Note(_), Some(_)) => view.fold_tokens += block.tokens,
+                (Body::Note(_), None) => {
+                    view.topics_first = view.runs.is_empty();
+                    view.topics_tokens += block.tokens;
+                }
                 (Body::Round(_), _) => view.recalled_tokens += block.tokens,
                 (Body::Original(stored), None) => {
                     view.preamble.push(stored.id);
@@ -137,10 +172,15 @@ impl View {
         }
     }
 
+    /// Notes what was found in topics; whether any of it was shown, the window says.
+    pub(crate) fn consulted(&mut self, topics: Vec<Shown>, remark: Option<String>, room: u32) {
+        (self.topics, self.remark, self.topics_room) = (topics, remark, room);
+    }
+
     /// What it cost.
     pub fn tokens(&self) -> u32 {
         let shown: u32 = self.runs.iter().map(|run| run.tokens).sum();
-        self.preamble_tokens + self.fold_tokens + self.recalled_tokens + shown
+        self.preamble_tokens + self.fold_tokens + self.topics_tokens + self.recalled_tokens + shown
     }
 
     /// How a message of its path stood to it.
@@ -207,5 +247,6 @@ pub fn reason_word(reason: Reason) -> &'static str {
         Reason::Covers => "stands for what was folded",
         Reason::TooLarge => "held: too large to show again and again",
         Reason::Recalled => "recalled by the model",
+        Reason::Relevant => "quoted from topics that matter to this turn",
     }
 }

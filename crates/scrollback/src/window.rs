@@ -14,6 +14,7 @@ use crate::message::Role;
 use crate::note::{Covers, Fold};
 use crate::store::Stored;
 use crate::strategy::Placeholder;
+use crate::strategy::topics::Excerpt;
 use crate::tokens::Vocabulary;
 
 /// Tokens that a message of our own costs beyond its words.
@@ -35,6 +36,8 @@ pub enum Reason {
     TooLarge,
     /// The model asked for it in this turn.
     Recalled,
+    /// It is an excerpt of topics that matter to this turn.
+    Relevant,
 }
 
 /// What a block shows.
@@ -48,7 +51,7 @@ pub enum Body {
     Whole(Arc<Stored>, Arc<RawValue>),
     /// A call of ours or its result, which the client never saw.
     Round(Arc<RawValue>),
-    /// Text of ours that stands for what was folded.
+    /// Text of ours that stands for what was folded, or quotes from it.
     Note(Arc<str>),
 }
 
@@ -95,6 +98,7 @@ impl Block {
         match &self.body {
             Body::Original(stored) | Body::Held(stored, _) | Body::Whole(stored, _) => role_of(&stored.role),
             Body::Round(_) => "recall",
+            Body::Note(_) if self.reason == Reason::Relevant => "topics",
             Body::Note(_) => "contents",
         }
     }
@@ -154,6 +158,12 @@ impl Window {
             let body = Body::Note(fold.text.as_str().into());
             self.blocks.push(Block { covers: fold.covers, body, reason: Reason::Covers, tokens: fold.tokens });
         }
+    }
+
+    /// Shows an excerpt of topics.
+    pub fn quote(&mut self, excerpt: &Excerpt) {
+        let body = Body::Note(excerpt.text.clone());
+        self.blocks.push(Block { covers: None, body, reason: Reason::Relevant, tokens: excerpt.tokens });
     }
 
     /// Shows a call of ours or its result after everything else.

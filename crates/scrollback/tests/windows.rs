@@ -10,6 +10,7 @@ use proptest::prelude::*;
 use scrollback::note::Fold;
 use scrollback::sketch::sketch;
 use scrollback::store::{Beside, Place, Stored};
+use scrollback::strategy::topics::Topical;
 use scrollback::strategy::{HoldSettings, Leaf, Scene, StrategyName, StrategySettings, lay_out};
 use scrollback::window::{Body, Budget, Reason, Window};
 use scrollback::{Error, Role};
@@ -91,7 +92,7 @@ fn laid_after(
     fold: &Fold,
 ) -> Result<(Fold, Window), Error> {
     let open = &scenery.path[fold.open().0 as usize..upto];
-    let scene = Scene { preamble: &scenery.preamble, fold, open, budget, undone: false };
+    let scene = Scene { preamble: &scenery.preamble, fold, open, budget, undone: false, topics: Topical::default() };
     lay_out(&*name.build(&StrategySettings::default()), scene)
 }
 
@@ -107,7 +108,8 @@ proptest! {
     fn law_2_reachable(turns in turns(), budget in 600..20_000_u32) {
         let scenery = scenery(&messages(&turns));
         let upto = scenery.path.len();
-        if let Ok((fold, window)) = laid(StrategyName::Pages, &scenery, upto, Budget { tokens: budget }) {
+        for name in [StrategyName::Pages, StrategyName::Topics] {
+            let Ok((fold, window)) = laid(name, &scenery, upto, Budget { tokens: budget }) else { continue };
             prop_assert_eq!(window.lost(), 0);
             // Each message is under exactly one block, in order.
             let mut next = 0;
@@ -134,7 +136,7 @@ proptest! {
     #[test]
     fn law_3_fits(turns in turns(), budget in prop_oneof![60..1_500_u32, 1_500..20_000_u32]) {
         let scenery = scenery(&messages(&turns));
-        for name in [StrategyName::Pages, StrategyName::Truncate] {
+        for name in [StrategyName::Pages, StrategyName::Topics, StrategyName::Truncate] {
             match laid(name, &scenery, scenery.path.len(), Budget { tokens: budget }) {
                 Ok((_, window)) => prop_assert!(window.tokens() <= budget, "{} of {budget}", window.tokens()),
                 Err(error) => {
@@ -151,7 +153,8 @@ proptest! {
     #[test]
     fn law_3_a_call_is_never_parted_from_its_result(turns in turns(), budget in 600..8_000_u32) {
         let scenery = scenery(&messages(&turns));
-        if let Ok((_, window)) = laid(StrategyName::Pages, &scenery, scenery.path.len(), Budget { tokens: budget }) {
+        for name in [StrategyName::Pages, StrategyName::Topics] {
+            let Ok((_, window)) = laid(name, &scenery, scenery.path.len(), Budget { tokens: budget }) else { continue };
             let shown: Vec<_> = window.blocks().iter().filter_map(|block| Some(block.message()?.id)).collect();
             for pair in scenery.path.windows(2).filter(|pair| pair[1].stored.role == Role::Tool) {
                 prop_assert_eq!(shown.contains(&pair[0].stored.id), shown.contains(&pair[1].stored.id));
@@ -164,16 +167,18 @@ proptest! {
         let scenery = scenery(&messages(&turns));
         let budget = Budget { tokens: budget };
         let ends: Vec<usize> = (1..=scenery.path.len()).filter(|&end| scenery.path[end - 1].stored.role == Role::User).collect();
-        let (mut fold, mut stable) = (Fold::default(), Vec::new());
-        for end in ends {
-            let turn = laid_after(StrategyName::Pages, &scenery, end, budget, &fold);
-            let Ok((after, window)) = turn else { continue };
-            let now = bytes(&window);
-            prop_assert!(after != fold || now.starts_with(&stable), "the window changed between two folds");
-            prop_assert_eq!(window.lost(), 0);
-            // The current turn is the volatile tail: its results are held once it is over.
-            let settled = window.blocks().iter().take_while(|block| block.reason != Reason::CurrentTurn).count();
-            (fold, stable) = (after, now[..settled].to_vec());
+        for name in [StrategyName::Pages, StrategyName::Topics] {
+            let (mut fold, mut stable) = (Fold::default(), Vec::new());
+            for &end in &ends {
+                let turn = laid_after(name, &scenery, end, budget, &fold);
+                let Ok((after, window)) = turn else { continue };
+                let now = bytes(&window);
+                prop_assert!(after != fold || now.starts_with(&stable), "the window changed between two folds");
+                prop_assert_eq!(window.lost(), 0);
+                // The current turn is the volatile tail: its results are held once it is over.
+                let settled = window.blocks().iter().take_while(|block| block.reason != Reason::CurrentTurn).count();
+                (fold, stable) = (after, now[..settled].to_vec());
+            }
         }
     }
 }

@@ -76,7 +76,7 @@ async fn tasks(store: &dyn Store, key: &SessionKey) -> anyhow::Result<BTreeMap<S
 type KindOfTokens = (&'static str, fn(&Tokens) -> u32);
 
 /// The kinds of tokens, in the order of a window.
-const KINDS: [KindOfTokens; 7] = [
+const KINDS: [KindOfTokens; 8] = [
     ("instr.", |tokens| tokens.instructions),
     ("tools", |tokens| tokens.tools),
     ("contents", |tokens| tokens.contents),
@@ -84,6 +84,7 @@ const KINDS: [KindOfTokens; 7] = [
     ("turn", |tokens| tokens.current),
     ("held", |tokens| tokens.held),
     ("recalled", |tokens| tokens.recalled),
+    ("topics", |tokens| tokens.topics),
 ];
 
 /// The calls as a table; kinds that no call has are left out.

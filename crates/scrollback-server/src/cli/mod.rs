@@ -5,16 +5,20 @@
 mod demo;
 mod diff;
 mod doctor;
+mod eval;
 mod exchange;
 mod forget;
 mod holds;
 mod ledger;
 mod pages;
 mod recall;
+mod review;
 mod search;
 mod serve;
 mod sessions;
 mod show;
+mod topic_files;
+mod topics;
 mod undo;
 mod views;
 mod why;
@@ -86,10 +90,16 @@ enum Command {
     Holds(holds::Holds),
     /// See what a model would be shown of a conversation, and why
     Window(window::Window),
+    /// Look at topics: list and show them, write them to files, read them back, simulate who wakes
+    Topics(topics::Topics),
+    /// Review topics: sum up, merge what is the same, archive what slept long
+    Review(review::Review),
     /// Find messages by their words, in any language
     Search(search::Search),
     /// Check every byte of the store
     Doctor(doctor::Doctor),
+    /// Measure Scrollback beside baselines, on data you bring
+    Eval(eval::Eval),
     /// Erase a conversation for good
     Forget(forget::Forget),
 }
@@ -124,8 +134,11 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             Command::Undo(command) => command.run(&desk).await,
             Command::Holds(command) => command.run(&desk).await,
             Command::Window(command) => command.run(&desk).await,
+            Command::Topics(command) => command.run(&desk).await,
+            Command::Review(command) => command.run(&desk).await,
             Command::Search(command) => command.run(&desk).await,
             Command::Doctor(command) => command.run(&desk).await,
+            Command::Eval(command) => command.run(&desk).await,
             Command::Forget(command) => command.run(&desk).await,
         }
     })

@@ -1,4 +1,4 @@
-//! `scrollback recall SESSION page 42` or `hold h12`: what a model would be told if it asked.
+//! `scrollback recall SESSION page 42`, `hold h12` or `topic t42`: what a model would be told if it asked.
 
 use std::process::ExitCode;
 
@@ -38,6 +38,12 @@ enum What {
         #[arg(long)]
         part: Option<String>,
     },
+    /// A topic, by its id or by words about it
+    Topic {
+        /// Its id, such as t42, or words
+        #[arg(required = true)]
+        words: Vec<String>,
+    },
     /// What a search would find outside the window
     Search {
         /// Words to look for
@@ -52,6 +58,7 @@ impl What {
         let (tool, arguments) = match self {
             Self::Page { number } => (RecallTool::Page, serde_json::json!({"index": number})),
             Self::Hold { id, part } => (RecallTool::Hold, serde_json::json!({"id": id, "part": part})),
+            Self::Topic { words } => (RecallTool::Topic, serde_json::json!({"topic": words.join(" ")})),
             Self::Search { words } => (RecallTool::Search, serde_json::json!({"words": words.join(" ")})),
         };
         RecallCall::read(tool, &arguments.to_string()).map_err(|complaint| anyhow::anyhow!(complaint))

@@ -14,6 +14,7 @@ use super::{Desk, talk};
 use crate::config::Serve as Settings;
 use crate::helper::Helper;
 use crate::proxy::Proxy;
+use crate::reviews::Reviews;
 use crate::serve::Server;
 
 #[derive(Debug, Args)]
@@ -43,15 +44,23 @@ impl Serve {
             "point an OpenAI client at http://{}/v1; it is sent on to “{}”",
             server.address, proxy.serve.upstream
         ));
+        let reviews = tokio::spawn(reviews(desk, &proxy).run());
         server.run(stopped()?).await?;
+        // A review that is cut short goes on the next time; each of its steps is whole.
+        reviews.abort();
         proxy.settled().await;
         talk("stopped");
         Ok(ExitCode::SUCCESS)
     }
 }
 
+fn reviews(desk: &Desk, proxy: &Proxy) -> Reviews {
+    let archive_days = desk.settings.engine.strategies.topics.archive_days;
+    Reviews { engine: proxy.engine.clone(), tenant: desk.tenant.clone(), hour: desk.settings.review_hour, archive_days }
+}
+
 /// Who answers tasks.
-fn tasks(settings: &Settings) -> anyhow::Result<Tasks> {
+pub(super) fn tasks(settings: &Settings) -> anyhow::Result<Tasks> {
     let Some(helper) = &settings.helper else { return Ok(Tasks::offline()) };
     let upstream = settings.upstreams.get(&helper.upstream);
     let upstream = upstream.with_context(|| format!("helper.upstream is “{}”, which there is not", helper.upstream))?;

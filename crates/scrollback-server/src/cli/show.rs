@@ -1,4 +1,4 @@
-//! `scrollback show SESSION`: a conversation, message by message, or what was made of it: views, ledger, contents page.
+//! `scrollback show SESSION`: a conversation, message by message, or what was made of it: views, ledger, contents page, topics.
 
 use std::process::ExitCode;
 
@@ -10,6 +10,7 @@ use scrollback::{Engine, MessageId, Part, SessionKey, Store, export};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use super::topics::{self, Listed};
 use super::views::NEWEST;
 use super::{Desk, bold, counted, ledger, local, pages, say, say_json, sessions, talk, views};
 
@@ -52,11 +53,17 @@ struct Made {
     /// The contents page: what is folded
     #[arg(long, conflicts_with_all = ["last", "all", "message", "view", "views", "ledger"])]
     pages: bool,
+    /// The topics that messages were sorted into
+    #[arg(long, conflicts_with_all = ["last", "all", "message", "view", "views", "ledger", "pages"])]
+    topics: bool,
+    /// What happened to topics
+    #[arg(long, conflicts_with_all = ["last", "all", "message", "view", "views", "ledger", "pages", "topics"])]
+    events: bool,
 }
 
 impl Made {
     fn is_wanted(&self) -> bool {
-        self.view.is_some() || self.views || self.ledger || self.pages
+        self.view.is_some() || self.views || self.ledger || self.pages || self.topics || self.events
     }
 
     async fn show(&self, desk: &Desk, engine: &Engine, key: &SessionKey, branch: Branch) -> anyhow::Result<ExitCode> {
@@ -64,10 +71,12 @@ impl Made {
             let wanted = views::Wanted { name, full: self.full };
             return views::show(desk, engine, key, &wanted).await.map(|()| ExitCode::SUCCESS);
         }
-        match (self.views, self.ledger) {
-            (true, _) => views::list(desk, engine, key).await,
-            (false, true) => ledger::show(desk, engine, key).await,
-            (false, false) => pages::show(desk, engine, key, branch).await,
+        match () {
+            () if self.views => views::list(desk, engine, key).await,
+            () if self.ledger => ledger::show(desk, engine, key).await,
+            () if self.topics => topics::list(desk, engine, (key, branch.head), Listed::All).await,
+            () if self.events => topics::events(desk, engine, key).await,
+            () => pages::show(desk, engine, key, branch).await,
         }
     }
 }

@@ -77,13 +77,16 @@ impl Case<'_> {
                     format!("To read it: `scrollback recall {name} page {page}`; the model calls recall_page({page}).");
                 ("listed", format!("not shown. It is on page #{page} of the contents page{folded}.\n{how}"))
             }
+            Some(Standing::Quoted) => {
+                ("quoted", format!("quoted word for word, because it matters to this turn{}.", self.folded().await?))
+            }
             Some(Standing::Searchable) => {
                 let folded = self.folded().await?;
                 let how = format!(
                     "To read it: `scrollback recall {name} page {}`; the model finds it with search_history.",
                     id.0
                 );
-                ("searchable", format!("not shown{folded}. Its page has left the contents page.\n{how}"))
+                ("searchable", format!("not shown{folded}. No list names it.\n{how}"))
             }
             Some(Standing::Later) => ("later", format!("not shown: it was said later, {}.", local(self.stored.at))),
             Some(Standing::Dropped) => {
@@ -93,11 +96,14 @@ impl Case<'_> {
         })
     }
 
-    /// In which fold it went under its note.
+    /// In which fold it went under its note, and in which topic it is.
     async fn folded(&self) -> anyhow::Result<String> {
         let Some(position) = self.stored.position() else { return Ok(String::new()) };
         let folded = self.engine.folded_in(self.key, &self.recorded.view, position.depth).await?;
-        Ok(folded.map_or_else(String::new, |(fold, at)| format!(", folded in fold {} at {}", fold.epoch, local(at))))
+        let folded = folded.map(|(fold, at)| format!(", folded in fold {} at {}", fold.epoch, local(at)));
+        let topic = self.engine.topic_of(self.key, self.recorded.view.head, position).await?;
+        let topic = topic.map(|card| format!(", in the topic {} “{}”", card.id, card.name));
+        Ok(folded.into_iter().chain(topic).collect())
     }
 
     fn elsewhere(&self) -> String {

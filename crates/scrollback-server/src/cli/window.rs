@@ -10,6 +10,7 @@ use scrollback::ids::Depth;
 use scrollback::note::Fold;
 use scrollback::sketch::sketch;
 use scrollback::store::{Beside, Place, Span, Stored};
+use scrollback::strategy::topics::Topical;
 use scrollback::strategy::{Leaf, Scene, StrategyName, StrategySettings, lay_out};
 use scrollback::view::reason_word;
 use scrollback::window::{Block, Body, Budget, Reason, Window as Drawn};
@@ -26,7 +27,7 @@ const PREAMBLE_AMONG: usize = 64;
 pub(super) struct Window {
     /// The session: its name, its id, or the beginning of either
     session: String,
-    /// How the window is laid out: pages, truncate, passthrough
+    /// How the window is laid out: pages, topics, truncate, passthrough
     #[arg(long, default_value = "pages")]
     strategy: StrategyName,
     /// How many tokens fit
@@ -51,7 +52,8 @@ impl Window {
         let settings = StrategySettings::default();
         let open = Leaf::all(messages.into_iter().map(Arc::new), &settings.holds);
         let (fold, budget) = (Fold::default(), Budget { tokens: self.tokens });
-        let scene = Scene { preamble: &preamble, fold: &fold, open: &open, budget, undone: false };
+        let (preamble, fold, open, topics) = (&preamble[..], &fold, &open[..], Topical::default());
+        let scene = Scene { preamble, fold, open, budget, undone: false, topics };
         let (_, window) = lay_out(&*self.strategy.build(&settings), scene)?;
         if desk.json {
             window.blocks().iter().try_for_each(|block| say_json(&Line::of(block)))?;

@@ -25,6 +25,8 @@ pub(crate) struct Settings {
     pub(crate) serve: Serve,
     /// How long held results are kept before cleaning erases them; `None` for ever.
     pub(crate) keep_holds: Option<Duration>,
+    /// At which hour, UTC, topics are reviewed.
+    pub(crate) review_hour: u32,
 }
 
 /// How the proxy serves.
@@ -134,12 +136,21 @@ pub(crate) fn usual(store: PathBuf) -> anyhow::Result<Settings> {
 fn meant(said: Said, store: Option<PathBuf>, surroundings: &Surroundings) -> anyhow::Result<Settings> {
     let engine = EngineSettings {
         strategy: said.window.strategy.parse()?,
-        strategies: StrategySettings { pages: said.pages.meant(), holds: said.holds.meant() },
+        strategies: StrategySettings {
+            pages: said.pages.meant(),
+            topics: said.topics.meant(),
+            holds: said.holds.meant(),
+        },
         across_sessions: said.holds.across_sessions,
     };
     let days = u64::from(said.holds.keep_days);
     let keep_holds = (days > 0).then(|| Duration::from_secs(days * 86_400));
-    Ok(Settings { store: store_meant(&said, store, surroundings)?, engine, serve: serve_meant(said)?, keep_holds })
+    let review_hour = said.topics.review_hour;
+    if review_hour > 23 {
+        bail!("topics.review_hour is an hour from 0 to 23, not {review_hour}");
+    }
+    let store = store_meant(&said, store, surroundings)?;
+    Ok(Settings { store, engine, serve: serve_meant(said)?, keep_holds, review_hour })
 }
 
 fn store_meant(said: &Said, store: Option<PathBuf>, surroundings: &Surroundings) -> anyhow::Result<SqliteOptions> {
@@ -221,7 +232,7 @@ mod tests {
         let shipped = include_str!("../../../../scrollback.toml");
         assert_eq!(toml::from_str::<Said>(shipped).unwrap(), Said::default());
         // Every name that serde knows is in the file: the error for an unknown one lists them.
-        for part in ["store", "serve", "window", "pages", "holds", "recall", "helper", "upstreams.openai"] {
+        for part in ["store", "serve", "window", "pages", "topics", "holds", "recall", "helper", "upstreams.openai"] {
             let error = toml::from_str::<Said>(&format!("[{part}]\nno_such_setting = 1")).unwrap_err().to_string();
             let known = error.split("expected").nth(1).unwrap();
             let section = shipped.split(&format!("[{part}]")).nth(1).unwrap().split("\n[").next().unwrap();

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use scrollback::strategy::{HeldFrom, HoldSettings, PageSettings};
+use scrollback::strategy::topics::activation::ActivationSettings;
+use scrollback::strategy::{HeldFrom, HoldSettings, Layout, PageSettings, TopicSettings};
 use serde::Deserialize;
 
 /// The whole file.
@@ -14,6 +15,7 @@ pub(super) struct Said {
     pub(super) serve: SaidServe,
     pub(super) window: SaidWindow,
     pub(super) pages: SaidPages,
+    pub(super) topics: SaidTopics,
     pub(super) holds: SaidHolds,
     pub(super) recall: SaidRecall,
     pub(super) helper: SaidHelper,
@@ -28,6 +30,7 @@ impl Default for Said {
             serve: SaidServe::default(),
             window: SaidWindow::default(),
             pages: SaidPages::default(),
+            topics: SaidTopics::default(),
             holds: SaidHolds::default(),
             recall: SaidRecall::default(),
             helper: SaidHelper::default(),
@@ -131,6 +134,94 @@ impl SaidPages {
             contents_tokens: self.contents_tokens,
             unrecalled_turns: self.unrecalled_turns,
             unchanged_turns: self.unchanged_turns,
+        }
+    }
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct SaidTopics {
+    fold_over: u32,
+    fold_to: u32,
+    keep_messages: usize,
+    excerpt_share: u32,
+    index_tokens: u32,
+    layout: Layout,
+    topic_tokens: u32,
+    batch_tokens: u32,
+    active_least: usize,
+    active_usual: usize,
+    active_most: usize,
+    average_over: usize,
+    floor: f32,
+    floor_each: f32,
+    sleep_share: f32,
+    patience: u32,
+    deep_share: f32,
+    deadline_seconds: u64,
+    cues: Vec<String>,
+    archive_days: u32,
+    pub(super) review_hour: u32,
+}
+
+impl Default for SaidTopics {
+    fn default() -> Self {
+        let topics = TopicSettings::default();
+        Self {
+            fold_over: topics.fold_over,
+            fold_to: topics.fold_to,
+            keep_messages: topics.keep_messages,
+            excerpt_share: topics.excerpt_share,
+            index_tokens: topics.index_tokens,
+            layout: topics.layout,
+            topic_tokens: topics.topic_tokens,
+            batch_tokens: topics.batch_tokens,
+            active_least: topics.activation.least,
+            active_usual: topics.activation.usual,
+            active_most: topics.activation.most,
+            average_over: topics.activation.average_over,
+            floor: topics.activation.floor,
+            floor_each: topics.activation.floor_each,
+            sleep_share: topics.activation.sleep_share,
+            patience: topics.activation.patience,
+            deep_share: topics.activation.deep_share,
+            deadline_seconds: topics.deadline_ms / 1_000,
+            cues: topics.cues,
+            archive_days: topics.archive_days,
+            review_hour: 4,
+        }
+    }
+}
+
+impl SaidTopics {
+    pub(super) fn meant(&self) -> TopicSettings {
+        TopicSettings {
+            fold_over: self.fold_over,
+            fold_to: self.fold_to,
+            keep_messages: self.keep_messages,
+            excerpt_share: self.excerpt_share,
+            index_tokens: self.index_tokens,
+            layout: self.layout,
+            topic_tokens: self.topic_tokens.max(1_000),
+            batch_tokens: self.batch_tokens.max(1_000),
+            activation: self.activation(),
+            deadline_ms: self.deadline_seconds * 1_000,
+            cues: self.cues.clone(),
+            archive_days: self.archive_days,
+        }
+    }
+
+    fn activation(&self) -> ActivationSettings {
+        ActivationSettings {
+            average_over: self.average_over.max(1),
+            least: self.active_least,
+            usual: self.active_usual,
+            most: self.active_most,
+            floor: self.floor,
+            floor_each: self.floor_each,
+            sleep_share: self.sleep_share,
+            patience: self.patience,
+            deep_share: self.deep_share,
         }
     }
 }

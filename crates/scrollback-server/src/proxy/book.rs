@@ -93,6 +93,7 @@ fn tokens(window: &Window, tools: u32) -> Tokens {
             Reason::Covers => &mut tokens.contents,
             Reason::TooLarge => &mut tokens.held,
             Reason::Recalled => &mut tokens.recalled,
+            Reason::Relevant => &mut tokens.topics,
         };
         *kind += block.tokens;
     }

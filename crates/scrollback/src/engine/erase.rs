@@ -1,15 +1,20 @@
 //! Erasing tool results with all that was written about them. A person's command: no engine does it, and none needs to.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::folds::FoldRecord;
 use super::holds::Held;
 use super::load::Parked;
+use super::topics::{self, Event};
 use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
 use crate::note::Note;
 use crate::store::{Batch, Expect, Forget, Keys, Kind, Put, Record, Scope, Span, Store};
 use crate::task::Digest;
+use crate::topic::TopicId;
+use crate::view::View;
 use crate::window::tokens_of;
 
 /// What notes say of a result that was erased.
@@ -26,11 +31,23 @@ pub async fn erase_results<S: Store + Forget>(
     let scope = Scope::Session(session.clone());
     let all = || Keys::After(String::new(), usize::MAX >> 1);
     let stored = store.read(session, Span::Ids(results.to_vec())).await?;
-    let erased = Erased { results, texts: stored.iter().map(|stored| stored.message().to_text()).collect() };
+    let notes = store.records(&scope, Kind::Note, all()).await?;
+    let texts = stored.iter().map(|stored| stored.message().to_text()).collect();
+    let erased = Erased::new(results, texts, topics::holding(&notes, results)?);
     let mut puts = Vec::new();
-    for record in store.records(&scope, Kind::Note, all()).await? {
+    for record in notes {
         if let Some(body) = erased.note(&record)? {
             puts.push(put(&scope, Kind::Note, record, body));
+        }
+    }
+    for record in store.records(&scope, Kind::View, all()).await? {
+        if let Some(body) = erased.view(&record)? {
+            puts.push(put(&scope, Kind::View, record, body));
+        }
+    }
+    for record in store.records(&scope, Kind::Event, all()).await? {
+        if let Some(body) = erased.event(&record)? {
+            puts.push(put(&scope, Kind::Event, record, body));
         }
     }
     // What a model was shown of earlier results in a turn that waits for its client; it can recall again.
@@ -54,9 +71,21 @@ fn json(value: &impl serde::Serialize) -> Box<RawValue> {
 struct Erased<'a> {
     results: &'a [MessageId],
     texts: Vec<String>,
+    /// Topics that hold some of it.
+    topics: HashSet<TopicId>,
+    /// Names of theirs that quote it, the longest first: one may begin with another.
+    names: Vec<(TopicId, String)>,
 }
 
-impl Erased<'_> {
+impl<'a> Erased<'a> {
+    fn new(results: &'a [MessageId], texts: Vec<String>, topics: HashMap<TopicId, HashSet<String>>) -> Self {
+        let mut erased = Self { results, texts, topics: topics.keys().copied().collect(), names: Vec::new() };
+        let names = topics.into_iter().flat_map(|(topic, names)| names.into_iter().map(move |name| (topic, name)));
+        erased.names = names.filter(|(_, name)| erased.says(name)).collect();
+        erased.names.sort_by_key(|(_, name)| std::cmp::Reverse(name.len()));
+        erased
+    }
+
     /// A note without what it quotes; `None` if it quotes nothing of it.
     fn note(&self, record: &Record) -> Result<Option<Box<RawValue>>> {
         let (kind, _) = record.key.split_once('/').unwrap_or_default();
@@ -65,6 +94,10 @@ impl Erased<'_> {
                 let mut kept: FoldRecord = read(record)?;
                 let mut changed = Vec::new();
                 kept.fold.listed.iter_mut().for_each(|note| changed.extend(self.listed(note)));
+                // An index of topics names them.
+                let quoted =
+                    |(topic, name): &(TopicId, String)| (format!("[{topic}] {name}"), format!("[{topic}] {topic}"));
+                changed.extend(self.names.iter().map(quoted).filter(|(old, _)| kept.fold.text.contains(old)));
                 for (old, new) in &changed {
                     kept.fold.text = kept.fold.text.replace(old, new);
                 }
@@ -80,8 +113,43 @@ impl Erased<'_> {
                 let held: Held = read(record)?;
                 Ok(self.results.contains(&held.id).then(|| json(&held.erased(ERASED))))
             }
+            "topic" if topics::topic_in(&record.key).is_some_and(|topic| self.topics.contains(&topic)) => {
+                Ok(Some(json(&topics::unwritten(record, |name| self.says(name))?)))
+            }
             _ => Ok(None),
         }
+    }
+
+    /// A view without what was read out of topics that hold some of it; `None` if it quotes nothing of it.
+    fn view(&self, record: &Record) -> Result<Option<Box<RawValue>>> {
+        let before: View = read(record)?;
+        let mut view = before.clone();
+        for shown in view.topics.iter_mut().filter(|shown| self.topics.contains(&shown.topic)) {
+            shown.reading.summary.clear();
+        }
+        if let Some(remark) = &mut view.remark {
+            for (topic, name) in &self.names {
+                *remark = remark.replace(&format!("“{name}”"), &format!("“{topic}”"));
+            }
+        }
+        Ok((view != before).then(|| json(&view)))
+    }
+
+    /// An event without a name that quotes it; `None` if it has none.
+    fn event(&self, record: &Record) -> Result<Option<Box<RawValue>>> {
+        let mut event: Event = read(record)?;
+        let Event::Sorted { topic, name, .. } = &mut event else { return Ok(None) };
+        if !self.names.iter().any(|(of, quoting)| of == topic && quoting == name) {
+            return Ok(None);
+        }
+        *name = topic.to_string();
+        Ok(Some(json(&event)))
+    }
+
+    /// Whether it said a text, perhaps cut at its end.
+    fn says(&self, text: &str) -> bool {
+        let quoted = text.trim_end_matches('…');
+        !quoted.is_empty() && self.texts.iter().any(|text| text.contains(quoted))
     }
 
     fn listed(&self, note: &mut Note) -> Vec<(String, String)> {
@@ -99,8 +167,7 @@ impl Erased<'_> {
                 changed.push((std::mem::replace(line, new.clone()), new));
             }
         }
-        let quoted = title.trim_end_matches('…');
-        if !quoted.is_empty() && self.texts.iter().any(|text| text.contains(quoted)) {
+        if self.says(title) {
             changed.push((std::mem::replace(title, ERASED.to_owned()), ERASED.to_owned()));
         }
         changed

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::value::RawValue;
 
 use super::folds::Folded;
+use super::topics::{Consulted, Shelf};
 use crate::ids::{BranchId, Depth, MessageId, SessionId};
 use crate::note::Fold;
 use crate::store::{Position, Stored};
@@ -63,6 +64,10 @@ pub(super) struct Lane {
     pub(super) hidden: HashMap<MessageId, Arc<Hidden>>,
     /// From this depth on it is.
     pub(super) hidden_from: Depth,
+    /// The topics of its branch, if it has any.
+    pub(super) shelf: Arc<Shelf>,
+    /// What was found in them for the turn it is in.
+    pub(super) consulted: Option<Arc<Consulted>>,
 }
 
 impl Lane {
@@ -98,7 +103,8 @@ impl Lane {
 
     pub(super) fn scene(&self, budget: Budget) -> Scene<'_> {
         let Self { preamble, folded, open, .. } = self;
-        Scene { preamble, fold: &folded.fold, open, budget, undone: folded.undone }
+        let topics = self.shelf.topical();
+        Scene { preamble, fold: &folded.fold, open, budget, undone: folded.undone, topics }
     }
 
     /// The scene after a fold that has not been recorded yet, if there is one.
@@ -117,7 +123,8 @@ impl Lane {
     fn bytes(&self) -> usize {
         let open: usize = self.open.iter().map(|leaf| leaf.stored.raw.get().len() + 256).sum();
         let hidden: usize = self.hidden.values().map(|hidden| hidden.bytes()).sum();
-        open + hidden + self.folded.fold.text.len()
+        let consulted = self.consulted.as_ref().map_or(0, |consulted| consulted.bytes());
+        open + hidden + self.folded.fold.text.len() + self.shelf.bytes() + consulted
     }
 }
 

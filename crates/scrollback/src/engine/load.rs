@@ -54,7 +54,8 @@ impl Parked {
 impl Lane {
     pub(super) fn new(session: SessionId, layout: Arc<str>, head: Position) -> Self {
         let (folded, preamble, open, hidden) = Default::default();
-        Self { session, layout, head, folded, preamble, open, hidden, hidden_from: Depth(0) }
+        let (shelf, consulted) = Default::default();
+        Self { session, layout, head, folded, preamble, open, hidden, hidden_from: Depth(0), shelf, consulted }
     }
 }
 
@@ -75,6 +76,7 @@ impl Engine {
         let unread = open.first().and_then(Stored::position).map(|first| first.depth);
         lane.open = Leaf::all(open.into_iter().map(Arc::new), &self.settings.strategies.holds);
         if unread.is_some_and(|first| first > lane.folded.fold.open()) {
+            self.shelve(session, &mut lane).await?;
             self.fold_unread(&mut lane, session, ask).await?;
         }
         let current = lane.open.get(turns::last(&lane.open)).and_then(|leaf| leaf.stored.position());
@@ -141,14 +143,18 @@ impl Engine {
         record.map(|record| read(&record.body).map_err(damaged)).transpose()
     }
 
+    /// The last view of a message.
+    pub(super) async fn last_view(&self, session: &SessionKey, id: MessageId) -> Result<Option<View>> {
+        let (scope, of) = (Scope::Session(session.clone()), View::keys(id));
+        let views = self.store().records(&scope, Kind::View, Keys::After(of.clone(), PREAMBLE_AMONG)).await?;
+        let last = views.iter().take_while(|record| record.key.starts_with(&of)).last();
+        Ok(last.and_then(|record| serde_json::from_str(record.body.get()).ok()))
+    }
+
     /// The instructions of the last turn that was answered, or else those the session began with.
     async fn last_preamble(&self, session: &SessionKey, lane: &Lane) -> Result<Vec<Arc<Stored>>> {
-        let scope = Scope::Session(session.clone());
         for leaf in lane.open.iter().rev().take(PREAMBLE_AMONG) {
-            let of = View::keys(leaf.stored.id);
-            let views = self.store().records(&scope, Kind::View, Keys::After(of.clone(), PREAMBLE_AMONG)).await?;
-            let last = views.iter().take_while(|record| record.key.starts_with(&of)).last();
-            if let Some(view) = last.and_then(|record| serde_json::from_str::<View>(record.body.get()).ok()) {
+            if let Some(view) = self.last_view(session, leaf.stored.id).await? {
                 let preamble = self.store().read(session, Span::Ids(view.preamble)).await?;
                 return Ok(preamble.into_iter().map(Arc::new).collect());
             }

@@ -7,10 +7,13 @@
 mod erase;
 mod folds;
 mod holds;
+mod jobs;
 mod lanes;
+mod lay;
 mod load;
 mod recall;
 mod tidy;
+mod topics;
 mod turn;
 mod views;
 
@@ -18,8 +21,12 @@ use std::sync::Arc;
 
 pub use erase::erase_results;
 pub use holds::Held;
+pub use jobs::{Claim, Daily};
 pub use lanes::Hidden;
 pub use tidy::Chores;
+pub use topics::{
+    Event, Fate, Restored, ReviewMode, ReviewReport, TopicFile, TopicLine, TopicState, Verdict, day_index,
+};
 pub use turn::{Ask, Finish, Turn};
 pub use views::Recorded;
 

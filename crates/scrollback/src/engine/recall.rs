@@ -4,18 +4,20 @@
 use std::sync::Arc;
 
 use super::Engine;
+use super::topics::{Wanted, Woken, recorded};
 use super::turn::Turn;
 use crate::error::{Error, Result};
 use crate::ids::{Depth, MessageId, SessionKey};
 use crate::note::Fold;
 use crate::recall::{CALLS_MAX, Hit, Part, RecallCall, fence, heading};
-use crate::search::{Query, Reach, find};
+use crate::search::{Found, Query, Reach, find};
 use crate::store::{Lineage, Place, Position, Span, Stored, Which};
 use crate::strategy::{Leaf, turns};
 use crate::window::{Body, Window, grouped, tokens_of};
 
 mod passages;
 
+pub(super) use passages::told as shown_words;
 use passages::{Passages, cut, lines_of, passages};
 
 /// How many finds a search shows.
@@ -43,6 +45,7 @@ struct Sight<'a> {
 struct Answered {
     text: String,
     page: Option<MessageId>,
+    woken: Option<Woken>,
 }
 
 impl Turn {
@@ -77,6 +80,12 @@ impl Engine {
         match self.looked_up(&turn.sight(), call, room).await {
             Ok(answered) => {
                 turn.pages.extend(answered.page);
+                if let (RecallCall::Topic { words, .. }, Some(woken)) = (call, &answered.woken) {
+                    let (event, topics) = recorded(words, woken);
+                    turn.activated.push(event);
+                    turn.woken.extend(topics);
+                    turn.asked.extend(woken.calls.iter().cloned());
+                }
                 answered.text
             }
             Err(Error::NotFound(what) | Error::Invalid(what)) => what,
@@ -97,8 +106,14 @@ impl Engine {
     }
 
     async fn looked_up(&self, sight: &Sight<'_>, call: &RecallCall, room: u32) -> Result<Answered> {
-        let alone = |text: String| Answered { text, page: None };
+        let alone = |text: String| Answered { text, page: None, woken: None };
         match call {
+            RecallCall::Topic { words, since, until } => {
+                let Sight { session, head, fold, .. } = *sight;
+                let wanted = Wanted { session, head, open: fold.open(), words, since: *since, until: *until };
+                let woken = self.wake(&wanted, room).await?;
+                Ok(Answered { text: woken.text.clone(), page: None, woken: Some(woken) })
+            }
             RecallCall::Page { number, from } => self.page(sight, MessageId(*number), *from, room).await,
             RecallCall::Hold { id, part } => self.hold(sight, id, part, room).await.map(alone),
             // Finds are leads: what they lead to needs room as well.
@@ -112,7 +127,7 @@ impl Engine {
         let at = self.on_path(sight.session, &lineage, id).await?.ok_or_else(unknown)?;
         if at.depth >= sight.fold.open() {
             let text = format!("Page #{} has not been folded: it is in the conversation below.", id.0);
-            return Ok(Answered { text, page: None });
+            return Ok(Answered { text, page: None, woken: None });
         }
         let onwards = match from {
             Some(from) => self.on_path(sight.session, &lineage, from).await?,
@@ -129,7 +144,7 @@ impl Engine {
         }
         let page = Unread { page: first, next };
         let text = fence("page", &format!("Page #{}", first.0), &self.written(&leaves[skipped..], page, room));
-        Ok(Answered { text, page: Some(first) })
+        Ok(Answered { text, page: Some(first), woken: None })
     }
 
     /// The messages of the page that a depth is in: as it is listed, or else the turn. Of a turn too long to be read at
@@ -230,7 +245,7 @@ impl Engine {
     }
 
     async fn search(&self, sight: &Sight<'_>, call: &RecallCall, room: u32) -> Result<String> {
-        let RecallCall::Search { words, since, until } = call else { return Ok(String::new()) };
+        let RecallCall::Search { words, since, until, archived } = call else { return Ok(String::new()) };
         let session = sight.session;
         let lineage = self.lineage(sight).await?;
         let reach = Reach::Path(session.id, lineage);
@@ -243,18 +258,39 @@ impl Engine {
             blocks.iter().find(same).is_some_and(|block| !matches!(block.body, Body::Held(..)))
         };
         found.retain(|found| !shown(found.message.id));
+        let archived = if *archived { 0 } else { self.leave_archived(sight, &mut found).await? };
         found.truncate(FINDS);
         let mut lines: Vec<String> =
             found.iter().map(|found| self.hit(sight, &found.message, &found.snippet.text)).collect();
         if self.settings.across_sessions {
             lines.extend(self.elsewhere(session, &query).await?);
         }
-        if lines.is_empty() {
+        let more = (archived > 0).then(|| {
+            format!("[{archived} more in archived topics: search_history(words, archived = true) shows them]")
+        });
+        if lines.is_empty() && more.is_none() {
             let words = passages::told(words);
             return Ok(format!("Nothing outside the window matches “{words}”. Try other words, or fewer."));
         }
+        lines.extend(more);
         let title = format!("What matches “{}”", passages::told(words));
         Ok(fence("search", &title, &cut(&lines.join("\n"), room)))
+    }
+
+    /// Leaves out what is in archived topics, and says how much that is.
+    async fn leave_archived(&self, sight: &Sight<'_>, found: &mut Vec<Found>) -> Result<usize> {
+        if !self.sorts() {
+            return Ok(0);
+        }
+        let all = found.len();
+        let mut kept = Vec::with_capacity(all);
+        for found in std::mem::take(found) {
+            if !self.is_archived(sight.session, sight.head, &found.message).await? {
+                kept.push(found);
+            }
+        }
+        *found = kept;
+        Ok(all - found.len())
     }
 
     fn hit(&self, sight: &Sight<'_>, stored: &Stored, text: &str) -> String {
@@ -273,7 +309,7 @@ impl Engine {
         let query = Query { reach: Reach::Everywhere, role: Some("tool".into()), limit: FINDS, ..query.clone() };
         let found = find(self.store(), &session.tenant, &query).await?;
         let others = found.iter().filter(|found| found.session != session.id);
-        let line = |found: &crate::search::Found| {
+        let line = |found: &Found| {
             let (id, other) = (found.message.id.0, &found.session.to_string()[..8]);
             format!("h{id}@{other} · another session · {} · {}", found.message.at, found.snippet.text)
         };
@@ -309,6 +345,7 @@ struct Unread {
 /// A call as it is written in a view.
 fn told(call: &RecallCall) -> String {
     match call {
+        RecallCall::Topic { words, .. } => format!("activate_topic({})", passages::told(words)),
         RecallCall::Page { number, .. } => format!("recall_page({number})"),
         RecallCall::Hold { id, part: Part::Whole } => format!("load_tool_history({id})"),
         RecallCall::Hold { id, part: Part::Lines { first, last } } => {

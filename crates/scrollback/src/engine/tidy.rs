@@ -60,7 +60,9 @@ impl Engine {
     pub async fn tidy(&self, chores: Chores, at: At) -> Result<()> {
         let Some(lane) = self.lanes.find(chores.session.id, chores.head, &chores.layout) else { return Ok(()) };
         let mut asked = self.digest_holds(&chores.session, &lane).await?;
-        if self.tasks.has_helper() {
+        if self.sorts() {
+            asked.extend(self.tidy_topics(&chores.session, &lane, (chores.budget, at)).await?);
+        } else if self.tasks.has_helper() {
             asked.extend(self.digest_pages(&chores, &lane, at).await?);
         }
         let put = |(i, asked): (usize, &task::Asked)| {

@@ -5,21 +5,21 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::Engine;
-use super::folds::Folds;
 use super::lanes::{Hidden, Lane};
+use super::lay::{Laid, Quoted};
+use super::topics::{Consulted, Event};
 use crate::error::{Error, Result};
-use crate::ids::{At, MessageId, SessionKey};
+use crate::ids::{At, MessageId};
 use crate::ledger::Call;
 use crate::log::{After, Answer, Arrival, History, Received};
 use crate::message::Message;
-use crate::note::Fold;
 use crate::store::{Batch, Kind, Position, Put, Stored, Urgency};
-use crate::strategy::{Scene, turns};
+use crate::strategy::topics::activation::Why;
+use crate::strategy::turns;
+use crate::task;
+use crate::topic::TopicId;
 use crate::view::View;
 use crate::window::{Budget, Window, tokens_of};
-
-/// How often folding is tried again when another request folded the same branch meanwhile.
-const TRIES: usize = 4;
 
 /// A request to be answered.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +47,16 @@ pub struct Turn {
     pub(super) recalls: Vec<String>,
     /// Pages that were recalled, by their first message.
     pub(super) pages: Vec<MessageId>,
+    /// What was found in topics.
+    pub(super) consulted: Option<Consulted>,
+    /// What of it is quoted.
+    pub(super) quoted: Quoted,
+    /// Topics that the model asked for.
+    pub(super) woken: Vec<(TopicId, Why)>,
+    /// What is to be recorded of that.
+    pub(super) activated: Vec<Event>,
+    /// What the helper was asked while the window was laid out.
+    pub(super) asked: Vec<task::Asked>,
 }
 
 /// How a turn ended.
@@ -120,10 +130,13 @@ impl Engine {
         };
         let head = received.head.ok_or_else(|| Error::Invalid("the request has no message to answer".into()))?;
         let lane = self.lane(&ask, &received, head).await;
-        let (lane, window) = self.laid(lane, &ask, &received, head).await?;
+        let laid = self.laid(lane, &ask, (&received, head), None).await;
+        // What was sorted on the way is in the store, whether the window fits or not.
+        let Laid { lane, window, consulted, quoted, asked } =
+            laid.inspect_err(|_| self.lanes.forget(Some(received.session.id)))?;
         self.lanes.keep(lane.clone());
-        let (rounds, recalls, pages) = Default::default();
-        Ok(Turn { received, head, lane, window, rounds, recalls, pages })
+        let (rounds, recalls, pages, woken, activated) = Default::default();
+        Ok(Turn { received, head, lane, window, rounds, recalls, pages, consulted, quoted, woken, activated, asked })
     }
 
     /// Lays a turn out once more, smaller, because its model counted more tokens than we did.
@@ -133,32 +146,13 @@ impl Engine {
         let lessened = Ask { budget, ..*ask };
         // Should the lane have to be read again, its instructions are those it has now.
         let received = Received { preamble: Some(turn.lane.preamble.clone()), ..turn.received.clone() };
-        let (lane, window) = self.laid(Ok(turn.lane), &lessened, &received, turn.head).await?;
+        // What topics had to say does not depend on how much of it fits.
+        let Laid { lane, window, consulted, quoted, asked } =
+            self.laid(Ok(turn.lane), &lessened, (&received, turn.head), turn.consulted.as_ref()).await?;
         let mut window = window.within(ask.budget);
         turn.rounds.iter().for_each(|(raw, tokens)| window.recall(raw.clone(), *tokens));
-        Ok(Turn { lane, window, ..turn })
-    }
-
-    /// Lays out a lane. If another request has folded or held something meanwhile, what counts is read from the store.
-    async fn laid(
-        &self,
-        mut lane: Result<Lane>,
-        ask: &Ask<'_>,
-        received: &Received,
-        head: Position,
-    ) -> Result<(Lane, Window)> {
-        for _ in 1..TRIES {
-            let laid = match lane {
-                Ok(lane) => self.lay_out(lane, ask, received).await,
-                Err(error) => Err(error),
-            };
-            if !matches!(laid, Err(Error::Conflict(_))) {
-                return laid;
-            }
-            self.lanes.forget(Some(received.session.id));
-            lane = self.load(ask, received, head, self.layout(ask.limit_tokens)).await;
-        }
-        self.lay_out(lane?, ask, received).await
+        let asked = turn.asked.into_iter().chain(asked).collect();
+        Ok(Turn { lane, window, consulted, quoted, asked, ..turn })
     }
 
     /// The lane of a request: from memory, or else from the store.
@@ -189,87 +183,25 @@ impl Engine {
         Ok(lane)
     }
 
-    /// Folds as often as the strategy wants to, then fits. Always ends, because every fold covers more of the path.
-    async fn lay_out(&self, mut lane: Lane, ask: &Ask<'_>, received: &Received) -> Result<(Lane, Window)> {
-        let session = &received.session;
-        self.settle(session, &lane).await?;
-        let hidden: u32 = lane.hidden_now().map(|(_, hidden)| hidden.tokens()).sum();
-        let lessened = Budget { tokens: ask.budget.tokens.saturating_sub(hidden) };
-        let mut folded = self.folded(&lane, session, lessened).await?;
-        let mut window = self.fitted(&lane, folded.as_ref(), lessened, ask.budget);
-        if window.is_err()
-            && let Some(shorter) = self.relisted(&lane, folded.as_ref(), lessened)
-        {
-            window = self.fitted(&lane, Some(&shorter), lessened, ask.budget);
-            folded = Some(shorter);
-        }
-        let window = window?;
-        // Nothing is recorded before it is known that the request can be answered.
-        self.keep_shown(session, &lane, &window).await?;
-        if let Some(fold) = folded {
-            let folds = Folds { store: self.store(), session, layout: &lane.layout };
-            let covered = (fold.open().0 - lane.folded.fold.open().0) as usize;
-            let folded = folds.put(lane.head, &lane.folded, fold, ask.arrival.at).await?;
-            lane.fold_to(folded, covered);
-        }
-        Ok((lane, window))
-    }
-
-    /// The window over a fold, with what the client never saw put back.
-    fn fitted(&self, lane: &Lane, fold: Option<&Fold>, lessened: Budget, budget: Budget) -> Result<Window> {
-        let scene = lane.scene_after(fold, lessened);
-        match self.strategy.fit(&scene) {
-            Ok(window) => {
-                let window = window.within(budget);
-                Ok(lane.hidden_now().fold(window, |window, (id, hidden)| window.with_hidden(id, hidden)))
-            }
-            // What was recalled earlier in the turn can be recalled again; the client's own messages cannot wait.
-            Err(_) if lessened != budget => self.strategy.fit(&Scene { budget, ..scene }),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// A fold that was made for a larger window, with a shorter list.
-    fn relisted(&self, lane: &Lane, fold: Option<&Fold>, budget: Budget) -> Option<Fold> {
-        let scene = lane.scene_after(fold, budget);
-        let original_tokens = scene.fold.original_tokens;
-        let shorter = Fold { original_tokens, ..self.strategy.file(&scene, Vec::new()) };
-        (shorter.tokens < scene.fold.tokens).then_some(shorter)
-    }
-
-    /// What the strategy wants to fold now, all of it in one.
-    async fn folded(&self, lane: &Lane, session: &SessionKey, budget: Budget) -> Result<Option<Fold>> {
-        let (mut fold, mut open) = (None::<Fold>, &lane.open[..]);
-        loop {
-            let known = fold.as_ref().unwrap_or(&lane.folded.fold);
-            let scene = Scene { fold: known, open, ..lane.scene(budget) };
-            let stretches = self.strategy.fold(&scene);
-            if stretches.is_empty() {
-                return Ok(fold);
-            }
-            let counted = self.counted(session, known).await?;
-            let notes = self.digested(session, &scene, &stretches).await?;
-            let mut folded = self.strategy.file(&Scene { fold: &counted, ..scene }, notes);
-            let (covered, rest) = open.split_at((folded.open().0 - known.open().0) as usize);
-            folded.original_tokens =
-                covered.iter().fold(known.original_tokens, |sum, leaf| sum.saturating_add(leaf.tokens()));
-            open = rest;
-            fold = Some(folded);
-        }
-    }
-
     /// Keeps the reply, the view and the ledger, all in one commit.
-    pub async fn finish(&self, turn: Turn, finish: Finish<'_>) -> Result<Option<Arc<Stored>>> {
+    pub async fn finish(&self, mut turn: Turn, finish: Finish<'_>) -> Result<Option<Arc<Stored>>> {
         let mut view = View::of(&turn.window, turn.head, &turn.lane.layout, turn.lane.folded.id);
         view.recalls.clone_from(&turn.recalls);
+        if let Some(consulted) = &turn.consulted {
+            view.consulted(consulted.shown(), consulted.remark().cloned(), turn.quoted.room);
+            view.quoted.clone_from(&turn.quoted.messages);
+            view.passed_over = consulted.passed_over();
+        }
         view.calls = finish.calls;
-        let (session, at) = (&turn.received.session, finish.at);
+        let (session, at) = (&turn.received.session.clone(), finish.at);
         let mut records = vec![Put::new(session, Kind::View, View::key(turn.head.id, at), at, &view)];
         records.extend(self.recalled(&turn, finish.at).await?);
+        records.extend(self.scored(&mut turn, finish.at).await?);
         let hidden = hidden(turn.rounds, finish.whole);
         let Some(message) = finish.message else {
             let batch = Batch::of_records(session.clone(), records);
             self.store().commit(batch).await?;
+            self.lanes.forget(Some(session.id));
             return Ok(None);
         };
         let calls = message.call_ids().next().is_some();
@@ -282,6 +214,7 @@ impl Engine {
         let answer = Answer { message, model, response, records, urgency, at };
         let stored = self.log.reply(&turn.received, answer).await?;
         let mut lane = turn.lane;
+        lane.consulted = turn.consulted.map(Arc::new);
         lane.push(stored.clone(), &self.settings.strategies.holds);
         if calls && !hidden.is_empty() {
             lane.hidden.insert(stored.id, Arc::new(hidden));

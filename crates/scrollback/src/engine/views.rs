@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 use crate::ids::{At, Depth, MessageId, SessionKey};
 use crate::note::Fold;
 use crate::store::{Keys, Kind, Place, Position, Record, Scope, Span, Stored, Which};
-use crate::strategy::{HoldSettings, Leaf};
+use crate::strategy::topics::Excerpt;
+use crate::strategy::{HoldSettings, Leaf, turns};
 use crate::view::{FoldId, Standing, View};
 use crate::window::{Budget, Reason, Window};
 
@@ -72,17 +73,38 @@ impl Engine {
             window.instruct(&Arc::new(stored));
         }
         window.fold(&fold);
+        let excerpt = self.excerpt_of(session, view, &fold).await?;
+        if let Some(excerpt) = excerpt.as_ref().filter(|_| view.topics_first) {
+            window.quote(excerpt);
+        }
+        let mut tail = excerpt.as_ref().filter(|_| !view.topics_first);
         let from = view.runs.first().map_or(view.head.depth, |run| run.from);
         let path = self.store().read(session, Span::path(view.head, from)).await?;
         let holds = &self.settings.strategies.holds;
         let leaves = Leaf::all(path.into_iter().map(Arc::new), holds);
+        let began = leaves.get(turns::last(&leaves)).map_or(view.head.id, |leaf| leaf.stored.id);
         for leaf in &leaves {
             let Some(depth) = leaf.stored.position().map(|position| position.depth) else { continue };
             if let Standing::Shown(reason) = view.standing(depth, &fold) {
+                if leaf.stored.id == began
+                    && let Some(excerpt) = tail.take()
+                {
+                    window.quote(excerpt);
+                }
                 self.show(session, &mut window, leaf, (reason, holds)).await?;
             }
         }
         Ok(window)
+    }
+
+    /// What a view quotes from topics.
+    async fn excerpt_of(&self, session: &SessionKey, view: &View, fold: &Fold) -> Result<Option<Excerpt>> {
+        if view.topics_tokens == 0 {
+            return Ok(None);
+        }
+        let lineage = self.lineage_of(session, view.head).await?;
+        let consulted = self.consulted_in(session, &lineage, view, fold.open()).await?;
+        Ok(self.excerpt_within(&consulted, view.topics_room))
     }
 
     async fn show(
@@ -112,7 +134,9 @@ impl Engine {
         }
         let Some(depth) = self.depth_on_path(session, view, &stored).await? else { return Ok(None) };
         let fold = self.fold_of(session, view).await?;
-        Ok(Some(view.standing(depth, &fold)))
+        let standing = view.standing(depth, &fold);
+        let quoted = standing == Standing::Searchable && view.quoted.contains(&id);
+        Ok(Some(if quoted { Standing::Quoted } else { standing }))
     }
 
     async fn depth_on_path(&self, session: &SessionKey, view: &View, stored: &Stored) -> Result<Option<Depth>> {

@@ -32,12 +32,16 @@ pub struct Tokens {
     /// What was recalled.
     #[serde(skip_serializing_if = "is_zero")]
     pub recalled: u32,
+    /// Quotes from topics.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub topics: u32,
 }
 
 impl Tokens {
     /// All kinds together.
     pub fn total(self) -> u32 {
-        let kinds = [self.instructions, self.tools, self.contents, self.open, self.current, self.held, self.recalled];
+        let Self { instructions, tools, contents, open, current, held, recalled, topics } = self;
+        let kinds = [instructions, tools, contents, open, current, held, recalled, topics];
         kinds.into_iter().fold(0, u32::saturating_add)
     }
 }

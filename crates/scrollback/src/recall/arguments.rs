@@ -13,6 +13,7 @@ const DAY_MICROSECONDS: i64 = 86_400_000_000;
 pub(super) fn read(tool: RecallTool, arguments: &str) -> Result<RecallCall, String> {
     let fields = fields(tool, arguments);
     match tool {
+        RecallTool::Topic => topic(&fields),
         RecallTool::Page => page(&fields),
         RecallTool::Hold => hold(&fields),
         RecallTool::Search => search(&fields),
@@ -71,12 +72,32 @@ fn search(fields: &Map<String, Value>) -> Result<RecallCall, String> {
     let wanted = "`words` to look for, such as {\"words\": \"door colour\"}";
     let given = field(fields, &["words", "query", "q", "keywords", "text"]);
     let words = given.and_then(words).ok_or_else(|| missing(RecallTool::Search, wanted))?;
+    let (since, until) = dates(RecallTool::Search, fields)?;
+    let archived = field(fields, &["archived", "archive"]).is_some_and(is_yes);
+    Ok(RecallCall::Search { words, since, until, archived })
+}
+
+fn topic(fields: &Map<String, Value>) -> Result<RecallCall, String> {
+    let wanted = "`topic`, an id such as t42 or a few words about it, such as {\"topic\": \"door colour\"}";
+    let given = field(fields, &["topic", "words", "query", "id", "name", "text"]);
+    let words = given.and_then(words).ok_or_else(|| missing(RecallTool::Topic, wanted))?;
+    let (since, until) = dates(RecallTool::Topic, fields)?;
+    Ok(RecallCall::Topic { words, since, until })
+}
+
+/// From when and until when.
+fn dates(tool: RecallTool, fields: &Map<String, Value>) -> Result<(Option<At>, Option<At>), String> {
     let since = date(fields, &["from", "since", "after"], 0)?;
     let until = date(fields, &["to", "until", "before"], DAY_MICROSECONDS)?;
     if since.zip(until).is_some_and(|(since, until)| since >= until) {
-        return Err(format!("{}: `from` is later than `to`; exchange them", RecallTool::Search));
+        return Err(format!("{tool}: `from` is later than `to`; exchange them"));
     }
-    Ok(RecallCall::Search { words, since, until })
+    Ok((since, until))
+}
+
+/// Whether a value means yes, however it is written.
+fn is_yes(value: &Value) -> bool {
+    value.as_bool().unwrap_or_else(|| value.as_str().is_some_and(|text| text.trim().eq_ignore_ascii_case("true")))
 }
 
 /// The first of these that says anything.
@@ -206,24 +227,41 @@ mod tests {
     fn page(arguments: &str) -> Result<(u32, Option<u32>), String> {
         match RecallCall::read(RecallTool::Page, arguments)? {
             RecallCall::Page { number, from } => Ok((number, from.map(|id| id.0))),
-            RecallCall::Hold { .. } | RecallCall::Search { .. } => panic!(),
+            RecallCall::Topic { .. } | RecallCall::Hold { .. } | RecallCall::Search { .. } => panic!(),
         }
     }
 
     fn hold(arguments: &str) -> (String, Part) {
         match RecallCall::read(RecallTool::Hold, arguments).unwrap() {
             RecallCall::Hold { id, part } => (id, part),
-            RecallCall::Page { .. } | RecallCall::Search { .. } => panic!(),
+            RecallCall::Topic { .. } | RecallCall::Page { .. } | RecallCall::Search { .. } => panic!(),
         }
     }
 
     fn search(arguments: &str) -> Result<(String, Option<String>, Option<String>), String> {
         match RecallCall::read(RecallTool::Search, arguments)? {
-            RecallCall::Search { words, since, until } => {
+            RecallCall::Search { words, since, until, .. } => {
                 Ok((words, since.map(|at| at.to_string()), until.map(|at| at.to_string())))
             }
-            RecallCall::Page { .. } | RecallCall::Hold { .. } => panic!(),
+            RecallCall::Topic { .. } | RecallCall::Page { .. } | RecallCall::Hold { .. } => panic!(),
         }
+    }
+
+    #[test]
+    fn topics_by_id_or_by_words() {
+        for (given, words) in [
+            (r#"{"topic":"t42"}"#, "t42"),
+            (r#""door colour""#, "door colour"),
+            (r#"{"words":["门","颜色"]}"#, "门 颜色"),
+        ] {
+            let call = RecallCall::Topic { words: words.into(), since: None, until: None };
+            assert_eq!(RecallCall::read(RecallTool::Topic, given), Ok(call), "{given}");
+        }
+        assert!(RecallCall::read(RecallTool::Topic, "{}").unwrap_err().contains("`topic`"));
+        let dated = RecallCall::read(RecallTool::Topic, r#"{"topic":"door","from":"2026-03-01"}"#).unwrap();
+        assert!(matches!(dated, RecallCall::Topic { since: Some(_), until: None, .. }));
+        let archived = RecallCall::read(RecallTool::Search, r#"{"words":"door","archived":"true"}"#).unwrap();
+        assert!(matches!(archived, RecallCall::Search { archived: true, .. }));
     }
 
     #[test]

@@ -219,7 +219,7 @@ mod tests {
     }
 
     fn found(words: &str) -> RecallCall {
-        RecallCall::Search { words: words.into(), since: None, until: None }
+        RecallCall::Search { words: words.into(), since: None, until: None, archived: false }
     }
 
     #[test]

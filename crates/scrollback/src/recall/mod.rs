@@ -23,6 +23,8 @@ pub const CALLS_MAX: usize = 8;
 /// A tool that brings something back into the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RecallTool {
+    /// Brings back a topic.
+    Topic,
     /// Shows a folded page whole.
     Page,
     /// Shows a held tool result, or a part of it.
@@ -33,11 +35,12 @@ pub enum RecallTool {
 
 impl RecallTool {
     /// Every tool, in the order they are offered in.
-    pub const ALL: [Self; 3] = [Self::Page, Self::Hold, Self::Search];
+    pub const ALL: [Self; 4] = [Self::Topic, Self::Page, Self::Hold, Self::Search];
 
     /// What a model calls it.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Topic => "activate_topic",
             Self::Page => "recall_page",
             Self::Hold => "load_tool_history",
             Self::Search => "search_history",
@@ -52,6 +55,7 @@ impl RecallTool {
     /// Its definition as an OpenAI function tool. These bytes never change: they stand at the head of every cached prefix.
     pub fn spec(self) -> &'static str {
         match self {
+            Self::Topic => include_str!("../../prompts/activate_topic.json").trim_ascii_end(),
             Self::Page => include_str!("../../prompts/recall_page.json").trim_ascii_end(),
             Self::Hold => include_str!("../../prompts/load_tool_history.json").trim_ascii_end(),
             Self::Search => include_str!("../../prompts/search_history.json").trim_ascii_end(),
@@ -61,9 +65,10 @@ impl RecallTool {
     /// Its parameters in the order of a call without names; the first is the one it needs.
     fn parameters(self) -> &'static [&'static str] {
         match self {
+            Self::Topic => &["topic", "from", "to"],
             Self::Page => &["index", "from"],
             Self::Hold => &["id", "part"],
-            Self::Search => &["words", "from", "to"],
+            Self::Search => &["words", "from", "to", "archived"],
         }
     }
 }
@@ -77,6 +82,15 @@ impl fmt::Display for RecallTool {
 /// What a model asks to see.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecallCall {
+    /// A topic.
+    Topic {
+        /// Its id, or words about it.
+        words: String,
+        /// Only if it was spoken of at this time or later.
+        since: Option<At>,
+        /// Only if it was spoken of before this time.
+        until: Option<At>,
+    },
     /// A page, whole.
     Page {
         /// Its number on the contents page.
@@ -99,6 +113,8 @@ pub enum RecallCall {
         since: Option<At>,
         /// Only what was said before this time.
         until: Option<At>,
+        /// Also what is in archived topics.
+        archived: bool,
     },
 }
 

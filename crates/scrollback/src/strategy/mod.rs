@@ -8,6 +8,8 @@ mod baseline;
 mod holds;
 mod leaf;
 mod pages;
+mod showing;
+pub mod topics;
 pub(crate) mod turns;
 
 use std::fmt;
@@ -19,6 +21,8 @@ pub use holds::{HeldFrom, HoldSettings, Told, placeholder};
 pub(crate) use leaf::result_of;
 pub use leaf::{Asked, Leaf, Placeholder};
 pub use pages::PageSettings;
+pub use showing::Layout;
+pub use topics::TopicSettings;
 
 use crate::error::{Error, Result};
 use crate::note::{Covers, Fold, Note};
@@ -26,6 +30,7 @@ use crate::recall::RecallTool;
 use crate::store::Stored;
 use crate::task::{self, Digest};
 use crate::window::{Budget, Window};
+use topics::Topical;
 
 /// What a strategy decides upon.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +45,8 @@ pub struct Scene<'a> {
     pub budget: Budget,
     /// Whether a person undid the last fold: the next waits until it must be.
     pub undone: bool,
+    /// Topics that what is folded was sorted into.
+    pub topics: Topical<'a>,
 }
 
 impl<'a> Scene<'a> {
@@ -91,6 +98,11 @@ pub trait Strategy: Send + Sync {
     /// none, the same fold with a list as short as this window needs.
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold;
 
+    /// How much an excerpt of topics may take, if what is folded is sorted into topics and these are read before each reply.
+    fn excerpt_room(&self, _: &Scene<'_>) -> Option<u32> {
+        None
+    }
+
     /// The window. An error only if what must be shown does not fit.
     fn fit(&self, scene: &Scene<'_>) -> Result<Window>;
 }
@@ -100,6 +112,8 @@ pub trait Strategy: Send + Sync {
 pub struct StrategySettings {
     /// Of pages.
     pub pages: PageSettings,
+    /// Of topics.
+    pub topics: TopicSettings,
     /// Of holds, under every strategy.
     pub holds: HoldSettings,
 }
@@ -109,6 +123,8 @@ pub struct StrategySettings {
 pub enum StrategyName {
     /// Turns become pages, older ones a page of contents.
     Pages,
+    /// Older messages are sorted by topic; what matters now is quoted.
+    Topics,
     /// The oldest messages are dropped; a baseline.
     Truncate,
     /// Everything is shown; a baseline.
@@ -117,12 +133,13 @@ pub enum StrategyName {
 
 impl StrategyName {
     /// Every strategy.
-    pub const ALL: [Self; 3] = [Self::Pages, Self::Truncate, Self::Passthrough];
+    pub const ALL: [Self; 4] = [Self::Pages, Self::Topics, Self::Truncate, Self::Passthrough];
 
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pages => "pages",
+            Self::Topics => "topics",
             Self::Truncate => "truncate",
             Self::Passthrough => "passthrough",
         }
@@ -132,6 +149,7 @@ impl StrategyName {
     pub fn build(self, settings: &StrategySettings) -> Box<dyn Strategy> {
         match self {
             Self::Pages => Box::new(pages::Pages::new(settings.pages.clone(), settings.holds.clone())),
+            Self::Topics => Box::new(topics::Topics::new(settings.topics.clone(), settings.holds.clone())),
             Self::Truncate => Box::new(baseline::Truncate),
             Self::Passthrough => Box::new(baseline::Passthrough),
         }

@@ -5,15 +5,13 @@
 //! contents page when nobody recalls it for long, or when the page grows too large, the least recently used first; its
 //! page is then out of the model's sight but still found by search.
 
-use std::sync::Arc;
-
-use super::holds::{HeldFrom, HoldSettings};
-use super::leaf::{Leaf, Placeholder};
+use super::holds::HoldSettings;
+use super::showing::{Holding, costs, window};
 use super::{Scene, Strategy, Stretch, turns};
 use crate::error::Result;
 use crate::note::{Covers, Fold, Note};
 use crate::recall::{RecallTool, fence};
-use crate::window::{Reason, Window, grouped, tokens_of};
+use crate::window::{Window, grouped, tokens_of};
 
 /// How pages are kept. Shares are hundredths of the budget.
 #[derive(Clone, Debug)]
@@ -54,25 +52,9 @@ pub(super) struct Pages {
     holds: HoldSettings,
 }
 
-/// Which results are held.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Holding {
-    /// Those that the settings say.
-    Usual,
-    /// All, because the current turn alone is too large.
-    All,
-}
-
 impl Pages {
     pub(super) fn new(settings: PageSettings, holds: HoldSettings) -> Self {
         Self { settings, holds }
-    }
-
-    /// What stands for each open message that is held.
-    fn held<'s>(&self, open: &'s [Arc<Leaf>], holding: Holding) -> Vec<Option<&'s Arc<Placeholder>>> {
-        let current = turns::last(open);
-        let wanted = |i: usize| holding == Holding::All || self.holds.from == HeldFrom::OnArrival || i < current;
-        open.iter().enumerate().map(|(i, leaf)| if wanted(i) { leaf.placeholder(&self.holds) } else { None }).collect()
     }
 
     fn contents_limit(&self, scene: &Scene<'_>) -> u32 {
@@ -108,25 +90,10 @@ impl Pages {
     /// The fold with a list that leaves room for what is open.
     fn relisted(&self, scene: &Scene<'_>) -> Fold {
         let Some(covers) = scene.fold.covers else { return scene.fold.clone() };
-        let held = self.held(scene.open, Holding::All).into_iter().zip(scene.open);
-        let open: u32 = held.map(|(held, leaf)| held.map_or(leaf.tokens(), |held| held.tokens)).sum();
+        let open: u32 = costs(scene.open, &self.holds, Holding::All).iter().sum();
         let room = scene.budget.tokens.saturating_sub(scene.instructions()).saturating_sub(open);
         let (turns, listed) = (scene.fold.turns, scene.fold.listed.clone());
         listing(covers, turns, self.trimmed(listed, turns, self.contents_limit(scene).min(room)))
-    }
-
-    fn window(&self, scene: &Scene<'_>, holding: Holding) -> Window {
-        let mut window = Window::new(scene.budget, scene.path());
-        scene.preamble.iter().for_each(|stored| window.instruct(stored));
-        window.fold(scene.fold);
-        let current = turns::last(scene.open);
-        for (i, (leaf, held)) in scene.open.iter().zip(self.held(scene.open, holding)).enumerate() {
-            match held {
-                Some(placeholder) => window.hold(&leaf.stored, placeholder),
-                None => window.show(&leaf.stored, if i < current { Reason::Open } else { Reason::CurrentTurn }),
-            }
-        }
-        window
     }
 }
 
@@ -136,8 +103,7 @@ impl Strategy for Pages {
     }
 
     fn fold(&self, scene: &Scene<'_>) -> Vec<Stretch> {
-        let costs = self.held(scene.open, Holding::Usual).into_iter().zip(scene.open);
-        let costs: Vec<u32> = costs.map(|(held, leaf)| held.map_or(leaf.tokens(), |held| held.tokens)).collect();
+        let costs = costs(scene.open, &self.holds, Holding::Usual);
         let pages = turns::pages(scene.open, scene.budget.share(self.settings.page_share));
         let fixed = scene.instructions() + self.contents_limit(scene);
         let full = fixed + costs.iter().sum::<u32>() > self.fold_over(scene);
@@ -170,12 +136,12 @@ impl Strategy for Pages {
     }
 
     fn fit(&self, scene: &Scene<'_>) -> Result<Window> {
-        let window = self.window(scene, Holding::Usual);
-        if window.fits() {
-            return Ok(window);
+        let usual = window(scene, &self.holds, Holding::Usual, None);
+        if usual.fits() {
+            return Ok(usual);
         }
-        let window = self.window(scene, Holding::All);
-        if window.fits() { Ok(window) } else { Err(window.too_large()) }
+        let least = window(scene, &self.holds, Holding::All, None);
+        if least.fits() { Ok(least) } else { Err(least.too_large()) }
     }
 }
 

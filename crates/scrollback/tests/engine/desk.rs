@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use scrollback::engine::{Ask, EngineSettings, Finish, Turn};
 use scrollback::log::{Arrival, History};
-use scrollback::strategy::{HoldSettings, PageSettings, StrategyName, StrategySettings};
+use scrollback::strategy::{HoldSettings, PageSettings, StrategyName, StrategySettings, TopicSettings};
 use scrollback::task::Tasks;
 use scrollback::window::{Body, Budget, Reason, Window};
 use scrollback::{At, Engine, Error, MemoryStore, Message, SessionKey, Store, Tenant};
@@ -17,8 +17,9 @@ pub const HELD_OVER: usize = 1_500;
 /// Settings under which short conversations fold and hold.
 pub fn settings(strategy: StrategyName) -> EngineSettings {
     let pages = PageSettings { keep_pages: 3, ..PageSettings::default() };
+    let topics = TopicSettings { keep_messages: 6, ..TopicSettings::default() };
     let holds = HoldSettings { over_chars: HELD_OVER, ..HoldSettings::default() };
-    EngineSettings { strategy, strategies: StrategySettings { pages, holds }, across_sessions: false }
+    EngineSettings { strategy, strategies: StrategySettings { pages, topics, holds }, across_sessions: false }
 }
 
 /// An engine over a store, to talk to.
@@ -133,7 +134,7 @@ pub fn contents(window: &Window) -> Option<String> {
 
 /// How many blocks come before the turn that is being answered: they may not change until the next fold.
 pub fn settled(window: &Window) -> usize {
-    let volatile = |reason| matches!(reason, Reason::CurrentTurn | Reason::Recalled);
+    let volatile = |reason| matches!(reason, Reason::CurrentTurn | Reason::Recalled | Reason::Relevant);
     let last = window
         .blocks()
         .iter()

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use scrollback::engine::Turn;
 use scrollback::strategy::StrategyName;
 use scrollback::view::Standing;
-use scrollback::window::Body;
+use scrollback::window::{Body, Reason};
 use scrollback::{MemoryStore, Role, SqliteOptions, SqliteStore};
 
 use super::desk::{contents, run, texts};
@@ -20,7 +20,7 @@ pub fn check(world: &World, turn: &Turn) {
         world.history.iter().filter(|message| message["role"] != "system").map(ToString::to_string).collect();
     assert_eq!(turn.received().head.unwrap().depth.0 as usize + 1, path.len());
     match strategy {
-        StrategyName::Pages => assert!(window.fits() && window.lost() == 0),
+        StrategyName::Pages | StrategyName::Topics => assert!(window.fits() && window.lost() == 0),
         // Drops the oldest, and says how many.
         StrategyName::Truncate => assert!(window.fits()),
         // Shows everything, whether it fits or not.
@@ -44,7 +44,12 @@ pub fn check(world: &World, turn: &Turn) {
     assert_eq!(window.blocks()[0].text(), world.history[0].to_string());
     assert_paired(window);
     if let Some(text) = contents(window) {
-        reach::assert_fenced(&text, "contents");
+        let kind = if strategy == StrategyName::Topics { "topics" } else { "contents" };
+        reach::assert_fenced(&text, kind);
+    }
+    for excerpt in window.blocks().iter().filter(|block| block.reason == Reason::Relevant) {
+        reach::assert_fenced(excerpt.text(), "topics");
+        reach::assert_quoted(excerpt.text(), &path);
     }
 }
 
@@ -85,6 +90,13 @@ fn assert_truth(window: &scrollback::window::Window, id: scrollback::MessageId, 
         Standing::Shown(reason) => assert_eq!(shown.map(|block| block.reason), Some(*reason)),
         Standing::Listed { page } => assert!(contents(window).unwrap().contains(&format!("[#{page}]"))),
         Standing::Searchable => assert!(shown.is_none() && contents(window).is_some()),
+        Standing::Quoted => {
+            let quotes = window.blocks().iter().filter(|block| block.reason == Reason::Relevant);
+            assert!(
+                shown.is_none()
+                    && quotes.map(scrollback::window::Block::text).any(|text| text.contains(&format!("\n[{id} ")))
+            );
+        }
         Standing::Dropped => assert!(shown.is_none() && window.lost() > 0),
         Standing::Later => panic!("{id} is on the path of the view"),
     }
@@ -125,7 +137,7 @@ async fn live(mut world: World, script: &[Move]) {
     }
     world.kept().await;
     explained(&world).await;
-    if world.steady.settings.strategy == StrategyName::Pages {
+    if matches!(world.steady.settings.strategy, StrategyName::Pages | StrategyName::Topics) {
         reach::everything(&mut world).await;
     }
 }
@@ -137,6 +149,11 @@ proptest! {
     fn pages_keep_every_law((script, budget) in scripts()) {
         run(live(World::new(StrategyName::Pages, budget, Arc::new(MemoryStore::default())), &script));
     }
+
+    #[test]
+    fn topics_keep_every_law((script, budget) in scripts()) {
+        run(live(World::new(StrategyName::Topics, budget, Arc::new(MemoryStore::default())), &script));
+    }
 }
 
 proptest! {
@@ -145,15 +162,17 @@ proptest! {
     /// Truncation breaks law 2 and passing through law 3, by nature; the others hold.
     #[test]
     fn baselines_keep_the_laws_they_can((script, budget) in scripts()) {
-        for strategy in StrategyName::ALL.into_iter().filter(|strategy| *strategy != StrategyName::Pages) {
+        for strategy in [StrategyName::Truncate, StrategyName::Passthrough] {
             run(live(World::new(strategy, budget, Arc::new(MemoryStore::default())), &script));
         }
     }
 
     #[test]
     fn a_file_shows_what_memory_shows((script, budget) in scripts()) {
-        let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(&SqliteOptions::new(folder.path().join("log.db"))).unwrap();
-        run(live(World::new(StrategyName::Pages, budget, Arc::new(store)), &script));
+        for strategy in [StrategyName::Pages, StrategyName::Topics] {
+            let folder = tempfile::tempdir().unwrap();
+            let store = SqliteStore::open(&SqliteOptions::new(folder.path().join("log.db"))).unwrap();
+            run(live(World::new(strategy, budget, Arc::new(store)), &script));
+        }
     }
 }

@@ -10,11 +10,15 @@
 
 mod crowd;
 mod desk;
+mod jobs;
 #[path = "../kit/mod.rs"]
 mod kit;
 mod laws;
 mod models;
 mod pages;
 mod reach;
+mod topics;
+mod topics_files;
+mod topics_review;
 mod turns;
 mod world;

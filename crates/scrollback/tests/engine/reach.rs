@@ -26,6 +26,25 @@ pub fn inside(text: &str) -> String {
     }
 }
 
+/// Every message that an excerpt quotes is on the path, and stands there as it was said, or as its placeholder.
+pub fn assert_quoted(text: &str, path: &[String]) {
+    let inside = inside(text);
+    let said: Vec<String> = path.iter().map(|raw| scrollback::Message::from_json(raw).unwrap().to_text()).collect();
+    let mut quotes = 0;
+    for (at, _) in inside.match_indices("[m") {
+        let Some(line) = inside[at..].lines().next().filter(|_| at == 0 || inside.as_bytes()[at - 1] == b'\n') else {
+            continue;
+        };
+        if scrollback::recall::Heading::read(line).is_some() {
+            let after = inside[at + line.len()..].trim_start_matches('\n');
+            let quoted = said.iter().any(|said| after.starts_with(said.as_str()));
+            assert!(quoted || after.starts_with("[Tool result h"), "not as it was said: {after}");
+            quotes += 1;
+        }
+    }
+    assert!(quotes > 0, "an excerpt without a quote: {text}");
+}
+
 pub async fn recall(desk: &Desk, turn: &mut Turn, call: RecallCall) -> String {
     desk.engine.recall(turn, &[Ok(call)]).await.pop().unwrap()
 }
@@ -39,7 +58,7 @@ pub fn hold(id: MessageId, part: Part) -> RecallCall {
 }
 
 pub fn search(words: &str) -> RecallCall {
-    RecallCall::Search { words: words.to_owned(), since: None, until: None }
+    RecallCall::Search { words: words.to_owned(), since: None, until: None, archived: false }
 }
 
 /// Reads a whole result part by part, as the pointers say.

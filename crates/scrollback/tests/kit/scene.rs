@@ -1,7 +1,7 @@
 //! Scenes: conversations as plain text, so that anyone can add one to `fixtures/scenes`.
 //!
 //! ```text
-//! # budget 2000            what the window may cost; also: strategy, keep (pages), hold (results over so many characters)
+//! # budget 2000            what the window may cost; also: strategy, keep (pages, or messages), hold (results over so many characters)
 //! system: You are brief.
 //! user: Why does the build fail?
 //! call read_file {"path": "Cargo.toml"}
@@ -77,6 +77,8 @@ impl Scene {
         settings.strategy = self.setting("strategy").unwrap_or(settings.strategy);
         let (pages, holds) = (&mut settings.strategies.pages, &mut settings.strategies.holds);
         pages.keep_pages = self.setting("keep").unwrap_or(pages.keep_pages);
+        let topics = &mut settings.strategies.topics;
+        topics.keep_messages = self.setting("keep").unwrap_or(topics.keep_messages);
         holds.over_chars = self.setting("hold").unwrap_or(holds.over_chars);
         Engine::new(Arc::new(MemoryStore::default()), Tasks::offline(), settings)
     }

@@ -138,7 +138,7 @@ fn numbered(lines: &[&str], shown: &BTreeSet<usize>) -> String {
 }
 
 /// Words that a model asked for, as it is told them again: no more than it takes to know them.
-pub(super) fn told(words: &str) -> String {
+pub(in crate::engine) fn told(words: &str) -> String {
     let shown: String = words.chars().take(TOLD_CHARS).collect();
     if shown.len() < words.len() { shown + "…" } else { shown }
 }

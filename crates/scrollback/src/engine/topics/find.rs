@@ -1,0 +1,147 @@
+//! Finding topics by words: the index names messages, and where they were sorted to names their topics. What a turn costs
+//! here depends on how many messages share its rare words, not on how many topics or messages there are.
+
+use std::collections::{HashMap, HashSet};
+
+use super::editions::Editions;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::ids::{Depth, MessageId, SessionKey};
+use crate::search::{Reach, Related, related};
+use crate::store::{Lineage, Stored};
+use crate::topic::{Reading, TopicId};
+
+/// A message that answers to less of a text than this has nothing to do with it.
+const LEAST: f64 = 0.1;
+/// How much a second find in the same topic adds.
+const SECOND: f64 = 0.2;
+/// What words count that are not the person's: replies are long and hold a little of everything.
+const OTHERS: f64 = 0.7;
+/// How close to the best find of its topic a message must be to be quoted, and how many are.
+const QUOTED: (f64, usize) = (0.5, 6);
+/// How close what others than the person said must be, because it is long.
+const QUOTED_OTHERS: f64 = 0.8;
+/// The same when the person says that something was forgotten.
+const QUOTED_DEEP: (f64, usize) = (0.3, 12);
+
+/// What the best topic counts for at least, unless it is poor.
+const GOOD: f64 = 0.6;
+/// How much a poor one is raised at most.
+const MOST_SCALE: f64 = 2.0;
+
+/// What is looked for.
+#[derive(Clone, Copy)]
+pub(super) struct Words<'a> {
+    pub(super) text: &'a str,
+    /// Only messages before this depth.
+    pub(super) open: Depth,
+    /// How many messages are looked at.
+    pub(super) hits: usize,
+    /// How often the text itself is in the log: once, unless a model wrote it.
+    pub(super) own: u32,
+}
+
+/// A topic that words led to.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub(super) topic: TopicId,
+    /// Whether its messages were sorted; those of a long history that came at once may not be yet.
+    pub(super) sorted: bool,
+    pub(super) relevance: f32,
+    /// The messages, the closest first.
+    pub(super) hits: Vec<Related>,
+}
+
+impl Found {
+    /// The messages worth quoting, the closest first.
+    pub(super) fn quoted(&self, deep: bool) -> impl Iterator<Item = &Stored> {
+        let (share, count) = if deep { QUOTED_DEEP } else { QUOTED };
+        let best = self.hits.first().map_or(0.0, |best| best.share);
+        let wanted = move |hit: &&Related| {
+            let share = if hit.message.role == crate::Role::User { share } else { share.max(QUOTED_OTHERS) };
+            hit.share >= best * share
+        };
+        self.hits.iter().take(count).filter(wanted).map(|hit| &hit.message)
+    }
+
+    /// What can be said of it without reading it.
+    pub(super) fn reading(&self, messages: Vec<MessageId>) -> Reading {
+        Reading { relevance: self.relevance, messages, summary: String::new() }
+    }
+}
+
+impl Engine {
+    /// Topics whose messages have to do with a text, the closest first.
+    pub(super) async fn by_words(
+        &self,
+        session: &SessionKey,
+        lineage: &Lineage,
+        words: Words<'_>,
+    ) -> Result<Vec<Found>> {
+        let Some(last) = words.open.0.checked_sub(1).map(Depth) else { return Ok(Vec::new()) };
+        let path = Lineage(lineage.0.iter().map(|(branch, depth)| (*branch, last.min(*depth))).collect());
+        let mut hits =
+            related(self.store(), &session.tenant, (words.text, words.own), Reach::Path(session.id, path)).await?;
+        for hit in hits.iter_mut().filter(|hit| hit.message.role != crate::Role::User) {
+            hit.share *= OTHERS;
+        }
+        hits.sort_by(|a, b| b.share.total_cmp(&a.share).then(b.message.id.cmp(&a.message.id)));
+        let close = hits.into_iter().take(words.hits).filter(|hit| hit.share >= LEAST);
+        let editions = Editions { store: self.store(), session, lineage };
+        let mut found: HashMap<TopicId, Found> = HashMap::new();
+        for hit in close {
+            let Some(position) = hit.message.position() else { continue };
+            let sorted = editions.topic_of(position).await?;
+            let topic = sorted.unwrap_or(TopicId(position.id));
+            let (sorted, relevance, hits) = (sorted.is_some(), 0.0, Vec::new());
+            found.entry(topic).or_insert(Found { topic, sorted, relevance, hits }).hits.push(hit);
+        }
+        Ok(ranked(found.into_values().collect()))
+    }
+
+    /// Messages with those they belong to: an answer with its question, a question with its answer if that is short.
+    pub(super) async fn with_turns(
+        &self,
+        session: &SessionKey,
+        head: crate::store::Position,
+        quoted: &[&Stored],
+        short_tokens: u32,
+    ) -> Result<Vec<Stored>> {
+        let mut all: HashMap<MessageId, Stored> =
+            quoted.iter().map(|stored| (stored.id, Stored::clone(stored))).collect();
+        let wanted: HashSet<Depth> = quoted.iter().filter_map(|stored| Some(stored.position()?.depth)).collect();
+        for stored in quoted {
+            let Some(at) = stored.position() else { continue };
+            let beside =
+                if stored.role == crate::Role::User { at.depth.0.checked_add(1) } else { at.depth.0.checked_sub(1) };
+            let Some(depth) = beside.map(Depth).filter(|depth| !wanted.contains(depth)) else { continue };
+            let span = crate::store::Span::Path { head, from: depth, to: depth };
+            let partner = self.store().read(session, span).await?.pop();
+            let belongs = |partner: &Stored| match (&stored.role, &partner.role) {
+                (crate::Role::User, crate::Role::Assistant) => partner.measure.tokens <= short_tokens,
+                (crate::Role::Assistant, crate::Role::User) => true,
+                _ => false,
+            };
+            all.extend(partner.filter(belongs).map(|partner| (partner.id, partner)));
+        }
+        let mut all: Vec<Stored> = all.into_values().collect();
+        all.sort_by_key(|stored| stored.position().map(|position| position.depth));
+        Ok(all)
+    }
+}
+
+/// Topics by how much they have to do with the text. How much of a text can be found at all differs from text to text, so
+/// the best of them counts as a good one unless it is poor.
+fn ranked(mut found: Vec<Found>) -> Vec<Found> {
+    let share = |topic: &Found, i: usize| topic.hits.get(i).map_or(0.0, |hit| hit.share);
+    let alone = |topic: &Found| share(topic, 0) + SECOND * share(topic, 1);
+    let best = found.iter().map(alone).fold(0.0, f64::max);
+    let scale = (GOOD / best.max(f64::MIN_POSITIVE)).clamp(1.0, MOST_SCALE);
+    for topic in &mut found {
+        #[expect(clippy::cast_possible_truncation, reason = "a number from 0 to 1")]
+        let relevance = (alone(topic) * scale).min(1.0) as f32;
+        topic.relevance = relevance;
+    }
+    found.sort_by(|a, b| b.relevance.total_cmp(&a.relevance).then(a.topic.cmp(&b.topic)));
+    found
+}

@@ -1,0 +1,256 @@
+//! Topics in the engine: sorted when a path folds (`sort`), found by words (`find`), read before each reply (`consult`), woken
+//! when the model asks (`wake`), kept in shape after it (`chores`, `divide`), gone through once a day (`review`), listed (`list`)
+//! and written to files and read back (`files`, `restore`). A `shelf` is what a lane has in mind of them, `editions` how they are
+//! kept, `event` what can be listed of what happened.
+
+mod chores;
+mod consult;
+mod divide;
+mod editions;
+mod event;
+mod files;
+mod find;
+mod list;
+mod restore;
+mod review;
+mod shelf;
+mod sort;
+mod wake;
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+pub(super) use consult::Consulted;
+pub(super) use editions::{holding, topic_in, unwritten};
+pub use event::Event;
+pub use files::{TopicFile, day_index};
+pub use list::{TopicLine, TopicState};
+pub use restore::Restored;
+pub use review::{Fate, ReviewMode, ReviewReport, Verdict};
+pub(super) use shelf::Shelf;
+pub(super) use wake::{Wanted, Woken, recorded};
+
+use super::Engine;
+use super::lanes::Lane;
+use super::turn::Turn;
+use crate::error::Result;
+use crate::ids::{At, Depth, MessageId, SessionKey};
+use crate::note::Fold;
+use crate::recall::RecallTool;
+use crate::store::{Kind, Lineage, Position, Put, Stored};
+use crate::strategy::topics::cue::Cues;
+use crate::strategy::topics::{Excerpt, Shown, activation, excerpt};
+use crate::strategy::{Leaf, turns};
+use crate::task;
+use crate::view::View;
+use consult::Asking;
+use editions::Editions;
+use event::{During, puts};
+use shelf::Shelved;
+use sort::Sorting;
+
+/// How many batches a turn waits for at most.
+const BATCHES: u32 = 4;
+
+impl Engine {
+    /// Whether what is folded is sorted into topics.
+    pub(super) fn sorts(&self) -> bool {
+        self.tools().contains(&RecallTool::Topic)
+    }
+
+    /// Brings a lane its shelf, unless it has it in mind.
+    pub(super) async fn shelve(&self, session: &SessionKey, lane: &mut Lane) -> Result<()> {
+        if !self.sorts() {
+            return Ok(());
+        }
+        let mut shelf = Shelf::clone(&lane.shelf);
+        let current = shelf.is_of(lane.head.branch) && self.is_current(session, &mut shelf).await?;
+        if !current {
+            let lineage = self.lineage_of(session, lane.head).await?;
+            shelf = self.shelf(session, &lineage).await?;
+        }
+        lane.shelf = Arc::new(shelf);
+        Ok(())
+    }
+
+    /// Sorts the open messages of a lane up to a depth, as many as a turn can wait for; older ones are left for later. Returns
+    /// what the helper was asked.
+    pub(super) async fn sort_upto(
+        &self,
+        session: &SessionKey,
+        (lane, shelf): (&Lane, &mut Shelf),
+        to: Depth,
+        at: At,
+    ) -> Result<Vec<task::Asked>> {
+        shelf.progress.skip_to(lane.folded.fold.open());
+        let unsorted = |depth: Depth| depth >= shelf.progress.frontier && depth <= to;
+        let wanted = |leaf: &&Arc<Leaf>| leaf.stored.position().is_some_and(|at| unsorted(at.depth));
+        let leaves: Vec<_> = lane.open.iter().filter(wanted).cloned().collect();
+        let leaves = &leaves[self.too_many(&leaves)..];
+        let Some(first) = leaves.first().and_then(|leaf| leaf.stored.position()) else { return Ok(Vec::new()) };
+        shelf.progress.skip_to(first.depth);
+        let lineage = self.lineage_of(session, lane.head).await?;
+        let until = Some(Instant::now() + self.deadline());
+        self.sort(&Sorting { session, lineage: &lineage, at, until }, shelf, leaves).await
+    }
+
+    /// How many of the oldest of some messages are more than a turn can wait for: up to where a turn begins.
+    fn too_many(&self, leaves: &[Arc<Leaf>]) -> usize {
+        let mut room = self.settings.strategies.topics.batch_tokens.saturating_mul(BATCHES);
+        let fits = |leaf: &&Arc<Leaf>| {
+            let rest = room.checked_sub(leaf.tokens());
+            room = rest.unwrap_or(0);
+            rest.is_some()
+        };
+        let over = leaves.len() - leaves.iter().rev().take_while(fits).count();
+        let begins = (over..leaves.len()).find(|i| over == 0 || leaves[*i].begins_turn);
+        begins.unwrap_or(0)
+    }
+
+    /// What topics have to say to a turn: as it was found when the turn began, or found now.
+    pub(super) async fn consult(
+        &self,
+        session: &SessionKey,
+        lane: &mut Lane,
+        fold: &Fold,
+        at: At,
+    ) -> Result<Option<Consulted>> {
+        if !self.sorts() || fold.covers.is_none() {
+            return Ok(None);
+        }
+        let began = lane.open[turns::last(&lane.open)].stored.id;
+        let lineage = self.lineage_of(session, lane.head).await?;
+        if lane.head.id != began
+            && let Some(before) = self.consulted_before(session, &lineage, (lane, began), fold.open()).await?
+        {
+            return Ok(Some(before));
+        }
+        let words = consult::newest(&lane.open);
+        let cues = Cues::new(&self.settings.strategies.topics.cues);
+        let (deep, past) = (cues.implies_forgetting(&words), cues.asks_for_past(&words));
+        let mut shelf = Shelf::clone(&lane.shelf);
+        let sorting = Sorting { session, lineage: &lineage, at, until: None };
+        let asking = Asking { sorting, lane, open: fold.open(), deep: deep || past, past };
+        let consulted = self.read_topics(&asking, &mut shelf).await?;
+        lane.shelf = Arc::new(shelf);
+        Ok(Some(consulted))
+    }
+
+    /// What was found when a turn began, from memory or from its view.
+    async fn consulted_before(
+        &self,
+        session: &SessionKey,
+        lineage: &Lineage,
+        (lane, began): (&Lane, MessageId),
+        open: Depth,
+    ) -> Result<Option<Consulted>> {
+        if let Some(before) = lane.consulted.as_ref().filter(|before| before.turn == began) {
+            return Ok(Some(before.again()));
+        }
+        for leaf in lane.open[turns::last(&lane.open)..].iter().rev() {
+            let view = self.last_view(session, leaf.stored.id).await?;
+            // Before anything was folded there was nothing to ask.
+            if let Some(view) = view.filter(|view| view.fold.is_some()) {
+                let consulted = self.consulted_in(session, lineage, &view, open).await?;
+                return Ok(Some(Consulted { turn: began, ..consulted }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What a view shows of topics.
+    pub(super) async fn consulted_in(
+        &self,
+        session: &SessionKey,
+        lineage: &Lineage,
+        view: &View,
+        open: Depth,
+    ) -> Result<Consulted> {
+        let editions = Editions { store: self.store(), session, lineage };
+        let mut consulted = Consulted { remark: view.remark.clone(), is_again: true, ..Consulted::new(view.head.id) };
+        for Shown { topic, edition, reading } in &view.topics {
+            let found = editions.numbered(*topic, *edition).await?;
+            let shelved = found.as_ref().map_or_else(|| consult::loose(*topic), Shelved::of);
+            consulted.findings.push(self.finding(session, open, &shelved, reading.clone()).await?);
+        }
+        Ok(consulted)
+    }
+
+    /// What was found, in as much room as there is.
+    pub(super) fn excerpt_within(&self, consulted: &Consulted, room: u32) -> Option<Excerpt> {
+        let holds = &self.settings.strategies.holds;
+        excerpt(&consulted.findings, consulted.remark.as_deref(), holds, room)
+    }
+
+    /// What a reply changes about topics, and its records: scores, who wakes and who sleeps, what the helper was asked.
+    pub(super) async fn scored(&self, turn: &mut Turn, at: At) -> Result<Vec<Put>> {
+        let mut records = asked_in(turn, at);
+        let Some(consulted) = turn.consulted.as_ref().filter(|_| turn.lane.shelf.is_whole()) else {
+            return Ok(records);
+        };
+        let (session, branch) = (&turn.received.session, turn.head.branch);
+        let mut shelf = Shelf::clone(&turn.lane.shelf);
+        shelf.activity = self.latest_activity(session, &shelf).await?;
+        let is_again = consulted.is_again || shelf.activity.scored == Some(consulted.turn);
+        if is_again && turn.woken.is_empty() {
+            return Ok(records);
+        }
+        let mut events = Vec::new();
+        if !is_again {
+            let (turn, scores, passed_over) = (consulted.turn, consulted.scores.clone(), consulted.passed_over);
+            events.push(Event::Scored { turn, scores, passed_over });
+        }
+        if consulted.cue && !is_again {
+            let topics = consulted.findings.iter().map(|finding| finding.card.id).collect();
+            events.push(Event::Cue { turn: consulted.turn, topics });
+        }
+        events.append(&mut turn.activated);
+        let settings = &self.settings.strategies.topics.activation;
+        let woken: Vec<_> = consulted.woken.iter().chain(&turn.woken).copied().collect();
+        let changes = if is_again {
+            activation::wake(settings, &mut shelf.activity.trails, &turn.woken)
+        } else {
+            activation::step(settings, &mut shelf.activity.trails, &consulted.scores, &woken)
+        };
+        events.extend(changes.into_iter().map(Event::Changed));
+        shelf.activity.scored = Some(consulted.turn);
+        shelf.relist();
+        records.push(shelf.scored(session, branch, at));
+        records.extend(puts(session, During::Turn(turn.head.id), &events, at));
+        turn.lane.shelf = Arc::new(shelf);
+        Ok(records)
+    }
+
+    /// Whether a message is in a topic that is archived.
+    pub(super) async fn is_archived(&self, session: &SessionKey, head: Position, stored: &Stored) -> Result<bool> {
+        let Some(at) = stored.position() else { return Ok(false) };
+        let lineage = self.lineage_of(session, head).await?;
+        let editions = Editions { store: self.store(), session, lineage: &lineage };
+        let Some(topic) = editions.topic_of(at).await? else { return Ok(false) };
+        Ok(editions.of(topic).await?.is_some_and(|edition| edition.archived.is_some()))
+    }
+
+    /// The topic that a message of a path is in.
+    pub async fn topic_of(
+        &self,
+        session: &SessionKey,
+        head: Position,
+        at: Position,
+    ) -> Result<Option<crate::topic::Card>> {
+        let lineage = self.lineage_of(session, head).await?;
+        let editions = Editions { store: self.store(), session, lineage: &lineage };
+        let Some(topic) = editions.topic_of(at).await? else { return Ok(None) };
+        Ok(editions.of(topic).await?.map(|edition| edition.card))
+    }
+}
+
+/// The ledger of what the helper was asked for a turn.
+fn asked_in(turn: &Turn, at: At) -> Vec<Put> {
+    let session = &turn.received.session;
+    let consulted = turn.consulted.iter().flat_map(|consulted| &consulted.calls);
+    let put = |(i, asked): (usize, &task::Asked)| {
+        Put::new(session, Kind::Ledger, format!("{:016x}-t{:010}-{i:03}", at.0, turn.head.id.0), at, asked)
+    };
+    turn.asked.iter().chain(consulted).enumerate().map(put).collect()
+}

@@ -1,0 +1,122 @@
+//! An excerpt: what of the topics matters to a turn, the most relevant first, quoted word for word.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::MessageId;
+use crate::recall::{fence, heading};
+use crate::strategy::{HoldSettings, Leaf};
+use crate::task::shortened;
+use crate::topic::{Card, Reading, TopicId};
+use crate::window::tokens_of;
+
+/// Tokens that the fence and its title cost.
+const FENCE: u32 = 60;
+/// With less room than this nothing is quoted.
+const LEAST: u32 = 120;
+/// The part of the room that is left which one topic may take, in hundredths.
+const EACH: u32 = 70;
+/// How much of a brief is shown beside quotes.
+const BRIEF_CHARS: usize = 240;
+/// A brief shorter than this says nothing.
+const LEAST_BRIEF: usize = 60;
+
+/// A topic with what was found in it.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// What is known of it.
+    pub card: Arc<Card>,
+    /// Which edition of it that is.
+    pub edition: u32,
+    /// What matters.
+    pub reading: Reading,
+    /// The messages it names.
+    pub quoted: Vec<Arc<Leaf>>,
+}
+
+/// What a window shows of a topic, as its view records it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Shown {
+    /// Which.
+    pub topic: TopicId,
+    /// Which edition of it.
+    pub edition: u32,
+    /// What was read.
+    #[serde(flatten)]
+    pub reading: Reading,
+}
+
+/// Quotes from topics, ready to be shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Excerpt {
+    /// The text.
+    pub text: Arc<str>,
+    /// What it costs.
+    pub tokens: u32,
+    /// The messages that are quoted.
+    pub quoted: Vec<MessageId>,
+}
+
+/// Puts an excerpt together, in at most so many tokens; `remark` stands before the quotes. `None` if nothing fits.
+pub fn excerpt(findings: &[Finding], remark: Option<&str>, holds: &HoldSettings, room: u32) -> Option<Excerpt> {
+    let mut left = room.checked_sub(FENCE + remark.map_or(0, tokens_of))?;
+    let (mut pieces, mut quoted) = (Vec::new(), Vec::new());
+    let mut ranked: Vec<&Finding> = findings.iter().collect();
+    ranked.sort_by(|a, b| b.reading.relevance.total_cmp(&a.reading.relevance).then(a.card.id.cmp(&b.card.id)));
+    for finding in ranked {
+        if left < LEAST {
+            break;
+        }
+        let most = if pieces.is_empty() { left * EACH / 100 } else { left };
+        let Some((text, shown)) = section(finding, holds, most.max(LEAST)) else { continue };
+        left = left.saturating_sub(tokens_of(&text));
+        pieces.push(text);
+        quoted.extend(shown);
+    }
+    if pieces.is_empty() {
+        return None;
+    }
+    let body = remark.map(str::to_owned).into_iter().chain(pieces).collect::<Vec<_>>().join("\n\n");
+    let text = fence("topics", "Earlier messages that matter now, word for word, by topic", &body);
+    let tokens = tokens_of(&text);
+    (tokens <= room).then(|| Excerpt { text: text.into(), tokens, quoted })
+}
+
+/// What is shown of one topic, and which messages.
+fn section(finding: &Finding, holds: &HoldSettings, room: u32) -> Option<(String, Vec<MessageId>)> {
+    let Finding { card, reading, quoted, .. } = finding;
+    let mut pieces = vec![head(card, reading, room)];
+    let mut left = room.checked_sub(tokens_of(&pieces[0]))?;
+    let summary = (!reading.summary.is_empty()).then(|| format!("In short: {}", reading.summary));
+    let kept_back = summary.as_deref().map_or(0, tokens_of).min(left / 3);
+    left -= kept_back;
+    let mut shown = Vec::new();
+    for leaf in quoted {
+        let piece = quote(leaf, holds);
+        let Some(rest) = left.checked_sub(tokens_of(&piece)) else { continue };
+        left = rest;
+        shown.push(leaf.stored.id);
+        pieces.push(piece);
+    }
+    pieces.extend(summary.filter(|summary| tokens_of(summary) <= left + kept_back));
+    (pieces.len() > 1).then(|| (pieces.join("\n"), shown))
+}
+
+/// What the topic is. Where there is little room, the quotes need it more than the brief.
+fn head(card: &Card, reading: &Reading, room: u32) -> String {
+    let title = format!("[{}] {} · relevance {:.2} · {}", card.id, card.name, reading.relevance, card.file());
+    let chars = BRIEF_CHARS.min(room as usize / 4);
+    if chars < LEAST_BRIEF || card.brief.is_empty() {
+        title
+    } else {
+        format!("{title}\n{}", shortened(&card.brief, chars))
+    }
+}
+
+/// A message as it was said. A large tool result stays held.
+fn quote(leaf: &Leaf, holds: &HoldSettings) -> String {
+    let held = leaf.placeholder(holds);
+    let text = held.map_or_else(|| leaf.stored.message().to_text(), |held| held.text.clone());
+    format!("{}\n{text}", heading(leaf.stored.id, &leaf.stored.role, leaf.stored.at))
+}

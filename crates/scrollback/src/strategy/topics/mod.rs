@@ -1,0 +1,210 @@
+//! Topics: older messages are sorted by what they are about; of each topic, the model sees what matters now.
+//!
+//! Nothing happens until the window is nearly full; then all but the newest messages are sorted into topics at once, and an
+//! index of the topics stands for them. Before each reply the active topics are read against the open messages, and what
+//! matters is quoted word for word just before the turn that is being answered. Which topics are active, `activation`
+//! decides; when a person thinks something was forgotten, `cue` notices; `excerpt` puts the quotes together.
+//! [`simulate`] runs a written story of scores, [`plot`] draws it.
+
+pub mod activation;
+pub mod cue;
+mod excerpt;
+mod phrase;
+pub mod plot;
+pub mod simulate;
+mod step;
+
+use std::sync::Arc;
+
+use activation::ActivationSettings;
+pub use excerpt::{Excerpt, Finding, Shown, excerpt};
+
+use super::holds::HoldSettings;
+use super::showing::{Holding, Layout, costs, window};
+use super::{Scene, Strategy, Stretch, turns};
+use crate::error::Result;
+use crate::note::{Covers, Fold, Note};
+use crate::recall::{RecallTool, fence};
+use crate::topic::Card;
+use crate::window::{Window, grouped, tokens_of};
+
+/// A turn that is larger than this is sorted in pieces, in hundredths of the budget.
+const UNIT_SHARE: u32 = 25;
+
+/// Tokens that the fence around the index and its last line cost.
+const FENCE: u32 = 60;
+
+/// How topics are kept. Shares are hundredths of the budget.
+#[derive(Clone, Debug)]
+pub struct TopicSettings {
+    /// When the window is fuller than this, older messages are sorted into topics.
+    pub fold_over: u32,
+    /// What stays open takes at most this much.
+    pub fold_to: u32,
+    /// How many messages stay open, if they fit.
+    pub keep_messages: usize,
+    /// How much quotes from topics may take.
+    pub excerpt_share: u32,
+    /// How many tokens the index of topics may take, and at most a tenth of the budget.
+    pub index_tokens: u32,
+    /// Where quotes from topics stand.
+    pub layout: Layout,
+    /// A topic larger than this is divided.
+    pub topic_tokens: u32,
+    /// How much of a backlog is sorted at once.
+    pub batch_tokens: u32,
+    /// How topics wake and sleep.
+    pub activation: ActivationSettings,
+    /// How long a turn waits for the reading of a topic.
+    pub deadline_ms: u64,
+    /// After so many days asleep a topic may be archived.
+    pub archive_days: u32,
+    /// More phrases by which people say that something was forgotten.
+    pub cues: Vec<String>,
+}
+
+impl Default for TopicSettings {
+    fn default() -> Self {
+        Self {
+            fold_over: 70,
+            fold_to: 50,
+            keep_messages: 20,
+            excerpt_share: 30,
+            index_tokens: 2_000,
+            layout: Layout::Tail,
+            topic_tokens: 48_000,
+            batch_tokens: 24_000,
+            activation: ActivationSettings::default(),
+            deadline_ms: 8_000,
+            archive_days: 7,
+            cues: Vec::new(),
+        }
+    }
+}
+
+/// The topics of a scene.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Topical<'a> {
+    /// Those worth listing, the most recent first.
+    pub cards: &'a [Arc<Card>],
+    /// How many there are.
+    pub count: u32,
+    /// What of them matters now.
+    pub excerpt: Option<&'a Excerpt>,
+}
+
+/// The strategy.
+pub(super) struct Topics {
+    settings: TopicSettings,
+    holds: HoldSettings,
+}
+
+impl Topics {
+    pub(super) fn new(settings: TopicSettings, holds: HoldSettings) -> Self {
+        Self { settings, holds }
+    }
+
+    fn index_limit(&self, scene: &Scene<'_>) -> u32 {
+        self.settings.index_tokens.min(scene.budget.share(10))
+    }
+
+    fn fold_over(&self, scene: &Scene<'_>) -> u32 {
+        if scene.undone { scene.budget.tokens } else { scene.budget.share(self.settings.fold_over) }
+    }
+
+    /// How many of the newest pages stay open: enough for the messages that are always shown, fewer if those do not fit.
+    fn kept(&self, pages: &[std::ops::Range<usize>], costs: &[u32], room: u32) -> usize {
+        let messages = |kept: usize| costs.len() - pages[pages.len() - kept].start;
+        let enough = (1..=pages.len()).find(|kept| messages(*kept) >= self.settings.keep_messages);
+        let cost = |kept: usize| costs[pages[pages.len() - kept].start..].iter().sum::<u32>();
+        let most = enough.unwrap_or(pages.len());
+        (1..=most).rev().find(|kept| cost(*kept) <= room).unwrap_or(1).min(pages.len())
+    }
+
+    /// How much an excerpt may take in a scene.
+    fn room(&self, scene: &Scene<'_>) -> u32 {
+        let open: u32 = costs(scene.open, &self.holds, Holding::Usual).iter().sum();
+        let rest = scene.budget.tokens.saturating_sub(scene.instructions() + scene.fold.tokens + open);
+        rest.min(scene.budget.share(self.settings.excerpt_share))
+    }
+}
+
+impl Strategy for Topics {
+    fn recalls(&self) -> &'static [RecallTool] {
+        &[RecallTool::Topic, RecallTool::Page, RecallTool::Hold, RecallTool::Search]
+    }
+
+    fn fold(&self, scene: &Scene<'_>) -> Vec<Stretch> {
+        let costs = costs(scene.open, &self.holds, Holding::Usual);
+        let fixed = scene.instructions() + self.index_limit(scene);
+        if fixed + costs.iter().sum::<u32>() <= self.fold_over(scene) {
+            return Vec::new();
+        }
+        let pages = turns::pages(scene.open, scene.budget.share(UNIT_SHARE));
+        let room = scene.budget.share(self.settings.fold_to).saturating_sub(fixed);
+        let folded = pages.len() - self.kept(&pages, &costs, room);
+        let Some(last) = folded.checked_sub(1).map(|last| &pages[last]) else { return Vec::new() };
+        let range = 0..last.end;
+        let turn = scene.fold.turns + turns::count(&scene.open[range.clone()]);
+        turns::covers(scene.open, &range).map(|covers| Stretch { covers, listed: false, turn }).into_iter().collect()
+    }
+
+    fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold {
+        let limit = self.index_limit(scene);
+        let Some((first, last)) = notes.first().zip(notes.last()) else {
+            let Some(covers) = scene.fold.covers else { return scene.fold.clone() };
+            let open: u32 = costs(scene.open, &self.holds, Holding::All).iter().sum();
+            let room = scene.budget.tokens.saturating_sub(scene.instructions()).saturating_sub(open);
+            return filed(covers, scene.fold.turns, &scene.topics, limit.min(room));
+        };
+        let covers = Covers { last: last.covers.last, to: last.covers.to, ..scene.fold.covers.unwrap_or(first.covers) };
+        filed(covers, last.turn, &scene.topics, limit)
+    }
+
+    fn excerpt_room(&self, scene: &Scene<'_>) -> Option<u32> {
+        Some(self.room(scene))
+    }
+
+    fn fit(&self, scene: &Scene<'_>) -> Result<Window> {
+        let excerpt = scene.topics.excerpt.map(|excerpt| (excerpt, self.settings.layout));
+        let ways = [(Holding::Usual, excerpt), (Holding::Usual, None), (Holding::All, None)];
+        let windows = ways.map(|(holding, excerpt)| window(scene, &self.holds, holding, excerpt));
+        let least = windows[2].too_large();
+        windows.into_iter().find(Window::fits).ok_or(least)
+    }
+}
+
+/// A fold with an index of topics.
+fn filed(covers: Covers, turns: u32, topics: &Topical<'_>, limit: u32) -> Fold {
+    let text = index(&covers, topics, limit);
+    let tokens = tokens_of(&text);
+    Fold { covers: Some(covers), turns, text, tokens, ..Fold::default() }
+}
+
+/// The index of topics, as many as there is room for.
+fn index(covers: &Covers, topics: &Topical<'_>, limit: u32) -> String {
+    let (messages, count) = (grouped(covers.count()), grouped(topics.count));
+    let head = format!(
+        "The first {messages} messages of this conversation, kept word for word and sorted by topic; there are {count} \
+         topics. What matters now is quoted before the newest message. activate_topic(words) brings more of a topic, \
+         recall_page(index) shows a message with its turn, search_history(words) finds any message."
+    );
+    let mut room = limit.saturating_sub(tokens_of(&head) + FENCE);
+    let fits = |line: &String| {
+        let rest = room.checked_sub(tokens_of(line));
+        room = rest.unwrap_or(0);
+        rest.is_some()
+    };
+    let listed: Vec<String> = topics.cards.iter().map(|card| entry(card)).take_while(fits).collect();
+    let more = topics.count as usize > listed.len() && !listed.is_empty();
+    let more = more.then(|| "The others are not listed here.".to_owned());
+    let lines = std::iter::once(head).chain(listed).chain(more);
+    fence("topics", "index", &lines.collect::<Vec<_>>().join("\n"))
+}
+
+fn entry(card: &Card) -> String {
+    let day = |at: crate::ids::At| at.to_string().chars().take(10).collect::<String>();
+    let (first, last) = (day(card.first), day(card.last));
+    let days = if first == last { first } else { format!("{first} to {last}") };
+    format!("[{}] {} · {} messages · {days}", card.id, card.name, grouped(card.messages))
+}

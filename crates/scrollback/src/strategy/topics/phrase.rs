@@ -1,0 +1,269 @@
+//! Phrases: words with gaps, for telling what a person means by how they put it.
+//!
+//! A phrase is written as it is said. `a/b` is either, `[a]` may be missing, `_` joins the words of one choice, `…` (or `...`)
+//! is a few words of the same clause, `.` is where a clause begins or ends, `?` where a question does, `#` a number. Languages
+//! without spaces are matched by characters. Everything can be read as a phrase, so settings cannot break it.
+
+use crate::search::{folded, is_unspaced};
+
+/// How wide a gap may be: a word counts [`WORD`], a character of a language without spaces 1.
+const GAP: usize = 24;
+const WORD: usize = 3;
+
+/// Traditional characters that stand in phrases, each before its simplified form.
+const SIMPLER: &str = "說说過过嗎吗還还記记討讨論论個个們们講讲談谈約约訴诉從从對对話话錄录檔档歸归幫帮會会決决問问來来難难裡里裏里週周\
+                       舊旧歷历沒没麼么麽么萬万當当實实調调總总結结顧顾強强調调釋释發发給给無无數数兩两應应該该請请題题點点經经";
+
+/// Short forms, and what they are short for.
+const SHORT: [(&str, &str); 14] = [
+    ("dont", "do not"),
+    ("didnt", "did not"),
+    ("doesnt", "does not"),
+    ("cant", "can not"),
+    ("cannot", "can not"),
+    ("havent", "have not"),
+    ("ive", "i have"),
+    ("weve", "we have"),
+    ("youve", "you have"),
+    ("can't", "can not"),
+    ("u", "you"),
+    ("ya", "you"),
+    ("wut", "what"),
+    ("what's", "what is"),
+];
+
+/// A part of a phrase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    /// One of several runs of words.
+    Either(Vec<Vec<String>>),
+    /// One of several, or none.
+    Perhaps(Vec<Vec<String>>),
+    /// A few words.
+    Gap,
+}
+
+/// A way of putting something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Phrase(Vec<Part>);
+
+impl Phrase {
+    /// Reads a phrase; none if it says nothing.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let text = text.replace("...", "…").replace('…', " … ");
+        let parts: Vec<Part> = text.split_whitespace().filter_map(Part::read).collect();
+        let says = |part: &Part| matches!(part, Part::Either(_));
+        parts.iter().any(says).then_some(Self(parts))
+    }
+
+    /// Whether it is somewhere in some words.
+    pub(super) fn is_in(&self, words: &[String]) -> bool {
+        (0..words.len()).any(|start| self.end(words, start).is_some())
+    }
+
+    /// Replaces it by a stop wherever it is.
+    pub(super) fn cross_out(&self, words: &mut [String]) {
+        for start in 0..words.len() {
+            let end = self.end(words, start).unwrap_or(start);
+            words[start..end].iter_mut().for_each(|word| ".".clone_into(word));
+        }
+    }
+
+    /// Where it ends, as late as it can, if it begins at this word.
+    fn end(&self, words: &[String], start: usize) -> Option<usize> {
+        if !self.0.first()?.may_begin(words.get(start)?) {
+            return None;
+        }
+        let mut ends = vec![start];
+        for part in &self.0 {
+            let mut next: Vec<usize> = ends.iter().flat_map(|at| part.ends(words, *at)).collect();
+            next.sort_unstable();
+            next.dedup();
+            ends = next;
+        }
+        ends.last().copied()
+    }
+}
+
+impl Part {
+    fn read(text: &str) -> Option<Self> {
+        if text == "…" {
+            return Some(Self::Gap);
+        }
+        let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+        let choices = inner.unwrap_or(text).split('/').map(|choice| spelled(&choice.replace('_', " ")));
+        let choices: Vec<Vec<String>> = choices.filter(|choice| !choice.is_empty()).collect();
+        let part = if inner.is_some() { Self::Perhaps } else { Self::Either };
+        (!choices.is_empty()).then(|| part(choices))
+    }
+
+    /// Whether it could begin with this word; quick, because most words begin nothing.
+    fn may_begin(&self, word: &str) -> bool {
+        match self {
+            Self::Either(choices) => choices.iter().any(|choice| choice.first().is_some_and(|said| fits(said, word))),
+            Self::Perhaps(_) | Self::Gap => true,
+        }
+    }
+
+    /// Where it may end if it begins at this word.
+    fn ends(&self, words: &[String], at: usize) -> Vec<usize> {
+        let run = |choice: &Vec<String>| {
+            let end = at + choice.len();
+            let same =
+                words.get(at..end).is_some_and(|run| run.iter().zip(choice).all(|(word, said)| fits(said, word)));
+            same.then_some(end)
+        };
+        match self {
+            Self::Either(choices) => choices.iter().filter_map(run).collect(),
+            Self::Perhaps(choices) => choices.iter().filter_map(run).chain([at]).collect(),
+            Self::Gap => gap(words, at),
+        }
+    }
+}
+
+/// Where a gap may end: before each of the next words, up to the end of the clause.
+fn gap(words: &[String], at: usize) -> Vec<usize> {
+    let mut width = 0;
+    let inside = words[at.min(words.len())..].iter().take_while(|word| {
+        width += if word.starts_with(is_unspaced) { 1 } else { WORD };
+        width <= GAP && !is_stop(word)
+    });
+    (at..=at + inside.count()).collect()
+}
+
+fn fits(said: &str, word: &str) -> bool {
+    match said {
+        "." => is_stop(word),
+        "#" => word.starts_with(|c: char| c.is_ascii_digit()),
+        _ => said == word,
+    }
+}
+
+fn is_stop(word: &str) -> bool {
+    matches!(word, "." | "?")
+}
+
+/// The words of what a person says themselves, between stops: clauses end in `.` or `?`, code and quotations are one word.
+pub(super) fn words(text: &str) -> Vec<String> {
+    let mut own = String::new();
+    let mut fenced = false;
+    for line in text.lines().map(str::trim_start) {
+        if line.starts_with("```") || line.starts_with("~~~") {
+            fenced = !fenced;
+        } else if !fenced && !line.starts_with('>') {
+            own.push_str(&unquoted(line));
+            own.push('\n');
+        }
+    }
+    let mut words = vec![".".to_owned()];
+    words.extend(spelled(&own));
+    words.push(".".to_owned());
+    words
+}
+
+/// A line with each closed quotation and piece of code replaced by a mark.
+fn unquoted(line: &str) -> String {
+    let mut own = String::new();
+    let mut rest = line;
+    while let Some((at, open)) = rest.char_indices().find(|(_, c)| closing(*c).is_some()) {
+        let inner = &rest[at + open.len_utf8()..];
+        own.push_str(&rest[..at]);
+        match closing(open).and_then(|close| inner.split_once(close)) {
+            Some((_, after)) => {
+                own.push('`');
+                rest = after;
+            }
+            None => rest = inner,
+        }
+    }
+    own + rest
+}
+
+fn closing(open: char) -> Option<char> {
+    match open {
+        '`' | '"' => Some(open),
+        '“' => Some('”'),
+        '「' => Some('」'),
+        '『' => Some('』'),
+        _ => None,
+    }
+}
+
+/// Words, characters and stops, in the one form they are compared in.
+fn spelled(text: &str) -> Vec<String> {
+    let text = folded(&text.replace(['’', '‘', 'ʼ'], "'"));
+    let mut words = Vec::new();
+    let mut word = String::new();
+    for c in text.chars().chain(['\n']) {
+        if (c.is_alphanumeric() || c == '\'') && !is_unspaced(c) {
+            word.push(c);
+            continue;
+        }
+        long_forms(&std::mem::take(&mut word), &mut words);
+        match c {
+            '?' | '`' | '#' => words.push(c.to_string()),
+            '.' | '!' | ',' | ';' | ':' | '。' | '、' | '(' | ')' | '…' | '—' | '\n' => {
+                words.push(".".to_owned());
+            }
+            c if is_unspaced(c) => words.push(simpler(c).to_string()),
+            _ => {}
+        }
+    }
+    words.pop();
+    words
+}
+
+/// A word as the words it is short for.
+fn long_forms(word: &str, words: &mut Vec<String>) {
+    let word = word.trim_matches('\'');
+    let known = SHORT.iter().find(|(short, _)| *short == word).map(|(_, long)| (*long).to_owned());
+    let endings = [("n't", " not"), ("'ve", " have"), ("'re", " are"), ("'ll", " will"), ("'d", " had"), ("'m", " am")];
+    let long = || {
+        let found = endings.iter().find_map(|(short, long)| Some(word.strip_suffix(short)?.to_owned() + long));
+        found.unwrap_or_else(|| word.to_owned())
+    };
+    words.extend(known.unwrap_or_else(long).split_whitespace().map(str::to_owned));
+}
+
+fn simpler(c: char) -> char {
+    let mut pairs = SIMPLER.chars().step_by(2).zip(SIMPLER.chars().skip(1).step_by(2));
+    pairs.find(|(traditional, _)| *traditional == c).map_or(c, |(_, simple)| simple)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(phrase: &str, text: &str, expected: bool) {
+        let phrase = Phrase::read(phrase).expect("it says something");
+        assert_eq!(phrase.is_in(&words(text)), expected, "{phrase:?} in “{text}”");
+    }
+
+    #[test]
+    fn words_choices_and_gaps() {
+        check("as/like i said", "Well, like I said…", true);
+        check("as/like i said", "as he said", false);
+        check("i [have] told", "I've told him", true);
+        check("find … ago", "find the file from two weeks ago", true);
+        check("find … ago", "find it. Long ago", false);
+        check("talked_about/discussed it", "we talked about it", true);
+        check(". remember … ?", "Remember Lisbon?", true);
+        check(". remember … ?", "Remember Lisbon.", false);
+        check("# days", "3 days", true);
+    }
+
+    #[test]
+    fn languages_without_spaces() {
+        check("还记得…吗", "你还记得那只猫吗？", true);
+        check("还记得…吗", "還記得嗎", true);
+        check("我 [早就] 说过", "我早就说过", true);
+        check("我 [早就] 说过", "他说过", false);
+    }
+
+    #[test]
+    fn nothing_said_is_no_phrase() {
+        for text in ["", "…", "[a]", "[]", "///", " _ "] {
+            assert_eq!(Phrase::read(text), None, "{text}");
+        }
+    }
+}
