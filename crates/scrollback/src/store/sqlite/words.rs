@@ -101,24 +101,25 @@ fn each_from(
     Ok(())
 }
 
-/// The terms of messages that are not indexed yet by a hash of what they say, made once: until they are indexed, every search
-/// looks at them.
+/// The terms of messages that are not indexed yet, by their keys, made once: until they are indexed, every search looks at
+/// them.
 #[derive(Debug, Default)]
-pub(super) struct Fresh(Mutex<HashMap<u128, Arc<[String]>>>);
+pub(super) struct Fresh(Mutex<HashMap<i64, Arc<[String]>>>);
 
 impl Fresh {
-    fn terms(&self, message: &Stored) -> Arc<[String]> {
-        let key = twox_hash::XxHash3_128::oneshot(message.raw.get().as_bytes());
-        let known = self.lock().get(&key).cloned();
-        known.unwrap_or_else(|| {
-            let terms: Arc<[String]> = index_terms(&message.message()).into();
-            let mut all = self.lock();
-            if all.len() >= FRESH {
-                all.clear();
-            }
-            all.insert(key, terms.clone());
-            terms
-        })
+    /// The terms of a message; `None` if there is none with this key, or it is damaged.
+    fn terms(&self, connection: &Connection, key: i64) -> Result<Option<Arc<[String]>>, Fault> {
+        if let Some(known) = self.lock().get(&key) {
+            return Ok(Some(known.clone()));
+        }
+        let Some(message) = message_at(connection, key)? else { return Ok(None) };
+        let terms: Arc<[String]> = index_terms(&message.message()).into();
+        let mut all = self.lock();
+        if all.len() >= FRESH {
+            all.clear();
+        }
+        all.insert(key, terms.clone());
+        Ok(Some(terms))
     }
 
     /// Forgets them; needed after something was erased.
@@ -126,9 +127,17 @@ impl Fresh {
         self.lock().clear();
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<u128, Arc<[String]>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<i64, Arc<[String]>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A message by its key; `None` if there is none, or it is damaged.
+fn message_at(connection: &Connection, key: i64) -> Result<Option<Stored>, Fault> {
+    let sql = format!("SELECT {MESSAGE} FROM message m WHERE m.id = ?1");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([key])?;
+    Ok(rows.next()?.and_then(|row| stored(row).ok()))
 }
 
 /// Where a probe may look: a range of message keys, and whether declared sessions count.
@@ -187,10 +196,17 @@ fn total(connection: &Connection, bounds: &Bounds) -> Result<u64, Fault> {
     if bounds.high == i64::MAX {
         return Ok(STORE_MESSAGES);
     }
+    let last = last_key(connection, session_of(bounds.low))?;
+    Ok(if last < bounds.low { 0 } else { u64::from(id_of(last).0) + 1 })
+}
+
+/// The key of a session's last message, or one before all of them.
+fn last_key(connection: &Connection, session: i64) -> Result<i64, Fault> {
+    let keys = [key_of(session, MessageId(0)), key_of(session, MessageId(u32::MAX))];
     let last: Option<i64> = connection
         .prepare_cached("SELECT max(id) FROM message WHERE id BETWEEN ?1 AND ?2")?
-        .query_row([bounds.low, bounds.high], |row| row.get(0))?;
-    Ok(last.map_or(0, |key| u64::from(id_of(key).0) + 1))
+        .query_row(keys, |row| row.get(0))?;
+    Ok(last.unwrap_or(keys[0] - 1))
 }
 
 fn read_unindexed(
@@ -203,15 +219,16 @@ fn read_unindexed(
     for (session, since) in unindexed(connection)? {
         let outside = session < session_of(bounds.low) || session > session_of(bounds.high);
         let Some(id) = (if outside { None } else { visible(connection, tenant, session, bounds)? }) else { continue };
-        each_from(connection, session, since, usize::MAX >> 1, |key, message| {
-            let Some(message) = message else { return Ok(()) };
-            let hits = probe.hits(&fresh.terms(&message));
+        for key in key_of(session, since)..=last_key(connection, session)? {
+            let Some(terms) = fresh.terms(connection, key)? else { continue };
+            let hits = probe.hits(&terms);
             frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));
-            if probe.suffices(&hits) && probe.admits(&message) {
+            if probe.suffices(&hits)
+                && let Some(message) = message_at(connection, key)?.filter(|message| probe.admits(message))
+            {
                 found.push((key, id, message));
             }
-            Ok(())
-        })?;
+        }
     }
     Ok(found)
 }
