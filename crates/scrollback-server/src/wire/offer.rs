@@ -89,9 +89,9 @@ mod tests {
     fn ours_come_after_the_clients() {
         let theirs = r#"[ {"type":"function","function":{"name":"look"}} ]"#;
         let tools: Value = serde_json::from_str(&offered(theirs).tools(Some(theirs)).unwrap()).unwrap();
-        assert_eq!(names(&tools), ["look", "recall_page", "load_tool_history", "search_history"]);
+        assert_eq!(names(&tools), ["look", "activate_topic", "recall_page", "load_tool_history", "search_history"]);
         let alone: Value = serde_json::from_str(&offered("[]").tools(Some("[]")).unwrap()).unwrap();
-        assert_eq!(alone.as_array().unwrap().len(), 3);
+        assert_eq!(alone.as_array().unwrap().len(), RecallTool::ALL.len());
     }
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
         assert!(offer.tool("search_history").is_none());
         assert_eq!(offer.tool("scrollback_search_history"), Some(RecallTool::Search));
         let tools: Value = serde_json::from_str(&offer.tools(None).unwrap()).unwrap();
-        assert_eq!(names(&tools)[0], "scrollback_recall_page");
+        assert_eq!(names(&tools)[1], "scrollback_recall_page");
     }
 
     #[test]
