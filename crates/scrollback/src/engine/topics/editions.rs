@@ -184,7 +184,11 @@ impl Editions<'_> {
             let Some(edition) = self.of(topic).await? else { return Ok(Some(topic)) };
             let moved = match edition.merged {
                 Some(merged) => Some(merged),
-                None if edition.parted || !edition.moved.is_empty() => self.moved(topic, at.id).await?,
+                None if edition.parted || !edition.moved.is_empty() => {
+                    // A divided topic ends with where its messages went: then its earlier editions need not be read.
+                    let here = edition.moved.iter().find(|(moved, _)| *moved == at.id).map(|(_, to)| *to);
+                    if here.is_some() { here } else { self.moved(topic, at.id).await? }
+                }
                 None => None,
             };
             match moved {
