@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use kit::{Bench, assistant, call, long, result, system, talk, user};
 use scrollback::log::{Arrival, History};
-use scrollback::search::{Query, Reach, find};
+use scrollback::search::{Need, Probe, Query, Reach, find};
 use scrollback::store::{Alias, Batch, Expect, Keys, Kind, Lineage, NodeRef, Put, Scope, Span, Which};
 use scrollback::{At, Error, MessageId, SessionId, SessionKey, Tenant};
 use serde_json::value::RawValue;
@@ -30,7 +30,7 @@ contract! {
     records_have_versions, records_are_read_in_order, a_refused_batch_changes_nothing, one_of_many_writers_wins,
     a_batch_may_be_committed_twice, nothing_follows_an_unknown_node, words_are_found_in_every_language,
     search_has_filters, a_path_sees_only_itself, snippets_show_the_words, common_words_are_ranked_too,
-    a_long_message_with_every_word_comes_before_short_ones_with_some,
+    a_long_message_with_every_word_comes_before_short_ones_with_some, what_weighs_most_is_taken,
     forgetting_erases_one_session, tenants_are_apart, odd_names_are_only_names, large_messages_are_kept,
     a_title_may_come_later, one_alias_among_many_is_found, erased_results_keep_their_place,
 }
@@ -316,6 +316,25 @@ async fn a_long_message_with_every_word_comes_before_short_ones_with_some(bench:
     let history: Vec<_> = [user(&long)].into_iter().chain((0..30).map(asked)).collect();
     bench.send(Some("s"), &history).await;
     assert_eq!(texts(&bench, Query::new("code crate 42")).await[0], long);
+}
+
+async fn what_weighs_most_is_taken(bench: Bench) {
+    let told = (0..40).map(|i| user(&format!("the harbour, day {i}")));
+    let history: Vec<_> = [user("the kestrel in the harbour")].into_iter().chain(told).collect();
+    let sent = bench.send(Some("s"), &history).await;
+    let elsewhere = bench.send(Some("other"), &[user("a kestrel, a kestrel in the harbour")]).await;
+    for reach in [Reach::Session(sent.session.id), Reach::Everywhere] {
+        let terms = ["kestrel", "harbour"].map(scrollback::search::Term::exact).to_vec();
+        let probe = Probe { weights: Some(vec![3.0, 1.0]), ..Probe::new(terms, Need::Any, reach.clone(), 3) };
+        let found = bench.store.matching(&bench.tenant, probe).await.unwrap().messages;
+        let ids: Vec<(SessionId, u32)> = found.iter().map(|(session, message)| (*session, message.id.0)).collect();
+        let here = sent.session.id;
+        if matches!(reach, Reach::Everywhere) {
+            assert_eq!(ids[..2], [(elsewhere.session.id, 0), (here, 0)]);
+        } else {
+            assert_eq!(ids, [(here, 0), (here, 40), (here, 39)]);
+        }
+    }
 }
 
 async fn forgetting_erases_one_session(bench: Bench) {

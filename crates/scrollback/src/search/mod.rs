@@ -69,6 +69,8 @@ pub struct Probe {
     pub until: Option<At>,
     /// At most so many messages.
     pub limit: usize,
+    /// What each term weighs. With weights, the messages whose terms weigh most are taken; without, the newest.
+    pub weights: Option<Vec<f64>>,
 }
 
 /// Where a probe looks.
@@ -87,7 +89,7 @@ pub enum Reach {
 impl Probe {
     /// A probe without filters.
     pub fn new(terms: Vec<Term>, need: Need, reach: Reach, limit: usize) -> Self {
-        Self { terms, need, reach, role: None, since: None, until: None, limit }
+        Self { terms, need, reach, role: None, since: None, until: None, limit, weights: None }
     }
 
     /// Keeps the rarest terms, as many as can be looked at together: what is said everywhere would crowd out what tells.
@@ -117,6 +119,12 @@ impl Probe {
     /// Which of its terms occur among `terms`, which are in order.
     pub(crate) fn hits(&self, terms: &[String]) -> Vec<bool> {
         self.terms.iter().map(|wanted| wanted.is_among(terms)).collect()
+    }
+
+    /// What the terms weigh that were hit.
+    pub(crate) fn weight(&self, hits: &[bool]) -> f64 {
+        let weights = self.weights.as_deref().unwrap_or_default();
+        weights.iter().zip(hits).filter(|(_, hit)| **hit).map(|(weight, _)| weight).sum()
     }
 
     /// Whether enough terms were hit.

@@ -52,6 +52,7 @@ impl Query {
             since: self.since,
             until: self.until,
             limit: CANDIDATES.max(self.limit),
+            weights: None,
         }
     }
 }

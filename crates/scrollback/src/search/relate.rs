@@ -13,14 +13,16 @@ use crate::store::{Store, Stored};
 
 /// How many different words of a text are looked up.
 const TERMS: usize = 24;
-/// How many messages are looked at.
-const CANDIDATES: usize = 160;
+/// How many messages the rarest words of a text may lead to.
+const LEADS: usize = 200;
+/// How many of them are read: those whose words weigh most.
+const CANDIDATES: usize = 96;
 /// What a word weighs that nobody has said before, against one that was said once.
 const UNKNOWN: f64 = 0.4;
 /// The same for a pair of characters of a script without spaces: most pairs that nobody has said are no words.
 const UNKNOWN_PAIR: f64 = 0.1;
 /// A word in more messages than this tells nothing: stores stop counting not far beyond.
-const COMMON: u32 = 4_000;
+const COMMON: u32 = 1_000;
 /// How much of a neighbour's share counts.
 const NEIGHBOUR: f64 = 0.35;
 /// How soon saying a word again adds little.
@@ -57,7 +59,9 @@ pub async fn related(
     if rare.is_empty() {
         return Ok(Vec::new());
     }
-    let found = store.matching(tenant, Probe::new(rare, Need::Any, reach, CANDIDATES)).await?;
+    let (rare, weights) = rare.into_iter().unzip();
+    let probe = Probe { weights: Some(weights), ..Probe::new(rare, Need::Any, reach, CANDIDATES) };
+    let found = store.matching(tenant, probe).await?;
     Ok(weighed.ranked(found.messages.into_iter().map(|(_, message)| message).collect()))
 }
 
@@ -85,18 +89,19 @@ impl Weighed {
         Self { terms, weights, frequencies: frequencies.to_vec(), whole }
     }
 
-    /// The rarest words that occur at all, as many as can be looked at together.
-    fn rare(&self) -> Vec<Term> {
-        let mut by_rarity: Vec<(u32, &Term)> = self.frequencies.iter().copied().zip(&self.terms).collect();
+    /// The rarest words that occur at all, as many as can be looked at together, and what they weigh.
+    fn rare(&self) -> Vec<(Term, f64)> {
+        let words = self.terms.iter().cloned().zip(self.weights.iter().copied());
+        let mut by_rarity: Vec<(u32, (Term, f64))> = self.frequencies.iter().copied().zip(words).collect();
         by_rarity.retain(|(count, _)| *count > 0);
         by_rarity.sort_by_key(|(count, _)| *count);
-        let mut room = CANDIDATES;
-        let fits = |(i, (count, _)): &(usize, (u32, &Term))| {
+        let mut room = LEADS;
+        let fits = |(i, (count, _)): &(usize, (u32, (Term, f64)))| {
             let rest = room.checked_sub(*count as usize);
             room = rest.unwrap_or(0);
             rest.is_some() || *i == 0
         };
-        by_rarity.into_iter().enumerate().take_while(fits).map(|(_, (_, term))| term.clone()).collect()
+        by_rarity.into_iter().enumerate().take_while(fits).map(|(_, (_, word))| word).collect()
     }
 
     fn ranked(&self, messages: Vec<Stored>) -> Vec<Related> {

@@ -238,6 +238,7 @@ impl Store for MemoryStore {
     async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches> {
         let state = self.state();
         let mut matches = Matches { frequencies: vec![0; probe.terms.len()], ..Matches::default() };
+        let mut found = Vec::new();
         for key in state.order.iter().rev().filter(|key| key.tenant == *tenant) {
             let kept = &state.sessions[key];
             let reached = match &probe.reach {
@@ -249,11 +250,14 @@ impl Store for MemoryStore {
                 matches.total += 1;
                 let hits = probe.hits(terms);
                 matches.frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));
-                if probe.suffices(&hits) && probe.admits(message) && matches.messages.len() < probe.limit {
-                    matches.messages.push((key.id, message.clone()));
+                if probe.suffices(&hits) && probe.admits(message) {
+                    found.push((probe.weight(&hits), key.id, message));
                 }
             }
         }
+        found.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let best = found.into_iter().take(probe.limit);
+        matches.messages = best.map(|(_, session, message)| (session, message.clone())).collect();
         Ok(matches)
     }
 

@@ -41,7 +41,7 @@ pub trait Store: Send + Sync {
     /// Messages of a session, in the order of the span. An unknown session has none.
     async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>>;
 
-    /// Messages that hold the terms of a probe, newest first, at most `probe.limit`.
+    /// Messages that hold the terms of a probe, at most `probe.limit`: the newest first, or those whose terms weigh most.
     async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches>;
 
     /// Derived records of one kind, in order of key.

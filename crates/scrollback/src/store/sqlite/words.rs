@@ -19,7 +19,7 @@ use crate::store::{Matches, Stored};
 /// How many messages one transaction indexes at most.
 const INDEX_ROWS: usize = 4096;
 /// Where counting the messages that hold a term stops: beyond, a term is common, and how common hardly matters.
-pub(super) const FREQUENCY_CAP: u32 = 4_096;
+pub(super) const FREQUENCY_CAP: u32 = 1_024;
 /// The size a store is taken to have when all of it is searched; ranking needs only the order of magnitude.
 const STORE_MESSAGES: u64 = 1_000_000;
 
@@ -177,15 +177,15 @@ pub(super) fn matching(
     let mut matches = Matches { frequencies: vec![0; probe.terms.len()], ..Matches::default() };
     let Some(bounds) = Bounds::of(&snapshot, tenant, &probe.reach)? else { return Ok(matches) };
     matches.total = total(&snapshot, &bounds)?;
-    let mut found = read_unindexed(&snapshot, fresh, (tenant, probe, &bounds), &mut matches.frequencies)?;
-    if !probe.terms.is_empty() {
+    let waiting = unindexed_hits(&snapshot, fresh, (tenant, probe, &bounds), &mut matches.frequencies)?;
+    let found = if probe.weights.is_some() {
+        read_best(&snapshot, (tenant, probe, &bounds), &waiting)?
+    } else {
         for (term, frequency) in probe.terms.iter().zip(&mut matches.frequencies) {
             *frequency += frequency_of(&snapshot, term, &bounds)?;
         }
-        found.extend(read_indexed(&snapshot, tenant, probe, &bounds)?);
-    }
-    found.sort_by_key(|(key, _, _)| std::cmp::Reverse(*key));
-    found.truncate(probe.limit);
+        read_newest(&snapshot, (tenant, probe, &bounds), &waiting)?
+    };
     matches.messages = found.into_iter().map(|(_, session, message)| (session, message)).collect();
     Ok(matches)
 }
@@ -209,28 +209,87 @@ fn last_key(connection: &Connection, session: i64) -> Result<i64, Fault> {
     Ok(last.unwrap_or(keys[0] - 1))
 }
 
-fn read_unindexed(
+/// A message that is not indexed yet and holds enough terms.
+struct Waiting {
+    key: i64,
+    session: SessionId,
+    hits: Vec<bool>,
+}
+
+fn unindexed_hits(
     connection: &Connection,
     fresh: &Fresh,
     (tenant, probe, bounds): (&Tenant, &Probe, &Bounds),
     frequencies: &mut [u32],
-) -> Result<Vec<Keyed>, Fault> {
+) -> Result<Vec<Waiting>, Fault> {
     let mut found = Vec::new();
-    for (session, since) in unindexed(connection)? {
-        let outside = session < session_of(bounds.low) || session > session_of(bounds.high);
-        let Some(id) = (if outside { None } else { visible(connection, tenant, session, bounds)? }) else { continue };
-        for key in key_of(session, since)..=last_key(connection, session)? {
+    for (no, since) in unindexed(connection)? {
+        let outside = no < session_of(bounds.low) || no > session_of(bounds.high);
+        let Some(session) = (if outside { None } else { visible(connection, tenant, no, bounds)? }) else { continue };
+        for key in key_of(no, since)..=last_key(connection, no)? {
             let Some(terms) = fresh.terms(connection, key)? else { continue };
             let hits = probe.hits(&terms);
             frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));
-            if probe.suffices(&hits)
-                && let Some(message) = message_at(connection, key)?.filter(|message| probe.admits(message))
-            {
-                found.push((key, id, message));
+            if probe.suffices(&hits) {
+                found.push(Waiting { key, session, hits });
             }
         }
     }
     Ok(found)
+}
+
+/// The newest messages that hold enough terms.
+fn read_newest(
+    connection: &Connection,
+    (tenant, probe, bounds): (&Tenant, &Probe, &Bounds),
+    waiting: &[Waiting],
+) -> Result<Vec<Keyed>, Fault> {
+    let mut found = if probe.terms.is_empty() { Vec::new() } else { read_indexed(connection, tenant, probe, bounds)? };
+    for one in waiting.iter().filter(|_| probe.limit > 0) {
+        let message = message_at(connection, one.key)?.filter(|message| probe.admits(message));
+        found.extend(message.map(|message| (one.key, one.session, message)));
+    }
+    found.sort_by_key(|(key, _, _)| std::cmp::Reverse(*key));
+    found.truncate(probe.limit);
+    Ok(found)
+}
+
+/// The messages whose terms weigh most. Which those are is known from the index alone; only they are read.
+fn read_best(
+    connection: &Connection,
+    (tenant, probe, bounds): (&Tenant, &Probe, &Bounds),
+    waiting: &[Waiting],
+) -> Result<Vec<Keyed>, Fault> {
+    let mut scores: HashMap<i64, f64> = waiting.iter().map(|one| (one.key, probe.weight(&one.hits))).collect();
+    for (term, weight) in probe.terms.iter().zip(probe.weights.iter().flatten()) {
+        for key in keys_of(connection, term, bounds)? {
+            *scores.entry(key).or_default() += weight;
+        }
+    }
+    let mut best: Vec<(i64, f64)> = scores.into_iter().collect();
+    best.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+    let (mut found, mut sessions) = (Vec::new(), HashMap::new());
+    for (key, _) in best {
+        if found.len() >= probe.limit {
+            break;
+        }
+        let no = session_of(key);
+        let session = match sessions.get(&no) {
+            Some(known) => *known,
+            None => *sessions.entry(no).or_insert(visible(connection, tenant, no, bounds)?),
+        };
+        let message = message_at(connection, key)?.filter(|message| probe.admits(message));
+        found.extend(session.zip(message).map(|(session, message)| (key, session, message)));
+    }
+    Ok(found)
+}
+
+/// The keys of indexed messages that hold a term, the newest first, up to the cap.
+fn keys_of(connection: &Connection, term: &Term, bounds: &Bounds) -> Result<Vec<i64>, Fault> {
+    let sql = "SELECT rowid FROM word WHERE word MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC LIMIT ?4";
+    let mut statement = connection.prepare_cached(sql)?;
+    let keys = statement.query_map(params![written(term), bounds.low, bounds.high, FREQUENCY_CAP], |row| row.get(0))?;
+    Ok(keys.collect::<rusqlite::Result<_>>()?)
 }
 
 fn read_indexed(connection: &Connection, tenant: &Tenant, probe: &Probe, bounds: &Bounds) -> Result<Vec<Keyed>, Fault> {
