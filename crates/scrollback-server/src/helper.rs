@@ -8,8 +8,9 @@ use axum::http::{HeaderMap, HeaderValue, Method, header};
 use scrollback::Error;
 use scrollback::task::{Model, Question, Said};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
-use crate::upstream::{Outgoing, Upstream};
+use crate::upstream::{Outgoing, Silence, Upstream};
 
 /// A model of an upstream, asked one question at a time.
 pub(crate) struct Helper {
@@ -21,9 +22,23 @@ pub(crate) struct Helper {
 #[async_trait]
 impl Model for Helper {
     async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
-        let asked = tokio::time::timeout(self.timeout, self.asked(question)).await;
+        let left = UNTIL.try_with(|until| until.saturating_duration_since(Instant::now())).unwrap_or(Duration::MAX);
+        if left.is_zero() {
+            return Err(Error::Unreachable("the helper model was not asked: there is no time left".into()));
+        }
+        let asked = tokio::time::timeout(self.timeout.min(left), self.asked(question)).await;
         asked.unwrap_or_else(|_| Err(failed("it did not answer in time")))
     }
+}
+
+tokio::task_local! {
+    /// Until when helpers may answer.
+    static UNTIL: Instant;
+}
+
+/// Does something that somebody waits for: after so long, whatever it would still ask helpers is answered without them.
+pub(crate) async fn at_most<T>(most: Duration, doing: impl Future<Output = T>) -> T {
+    UNTIL.scope(Instant::now() + most, doing).await
 }
 
 impl Helper {
@@ -34,12 +49,15 @@ impl Helper {
         let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
         let (path, body) = ("/chat/completions", body.to_string().into());
         let outgoing = Outgoing { method: Method::POST, path, headers: &headers, body };
-        let answer = self.upstream.send(outgoing).await.map_err(|silence| failed(&silence.to_string()))?;
+        let answer = self.upstream.send(outgoing).await.map_err(|silence| unheard(&silence))?;
         let status = answer.status;
         let body = answer.body.all().await.map_err(|error| failed(&error.to_string()))?;
         let reply: Value = serde_json::from_slice(&body).map_err(|error| failed(&error.to_string()))?;
-        let text = reply["choices"][0]["message"]["content"].as_str();
-        let text = text.ok_or_else(|| failed(&format!("it answered {status} without any words")))?;
+        // A model that thought until its tokens were used up has no words, and is paid for them.
+        let text = reply["choices"][0]["message"]["content"].as_str().unwrap_or_default();
+        if text.is_empty() && !status.is_success() {
+            return Err(failed(&format!("it answered {status} without any words")));
+        }
         let count = |name: &str| reply["usage"][name].as_u64().and_then(|tokens| u32::try_from(tokens).ok());
         Ok(Said {
             text: text.to_owned(),
@@ -51,4 +69,85 @@ impl Helper {
 
 fn failed(why: &str) -> Error {
     Error::Model { what: format!("the helper model failed: {why}"), source: None }
+}
+
+/// What it means that there is no answer.
+fn unheard(silence: &Silence) -> Error {
+    match silence {
+        Silence::Unreachable(_) => Error::Unreachable(format!("the helper model failed: {silence}")),
+        Silence::Late | Silence::Broken(_) => failed(&silence.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::config::{RecallBy, UpstreamSettings};
+
+    /// A helper at an API that says one thing and hangs up; nothing at all if that is empty.
+    async fn helper(says: &'static str) -> Helper {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let _ = stream.read(&mut [0; 4_096]).await;
+            if says.is_empty() {
+                std::future::pending::<()>().await;
+            }
+            stream.write_all(says.as_bytes()).await.unwrap();
+        });
+        at(url)
+    }
+
+    fn at(url: String) -> Helper {
+        let timeout = Duration::from_millis(300);
+        let settings = UpstreamSettings { url, key_env: String::new(), recall: RecallBy::Off, window: 0, timeout };
+        let upstream = Upstream::http("mock", &settings, crate::upstream::client().unwrap()).unwrap();
+        Helper { upstream: Arc::new(upstream), model: "small".into(), timeout }
+    }
+
+    async fn asked(helper: Helper) -> scrollback::Result<Said> {
+        let question = Question { task: "word", instructions: String::new(), text: "A word?".into(), most_tokens: 10 };
+        helper.ask(&question).await
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_words_tells_what_it_cost() {
+        let thought = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{\"choices\": [{\"message\": {\"content\": null}}], \
+                       \"usage\": {\"prompt_tokens\": 30, \"completion_tokens\": 10}}";
+        let said = asked(helper(thought).await).await.unwrap();
+        assert_eq!(said, Said { text: String::new(), input_tokens: 30, output_tokens: 10 });
+    }
+
+    #[tokio::test]
+    async fn only_a_helper_that_is_not_there_costs_nothing() {
+        for says in
+            ["", "HTTP/1.1 500 Oops\r\nconnection: close\r\n\r\n{}", "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"]
+        {
+            let failure = asked(helper(says).await).await.unwrap_err();
+            assert!(matches!(failure, Error::Model { .. }), "{says}: {failure}");
+        }
+        let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        let failure = asked(at(format!("http://{nobody}/v1"))).await.unwrap_err();
+        assert!(matches!(failure, Error::Unreachable(_)), "{failure}");
+    }
+
+    #[tokio::test]
+    async fn whoever_waits_for_helpers_waits_once() {
+        let (slow, began) = (Helper { timeout: Duration::from_mins(1), ..helper("").await }, Instant::now());
+        let question = Question { task: "word", instructions: String::new(), text: "A word?".into(), most_tokens: 10 };
+        let asking = async {
+            let late = slow.ask(&question).await.unwrap_err();
+            assert!(matches!(late, Error::Model { .. }), "{late}");
+            for _ in 0..10 {
+                let unasked = slow.ask(&question).await.unwrap_err();
+                assert!(matches!(unasked, Error::Unreachable(_)), "{unasked}");
+            }
+        };
+        at_most(Duration::from_millis(100), asking).await;
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    }
 }

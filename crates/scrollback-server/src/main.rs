@@ -1,9 +1,12 @@
 //! The program `scrollback`: reads its settings once, then does what the command line says.
 
+mod address;
+mod api;
 mod cli;
 mod clock;
 mod config;
 mod helper;
+mod jobs;
 mod proxy;
 mod reviews;
 mod serve;

@@ -49,7 +49,8 @@ impl Server {
             .route("/metrics", get(|State(desk): State<Desk>| async move { desk.numbers.render() }))
             .route("/v1/{*path}", axum::routing::any(usual))
             .route("/{upstream}/v1/{*path}", axum::routing::any(named))
-            .with_state(Desk { proxy, numbers });
+            .with_state(Desk { proxy: proxy.clone(), numbers })
+            .merge(crate::api::router(&proxy));
         Ok(Self { listener, router, address })
     }
 
@@ -102,7 +103,7 @@ async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<
 }
 
 /// A whole body; `None` if it is larger than allowed. It is read to its end even so, as clients do not listen while they talk.
-async fn read(body: Body, limit: usize, headers: &HeaderMap) -> Result<Option<Bytes>, axum::Error> {
+pub(crate) async fn read(body: Body, limit: usize, headers: &HeaderMap) -> Result<Option<Bytes>, axum::Error> {
     let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     let mut whole = Vec::with_capacity(length.unwrap_or(0).min(limit));
     let (mut pieces, mut passed) = (body.into_data_stream(), 0);
@@ -119,7 +120,7 @@ async fn read(body: Body, limit: usize, headers: &HeaderMap) -> Result<Option<By
 }
 
 /// Whether a request is addressed to us by a name of ours, and not sent by a web page from elsewhere.
-fn is_addressed(headers: &HeaderMap, proxy: &Proxy) -> bool {
+pub(crate) fn is_addressed(headers: &HeaderMap, proxy: &Proxy) -> bool {
     let text = |name| headers.get(name).map(|value: &axum::http::HeaderValue| value.to_str().unwrap_or("?"));
     let origin = text(header::ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host));
     [text(header::HOST), origin].into_iter().flatten().all(|host| is_ours(host, proxy))

@@ -12,7 +12,7 @@ use scrollback::quote;
 use serde_json::{Value, json};
 
 use crate::config::{RecallBy, UpstreamSettings};
-use crate::wire::sse;
+use crate::wire::answer::Own;
 
 /// The built-in upstream, and its model.
 pub(crate) const QUOTE: &str = "quote";
@@ -77,13 +77,15 @@ pub(crate) enum Silence {
     Late,
     /// It could not be reached.
     Unreachable(String),
+    /// It was reached, and the connection broke off.
+    Broken(String),
 }
 
 impl std::fmt::Display for Silence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Late => f.write_str("it did not answer in time"),
-            Self::Unreachable(why) => write!(f, "it could not be reached: {why}"),
+            Self::Unreachable(why) | Self::Broken(why) => write!(f, "it could not be reached: {why}"),
         }
     }
 }
@@ -129,7 +131,7 @@ impl Upstream {
                 let sending = client.request(request.method, format!("{url}{}", request.path)).headers(headers);
                 let sending = sending.body(request.body).send();
                 let response = tokio::time::timeout(*timeout, sending).await.map_err(|_| Silence::Late)?;
-                let response = response.map_err(|error| Silence::Unreachable(explained(&error)))?;
+                let response = response.map_err(|error| broken(&error))?;
                 Ok(Answer {
                     status: response.status(),
                     headers: passed(response.headers()),
@@ -174,6 +176,11 @@ fn passed(headers: &HeaderMap) -> HeaderMap {
     headers.iter().filter(|(name, _)| !ours(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 
+fn broken(error: &reqwest::Error) -> Silence {
+    let why = explained(error);
+    if error.is_connect() { Silence::Unreachable(why) } else { Silence::Broken(why) }
+}
+
 /// An error and its causes, without the address, which may hold a key.
 fn explained(error: &reqwest::Error) -> String {
     let mut text = if error.is_connect() { "no connection".to_owned() } else { "the request failed".to_owned() };
@@ -204,24 +211,9 @@ fn responded(request: &Outgoing<'_>) -> Answer {
     if !calls.is_empty() {
         message["tool_calls"] = calls.into();
     }
-    if body["stream"] == true { streamed(&id, &message, finish) } else { plain(&id, &message, finish) }
-}
-
-fn plain(id: &str, message: &Value, finish: &str) -> Answer {
-    let choice = json!({"index": 0, "message": message, "finish_reason": finish});
-    let body = json!({"id": id, "object": "chat.completion", "created": 0, "model": QUOTE, "choices": [choice]});
-    ready("application/json", body.to_string().into())
-}
-
-fn streamed(id: &str, message: &Value, finish: &str) -> Answer {
-    let chunk = |delta: &Value, finish: Option<&str>| {
-        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
-        let chunk =
-            json!({"id": id, "object": "chat.completion.chunk", "created": 0, "model": QUOTE, "choices": [choice]});
-        sse::written(&chunk.to_string())
-    };
-    let events = [chunk(message, None), chunk(&json!({}), Some(finish)), sse::written("[DONE]")];
-    ready("text/event-stream", events.concat().into())
+    let own = Own { id: &id, model: QUOTE, message: &message, finish, usage: None };
+    let (kind, body) = own.written(body["stream"] == true);
+    ready(kind, body)
 }
 
 fn ready(kind: &'static str, body: Bytes) -> Answer {

@@ -324,7 +324,8 @@ fn what_was_sent_can_be_looked_at_beside_the_server() {
     assert!(totals["totals"]["calls"].as_u64().unwrap() > 25, "{totals}");
     let pages = home.says(&["show", "harbour", "--pages"]);
     assert!(pages.contains("listed") && pages.contains("found by search alone"), "{pages}");
-    assert!(home.complains(&["undo", "harbour"]).contains(&proxy.0.id().to_string()), "a server holds the store");
+    assert!(home.says(&["undo", "harbour"]).contains("shown again"), "the server that holds the store does it");
+    drop(proxy);
 }
 
 #[test]
@@ -514,4 +515,48 @@ fn topics_are_written_to_files_edited_and_read_back() {
     }
     std::fs::write(home.0.path().join("out/topics/topic-1.jsonl"), "{}\n").unwrap();
     assert!(home.complains(&["topics", "import", "harbour", "out"]).contains("no topic file"));
+}
+
+#[test]
+fn queued_work_is_listed() {
+    use scrollback::engine::{EngineSettings, Job, JobKind};
+    use scrollback::ids::{BranchId, Depth, Hash128, NodeId};
+    use scrollback::store::Position;
+    use scrollback::{At, Engine, MessageId, SessionId, SqliteOptions, SqliteStore, Tenant};
+
+    let home = Home::new();
+    std::fs::create_dir_all(home.store().parent().unwrap()).unwrap();
+    let store = std::sync::Arc::new(SqliteStore::open(&SqliteOptions::new(home.store())).unwrap());
+    let engine = Engine::new(store, scrollback::task::Tasks::offline(), EngineSettings::default());
+    let hash = Hash128([1; 16]);
+    let head = Position { id: MessageId(7), branch: BranchId(0), depth: Depth(7), node: NodeId(hash) };
+    let (session, layout, model) = (SessionId(hash), "pages@32000".to_owned(), "gpt-5".to_owned());
+    let job = Job { kind: JobKind::Tidy, session, head, layout, budget: 28_000, model };
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+        let tenant = Tenant::local();
+        assert!(engine.submit(&tenant, Job { kind: JobKind::Rules, ..job.clone() }, At(2)).await.unwrap());
+        assert!(engine.submit(&tenant, job, At(1)).await.unwrap());
+        let claimed = engine.claim(&tenant, At(3)).await.unwrap().unwrap();
+        engine.failed(claimed, "the disk is full", At(4)).await.unwrap();
+    });
+    // The store is open for writing here, as in a running server.
+    let shown = home.says(&["jobs"]);
+    assert!(
+        shown.contains("waiting") && shown.contains("the disk is full") && shown.contains("2 jobs, 2 not done"),
+        "{shown}"
+    );
+    let lines = home.json(&["jobs"]);
+    assert_eq!((lines[1]["kind"].as_str(), lines[1]["tries"].as_u64()), (Some("tidy"), Some(1)));
+    assert_eq!(lines[1]["state"]["waiting"]["not_before"], "1970-01-01T00:00:30.000004Z");
+    drop(engine);
+    // A server does it.
+    let proxy = Proxy::start(&home, "");
+    for _ in 0..200 {
+        if home.json(&["jobs"]).iter().all(|line| line["state"] == "done") {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    drop(proxy);
+    panic!("{:?}", home.json(&["jobs"]));
 }

@@ -136,6 +136,7 @@ async fn turn(engine: &Engine, history: &[Value], reply: &Value, at: At, window:
         Finish { message, whole: None, model: "gpt-5.5", response: None, calls: Vec::new(), urgency: Urgency::Now, at };
     let head = engine.finish(turn, finish).await.unwrap()?.position()?;
     engine.tidy(chores.at(head), at).await.unwrap();
+    engine.work_through(&Tenant::local(), at).await.unwrap();
     Some(sent)
 }
 

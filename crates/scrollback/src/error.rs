@@ -35,7 +35,8 @@ pub enum Error {
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
-    /// The helper model could not be asked. Whatever it was for is answered offline; mend the helper when it suits.
+    /// The helper model was asked and failed, which it may charge for. Whatever it was for is answered offline; mend the helper
+    /// when it suits.
     #[error("{what}")]
     Model {
         /// What happened.
@@ -44,6 +45,9 @@ pub enum Error {
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
+    /// The helper model was not asked, because nobody is there to ask. It charges nothing for that.
+    #[error("{0}")]
+    Unreachable(String),
     /// Stored bytes are not what was written. Run `scrollback doctor`, restore from a backup.
     #[error("damaged: {0}")]
     Damaged(String),

@@ -20,6 +20,8 @@
 //! # Ok::<(), scrollback::Error>(()) }).unwrap();
 //! ```
 
+pub mod artifact;
+pub mod control;
 pub mod engine;
 pub mod error;
 pub mod export;
@@ -29,12 +31,15 @@ pub mod ledger;
 pub mod log;
 pub mod message;
 pub mod note;
+mod phrase;
 pub mod quote;
 pub mod recall;
+pub mod rule;
 pub mod search;
 pub mod sketch;
 pub mod store;
 pub mod strategy;
+pub mod summary;
 pub mod task;
 pub mod tokens;
 pub mod topic;

@@ -5,7 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{Depth, MessageId};
+use crate::artifact::ArtifactId;
+use crate::ids::{BranchId, Depth, MessageId};
+use crate::summary::Summary;
 
 /// A stretch of a path, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -32,6 +34,26 @@ impl Covers {
     }
 }
 
+/// Who wrote a note.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Author {
+    /// The helper model.
+    Helper,
+    /// Nobody: it quotes what was said.
+    #[default]
+    Offline,
+    /// A person. What is written later is made from it, as a version of its own.
+    Person,
+}
+
+impl Author {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    fn is_offline(&self) -> bool {
+        *self == Self::Offline
+    }
+}
+
 /// The note of a page: one turn, or a part of a long one. It is named after its first message: page #42 begins with m42.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Note {
@@ -47,6 +69,9 @@ pub struct Note {
     pub recalls: u32,
     /// The turn in which it was last recalled.
     pub recalled: Option<u32>,
+    /// Who wrote it.
+    #[serde(default, skip_serializing_if = "Author::is_offline")]
+    pub by: Author,
 }
 
 impl Note {
@@ -77,6 +102,23 @@ pub struct Fold {
     /// What the messages under it cost, as far as they were counted.
     #[serde(default)]
     pub original_tokens: u32,
+    /// What tells all of it, if it is summarised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<Summary>,
+    /// The documents it was worked into that the model is told of, those changed last first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Edition>,
+}
+
+/// Which version of an artifact: versions belong to the branch they were made on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Edition {
+    /// The artifact.
+    pub id: ArtifactId,
+    /// The branch this version was made on.
+    pub branch: BranchId,
+    /// Its number.
+    pub version: u32,
 }
 
 impl Fold {

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use crate::recall::{Heading, Piece, pieces};
 use crate::window::{Block, Body, Reason, Window, grouped};
 
 /// How much of a caption is shown.
@@ -64,8 +65,21 @@ fn caption(block: &Block) -> String {
         Body::Round(raw) => flat(&crate::Message::new(raw.clone()).to_text()),
         Body::Note(text) if block.reason == Reason::Relevant => {
             let topics = text.lines().filter(|line| line.starts_with("[t") && line.contains(" · relevance ")).count();
-            let quoted = text.lines().filter(|line| crate::recall::Heading::read(line).is_some()).count();
+            let quoted = text.lines().filter(|line| Heading::read(line).is_some()).count();
             format!("{topics} topics · {quoted} messages quoted word for word")
+        }
+        Body::Nothing(stored) => format!("left out · {}", flat(&stored.message().to_text())),
+        Body::Note(text) if block.reason == Reason::Kept => {
+            let (rules, pins) = kept(text);
+            format!("rules {rules} · pins {pins} · word for word")
+        }
+        Body::Note(text) if text.starts_with("<summary-") => {
+            let name = text.lines().find_map(|line| line.strip_prefix("Summary ")).unwrap_or_default();
+            format!("{name} · expand_summary shows what it was made from")
+        }
+        Body::Note(text) if text.starts_with("<artifacts-") => {
+            let shown = text.lines().filter(|line| line.starts_with("[a")).count();
+            format!("{shown} artifacts · every source found by search")
         }
         Body::Note(text) if text.starts_with("<topics-") => {
             let listed = text.lines().filter(|line| line.starts_with("[t")).count();
@@ -76,6 +90,19 @@ fn caption(block: &Block) -> String {
             format!("contents · {listed} pages listed, all found by search")
         }
     }
+}
+
+/// How many rules and how many pinned messages a text shows, each in its own fence.
+fn kept(text: &str) -> (usize, usize) {
+    pieces(text).into_iter().fold((0, 0), |(rules, pins), piece| match piece {
+        Piece::Fenced { kind: "kept", text } => {
+            (rules + text.lines().filter(|line| line.starts_with("[r")).count(), pins)
+        }
+        Piece::Fenced { kind: "pinned", text } => {
+            (rules, pins + text.lines().filter(|line| Heading::read(line).is_some()).count())
+        }
+        Piece::Fenced { .. } | Piece::Plain(_) => (rules, pins),
+    })
 }
 
 /// A text cut or padded to a number of columns; wide characters take two.

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{At, BranchId, Depth, MessageId};
+use crate::ids::{At, BranchId, Depth, Hash128, MessageId};
 use crate::ledger::Call;
 use crate::note::Fold;
 use crate::store::Position;
@@ -59,6 +59,12 @@ pub struct View {
     /// What the fold's text cost.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fold_tokens: u32,
+    /// What was kept in it however old it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Hash128>,
+    /// What that cost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub kept_tokens: u32,
     /// What was shown of topics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub topics: Vec<Shown>,
@@ -112,6 +118,8 @@ pub enum Standing {
     },
     /// It was under a fold, and found by search alone.
     Searchable,
+    /// A person wanted it left out.
+    LeftOut,
     /// It was said later.
     Later,
     /// The window did not have it: the strategy dropped it.
@@ -129,6 +137,8 @@ impl View {
             preamble_tokens: 0,
             fold,
             fold_tokens: 0,
+            kept: None,
+            kept_tokens: 0,
             topics: Vec::new(),
             quoted: Vec::new(),
             remark: None,
@@ -143,6 +153,9 @@ impl View {
         };
         for block in window.blocks() {
             match (&block.body, block.covers) {
+                (Body::Note(_) | Body::Original(_), None) if block.reason == Reason::Kept => {
+                    view.kept_tokens += block.tokens;
+                }
                 (Body::Note(_), Some(_)) => view.fold_tokens += block.tokens,
                 (Body::Note(_), None) => {
                     view.topics_first = view.runs.is_empty();
@@ -153,10 +166,10 @@ impl View {
                     view.preamble.push(stored.id);
                     view.preamble_tokens += block.tokens;
                 }
-                (Body::Original(_) | Body::Held(..) | Body::Whole(..), Some(covers)) => {
+                (Body::Original(_) | Body::Held(..) | Body::Whole(..) | Body::Nothing(_), Some(covers)) => {
                     view.run(Run { from: covers.from, to: covers.to, reason: block.reason, tokens: block.tokens });
                 }
-                (Body::Held(..) | Body::Whole(..), None) => {}
+                (Body::Held(..) | Body::Whole(..) | Body::Nothing(_), None) => {}
             }
         }
         view
@@ -180,13 +193,13 @@ impl View {
     /// What it cost.
     pub fn tokens(&self) -> u32 {
         let shown: u32 = self.runs.iter().map(|run| run.tokens).sum();
-        self.preamble_tokens + self.fold_tokens + self.topics_tokens + self.recalled_tokens + shown
+        self.preamble_tokens + self.fold_tokens + self.kept_tokens + self.topics_tokens + self.recalled_tokens + shown
     }
 
     /// How a message of its path stood to it.
     pub fn standing(&self, depth: Depth, fold: &Fold) -> Standing {
         if let Some(run) = self.runs.iter().find(|run| (run.from..=run.to).contains(&depth)) {
-            return Standing::Shown(run.reason);
+            return if run.reason == Reason::LeftOut { Standing::LeftOut } else { Standing::Shown(run.reason) };
         }
         if depth > self.head.depth {
             return Standing::Later;
@@ -248,5 +261,7 @@ pub fn reason_word(reason: Reason) -> &'static str {
         Reason::TooLarge => "held: too large to show again and again",
         Reason::Recalled => "recalled by the model",
         Reason::Relevant => "quoted from topics that matter to this turn",
+        Reason::Kept => "kept however old it is: a rule, a pin or an image",
+        Reason::LeftOut => "left out, as the person wants it",
     }
 }

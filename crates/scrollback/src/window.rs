@@ -13,8 +13,8 @@ use crate::ids::{Hash128, MessageId};
 use crate::message::Role;
 use crate::note::{Covers, Fold};
 use crate::store::Stored;
-use crate::strategy::Placeholder;
 use crate::strategy::topics::Excerpt;
+use crate::strategy::{Kept, Placeholder};
 use crate::tokens::Vocabulary;
 
 /// Tokens that a message of our own costs beyond its words.
@@ -38,6 +38,10 @@ pub enum Reason {
     Recalled,
     /// It is an excerpt of topics that matter to this turn.
     Relevant,
+    /// The person stated it as a rule or pinned it, or no words can stand for it.
+    Kept,
+    /// A person wants it left out; it is not sent.
+    LeftOut,
 }
 
 /// What a block shows.
@@ -53,6 +57,8 @@ pub enum Body {
     Round(Arc<RawValue>),
     /// Text of ours that stands for what was folded, or quotes from it.
     Note(Arc<str>),
+    /// A message that is not sent, because a person wants it left out.
+    Nothing(Arc<Stored>),
 }
 
 /// A piece of a window.
@@ -73,7 +79,7 @@ impl Block {
     pub fn message(&self) -> Option<&Arc<Stored>> {
         match &self.body {
             Body::Original(stored) | Body::Held(stored, _) | Body::Whole(stored, _) => Some(stored),
-            Body::Round(_) | Body::Note(_) => None,
+            Body::Round(_) | Body::Note(_) | Body::Nothing(_) => None,
         }
     }
 
@@ -84,6 +90,7 @@ impl Block {
             Body::Held(_, placeholder) => &placeholder.text,
             Body::Whole(_, raw) | Body::Round(raw) => raw.get(),
             Body::Note(text) => text,
+            Body::Nothing(_) => "",
         }
     }
 
@@ -96,9 +103,14 @@ impl Block {
     /// Who speaks, in a word.
     pub fn speaker(&self) -> &str {
         match &self.body {
-            Body::Original(stored) | Body::Held(stored, _) | Body::Whole(stored, _) => role_of(&stored.role),
+            Body::Original(stored) | Body::Held(stored, _) | Body::Whole(stored, _) | Body::Nothing(stored) => {
+                role_of(&stored.role)
+            }
             Body::Round(_) => "recall",
+            Body::Note(_) if self.reason == Reason::Kept => "kept",
             Body::Note(_) if self.reason == Reason::Relevant => "topics",
+            Body::Note(text) if text.starts_with("<summary-") => "summary",
+            Body::Note(text) if text.starts_with("<artifacts-") => "documents",
             Body::Note(_) => "contents",
         }
     }
@@ -158,6 +170,24 @@ impl Window {
             let body = Body::Note(fold.text.as_str().into());
             self.blocks.push(Block { covers: fold.covers, body, reason: Reason::Covers, tokens: fold.tokens });
         }
+    }
+
+    /// Shows what is kept however old it is.
+    pub fn keep(&mut self, kept: &Kept) {
+        if !kept.text.is_empty() {
+            let (body, tokens) = (Body::Note(kept.text.clone()), kept.text_tokens());
+            self.blocks.push(Block { covers: None, body, reason: Reason::Kept, tokens });
+        }
+        for stored in &kept.media {
+            let (body, tokens) = (Body::Original(stored.clone()), stored.measure.tokens);
+            self.blocks.push(Block { covers: None, body, reason: Reason::Kept, tokens });
+        }
+    }
+
+    /// Leaves a message out that a person does not want sent.
+    pub fn leave_out(&mut self, stored: &Arc<Stored>) {
+        let body = Body::Nothing(stored.clone());
+        self.blocks.push(Block { covers: covers(stored), body, reason: Reason::LeftOut, tokens: 0 });
     }
 
     /// Shows an excerpt of topics.

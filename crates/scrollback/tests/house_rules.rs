@@ -83,7 +83,8 @@ fn strategies_are_pure_and_described() {
             assert!(!text.contains(word), "{} uses {word}", path.display());
         }
     }
-    let pages = ["pages", "topics", "holds", "baselines"].map(|name| root().join(format!("docs/strategies/{name}.md")));
+    let pages = ["pages", "topics", "summary", "artifacts", "holds", "baselines"]
+        .map(|name| root().join(format!("docs/strategies/{name}.md")));
     let described: String = pages.iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
     for name in scrollback::strategy::StrategyName::ALL {
         assert!(described.contains(name.as_str()), "{name} is not described");
@@ -137,6 +138,7 @@ fn every_link_in_the_documents_leads_somewhere() {
         "CONTRIBUTING.md",
         "docs/performance.md",
         "docs/evaluation.md",
+        "docs/api.md",
     ] {
         let path = root().join(document);
         let text = std::fs::read_to_string(&path).unwrap();

@@ -47,6 +47,7 @@ impl Bench {
             Finish { message: Some(message), whole: None, model: "gpt-5", response: None, calls: vec![], urgency, at };
         let stored = self.engine.finish(turn, finish).await.unwrap().unwrap();
         self.engine.tidy(chores.at(stored.position().unwrap()), at).await.unwrap();
+        self.engine.work_through(&Tenant::local(), at).await.unwrap();
     }
 
     async fn recall(&self, turn: &mut Turn, tool: RecallTool, arguments: &str) -> String {
@@ -76,6 +77,26 @@ async fn results_of_other_sessions_are_loaded_where_that_is_allowed() {
         let found = bench.recall(&mut turn, RecallTool::Search, "berth 2100").await;
         assert_eq!(found.contains(&id), allowed, "{found}");
     }
+}
+
+#[tokio::test]
+async fn what_another_session_leaves_out_is_not_found_from_here() {
+    let bench = Bench::new(true);
+    let other = bench.begin("other", &talk()).await;
+    let (session, id) =
+        (other.received().session.clone(), format!("h2@{}", &other.received().session.id.to_string()[..8]));
+    bench.finish(other).await;
+    let change = scrollback::control::Change::Exclude(scrollback::MessageId(2));
+    bench.engine.change(&session, &change, At(3_000_000)).await.unwrap();
+    let mut turn = bench.begin("mine", &[user("which berth?")]).await;
+    let told = bench.recall(&mut turn, RecallTool::Hold, &json!({"id": id, "part": "berth 2100"}).to_string()).await;
+    assert!(told.starts_with("There is no tool result"), "{told}");
+    let found = bench.recall(&mut turn, RecallTool::Search, "berth 2100").await;
+    assert!(!found.contains(&id) && !found.contains("row 300"), "{found}");
+    let (mine, head) = (turn.received().session.clone(), turn.received().head.unwrap());
+    let call = RecallCall::read(RecallTool::Hold, &json!({"id": id, "part": "berth 2100"}).to_string()).unwrap();
+    let shown = bench.engine.recall_at(&mine, head, &Fold::default(), &call).await.unwrap();
+    assert!(shown.contains("row 300: berth 2100"), "a person sees it: {shown}");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! `scrollback diff SESSION VIEW VIEW`: what one window shows that another does not.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -8,7 +8,7 @@ use scrollback::SessionKey;
 use scrollback::engine::Recorded;
 use scrollback::sketch::line_within;
 use scrollback::view::FoldId;
-use scrollback::window::{Block, Body, Window};
+use scrollback::window::{Block, Body, Reason, Window};
 use serde::Serialize;
 
 use super::views::named;
@@ -94,7 +94,7 @@ fn drawn(change: Change, block: &Block) -> String {
 
 /// What differs: what is gone, then what is new or shown differently, in the order of the windows.
 fn changes<'a>(old: &'a Window, new: &'a Window) -> Vec<(Change, &'a Block)> {
-    let by_place = |window: &'a Window| -> HashMap<_, _> { window.blocks().iter().map(|b| (place(b), b)).collect() };
+    let by_place = |window: &'a Window| -> BTreeMap<_, _> { window.blocks().iter().map(|b| (place(b), b)).collect() };
     let (before, after) = (by_place(old), by_place(new));
     let gone =
         old.blocks().iter().filter(|block| !after.contains_key(&place(block))).map(|block| (Change::Gone, block));
@@ -105,11 +105,13 @@ fn changes<'a>(old: &'a Window, new: &'a Window) -> Vec<(Change, &'a Block)> {
     gone.chain(rest).collect()
 }
 
-/// What makes two blocks the same: the message they show, or being the contents page.
-fn place(block: &Block) -> Option<(u32, bool)> {
+/// What makes two blocks the same: the message they show, or being the one block of text there for its reason.
+fn place(block: &Block) -> Option<(u32, Option<Reason>)> {
     match &block.body {
-        Body::Note(_) => Some((0, true)),
-        Body::Original(stored) | Body::Held(stored, _) | Body::Whole(stored, _) => Some((stored.id.0, false)),
+        Body::Note(_) => Some((0, Some(block.reason))),
+        Body::Original(stored) | Body::Held(stored, _) | Body::Whole(stored, _) | Body::Nothing(stored) => {
+            Some((stored.id.0, None))
+        }
         Body::Round(_) => None,
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! One file for each command, each with the same verb: `run`.
 
+mod control;
 mod demo;
 mod diff;
 mod doctor;
@@ -9,6 +10,7 @@ mod eval;
 mod exchange;
 mod forget;
 mod holds;
+mod jobs;
 mod ledger;
 mod pages;
 mod recall;
@@ -19,7 +21,6 @@ mod sessions;
 mod show;
 mod topic_files;
 mod topics;
-mod undo;
 mod views;
 mod why;
 mod window;
@@ -29,15 +30,16 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
-use scrollback::store::{Session, Which};
+use scrollback::store::Session;
 use scrollback::task::Tasks;
 use scrollback::window::grouped;
 use scrollback::{At, Engine, SqliteStore, Store, Tenant};
 
+use crate::api::find_session;
 use crate::clock::now;
 use crate::config::{self, Settings, Surroundings};
 
@@ -85,7 +87,31 @@ enum Command {
     /// Show a folded page or a held tool result, as a model would get it
     Recall(recall::Recall),
     /// Take back the newest fold
-    Undo(undo::Undo),
+    Undo(control::Undo),
+    /// Take up again what was undone last
+    Redo(control::Redo),
+    /// Fold now what would be folded when the window is full
+    Compress(control::Compress),
+    /// Show how windows of a conversation are laid out, or lay them out in another way
+    Strategy(control::Strategy),
+    /// Show messages in every window, however old they are
+    Pin(control::Chosen),
+    /// Pin messages no more
+    Unpin(control::Chosen),
+    /// Leave messages out of every window; the log keeps them
+    Exclude(control::Chosen),
+    /// Show messages again that were left out
+    Include(control::Chosen),
+    /// List what is pinned and what is left out
+    Pins(control::Pins),
+    /// List what the person told the model to keep to, let go of a rule, take it up again
+    Rules(control::Rules),
+    /// Show the notes that stand for what is folded
+    Notes(control::Notes),
+    /// Put your own words in the place of a note
+    Edit(control::Edit),
+    /// Show the documents a conversation was worked into, their versions and what changed
+    Artifacts(control::Artifacts),
     /// List large tool results, or erase old ones
     Holds(holds::Holds),
     /// See what a model would be shown of a conversation, and why
@@ -94,6 +120,8 @@ enum Command {
     Topics(topics::Topics),
     /// Review topics: sum up, merge what is the same, archive what slept long
     Review(review::Review),
+    /// List the work that waits, is under way, done or given up
+    Jobs(jobs::Jobs),
     /// Find messages by their words, in any language
     Search(search::Search),
     /// Check every byte of the store
@@ -132,10 +160,23 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             Command::Why(command) => command.run(&desk).await,
             Command::Recall(command) => command.run(&desk).await,
             Command::Undo(command) => command.run(&desk).await,
+            Command::Redo(command) => command.run(&desk).await,
+            Command::Compress(command) => command.run(&desk).await,
+            Command::Strategy(command) => command.run(&desk).await,
+            Command::Pin(command) => command.run(&desk, &control::PIN).await,
+            Command::Unpin(command) => command.run(&desk, &control::UNPIN).await,
+            Command::Exclude(command) => command.run(&desk, &control::EXCLUDE).await,
+            Command::Include(command) => command.run(&desk, &control::INCLUDE).await,
+            Command::Pins(command) => command.run(&desk).await,
+            Command::Rules(command) => command.run(&desk).await,
+            Command::Notes(command) => command.run(&desk).await,
+            Command::Edit(command) => command.run(&desk).await,
+            Command::Artifacts(command) => command.run(&desk).await,
             Command::Holds(command) => command.run(&desk).await,
             Command::Window(command) => command.run(&desk).await,
             Command::Topics(command) => command.run(&desk).await,
             Command::Review(command) => command.run(&desk).await,
+            Command::Jobs(command) => command.run(&desk).await,
             Command::Search(command) => command.run(&desk).await,
             Command::Doctor(command) => command.run(&desk).await,
             Command::Eval(command) => command.run(&desk).await,
@@ -172,18 +213,7 @@ impl Desk {
 
     /// The one session a person means: by its whole name, or by the beginning of its name or id.
     async fn session(&self, store: &dyn Store, name: &str) -> anyhow::Result<Session> {
-        let mut found = store.sessions(&self.tenant, Which::Named(name.to_owned())).await?;
-        if let Some(exact) = found.iter().position(|session| session.declared.as_deref() == Some(name)) {
-            return Ok(found.swap_remove(exact));
-        }
-        match found.len() {
-            0 => bail!("no session is called “{name}”: `scrollback sessions` lists them"),
-            1 => Ok(found.remove(0)),
-            several => {
-                let names: Vec<String> = found.iter().take(5).map(|session| session.id.to_string()).collect();
-                bail!("“{name}” could be {several} sessions: {}. Write more of it", names.join(", "))
-            }
-        }
+        Ok(find_session(store, &self.tenant, name).await?)
     }
 }
 

@@ -1,14 +1,13 @@
-//! `scrollback show SESSION --pages`: the contents page, as the newest window has it.
+//! `scrollback show SESSION --pages`: the contents page, as the next window has it.
 
 use std::process::ExitCode;
 
+use axum::http::Method;
 use scrollback::note::Note;
-use scrollback::store::Branch;
-use scrollback::{Engine, SessionKey};
 use serde::Serialize;
 
-use super::views::{NEWEST, named};
-use super::{Desk, counted, say, say_json, shortened, table};
+use super::control::Where;
+use super::{Desk, counted, say, say_json, shortened, table, talk};
 
 /// How many columns of a title are shown.
 const TITLE_COLUMNS: usize = 48;
@@ -33,9 +32,9 @@ impl<'a> Line<'a> {
 }
 
 /// Lists the pages that the model sees listed, and counts those that it does not.
-pub(super) async fn show(desk: &Desk, engine: &Engine, key: &SessionKey, branch: Branch) -> anyhow::Result<ExitCode> {
-    let newest = named(engine, key, NEWEST).await?;
-    let (_, fold) = engine.fold_at(key, branch.head, &newest.view.layout).await?;
+pub(super) async fn show(desk: &Desk, place: &Where) -> anyhow::Result<ExitCode> {
+    let room = desk.room(desk.engine(desk.reading()?));
+    let fold = room.fold(&room.place(&place.ask(Method::GET, &[]), &place.session).await?).await?;
     if desk.json {
         fold.listed.iter().try_for_each(|note| say_json(&Line::of(note)))?;
         return say_json(&serde_json::json!({"unlisted": fold.unlisted(), "open_from_depth": fold.open().0}))
@@ -43,6 +42,13 @@ pub(super) async fn show(desk: &Desk, engine: &Engine, key: &SessionKey, branch:
     }
     if fold.covers.is_none() {
         say("nothing is folded yet")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if fold.summary.is_some() || !fold.artifacts.is_empty() {
+        talk(&format!(
+            "what is folded has no contents page: `scrollback notes {}` shows what stands for it",
+            place.session
+        ));
         return Ok(ExitCode::SUCCESS);
     }
     let mut lines = table(&["page", "messages", "recalls", "title"], &[2]);

@@ -1,15 +1,13 @@
-//! `scrollback recall SESSION page 42`, `hold h12` or `topic t42`: what a model would be told if it asked.
+//! `scrollback recall SESSION page 42`, `summary s60`, `hold h12` or `topic t42`: what a model would be told if it asked.
 
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
+use axum::http::Method;
 use clap::{Args, Subcommand};
-use scrollback::note::Fold;
 use scrollback::recall::{RecallCall, RecallTool};
-use scrollback::store::Position;
-use scrollback::{Engine, SessionKey};
 
-use super::show::branch;
+use super::control::Where;
 use super::{Desk, say, say_json};
 
 #[derive(Debug, Args)]
@@ -19,8 +17,11 @@ pub(super) struct Recall {
     #[command(subcommand)]
     what: What,
     /// Which branch; the newest if not given
-    #[arg(long)]
+    #[arg(long, global = true)]
     branch: Option<u32>,
+    /// The limit of the model whose windows are meant, in tokens; that of the newest window if not given
+    #[arg(long, global = true, value_name = "TOKENS")]
+    limit: Option<u32>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -29,6 +30,17 @@ enum What {
     Page {
         /// Its number, as on the contents page
         number: String,
+    },
+    /// What a summary tells of, word for word
+    Summary {
+        /// Its name, such as s60
+        name: String,
+        /// Only messages with these words
+        #[arg(long)]
+        words: Option<String>,
+        /// Where to begin, such as m12; with its first message if not given
+        #[arg(long, value_name = "MESSAGE")]
+        from: Option<String>,
     },
     /// A tool result, by its id
     Hold {
@@ -57,6 +69,9 @@ impl What {
     fn call(&self) -> anyhow::Result<RecallCall> {
         let (tool, arguments) = match self {
             Self::Page { number } => (RecallTool::Page, serde_json::json!({"index": number})),
+            Self::Summary { name, words, from } => {
+                (RecallTool::Summary, serde_json::json!({"id": name, "words": words, "from": from}))
+            }
             Self::Hold { id, part } => (RecallTool::Hold, serde_json::json!({"id": id, "part": part})),
             Self::Topic { words } => (RecallTool::Topic, serde_json::json!({"topic": words.join(" ")})),
             Self::Search { words } => (RecallTool::Search, serde_json::json!({"words": words.join(" ")})),
@@ -67,13 +82,12 @@ impl What {
 
 impl Recall {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let store = desk.reading()?;
-        let session = desk.session(&store, &self.session).await?;
-        let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
-        let head = branch(&session, self.branch)?.context("the session has no messages")?.head;
-        let (engine, call) = (desk.engine(store), self.what.call()?);
-        let fold = fold(&engine, &key, head).await?;
-        let told = engine.recall_at(&key, head, &fold, &call).await?;
+        let call = self.what.call()?;
+        let room = desk.room(desk.engine(desk.reading()?));
+        let meant = Where::on(&self.session, self.branch, self.limit);
+        let place = room.place(&meant.ask(Method::GET, &[]), &self.session).await?;
+        let fold = room.fold(&place).await?;
+        let told = room.engine.recall_at(&place.key, place.head, &fold, &call).await?;
         let is_open = |number: u32| fold.covers.is_none_or(|covers| number > covers.last.0);
         if let RecallCall::Page { number, .. } = call
             && is_open(number)
@@ -87,11 +101,4 @@ impl Recall {
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// The fold that counts for a path, as the newest window was laid out.
-async fn fold(engine: &Engine, key: &SessionKey, head: Position) -> anyhow::Result<Fold> {
-    let views = engine.views(key).await?;
-    let Some(newest) = views.iter().max_by_key(|recorded| recorded.at) else { return Ok(Fold::default()) };
-    Ok(engine.fold_at(key, head, &newest.view.layout).await?.1)
 }

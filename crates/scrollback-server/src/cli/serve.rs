@@ -1,18 +1,22 @@
 //! `scrollback serve`: point an OpenAI client at it, and the conversation never overflows.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
 use scrollback::Engine;
+use scrollback::strategy::SummarySettings;
 use scrollback::task::{TaskSettings, Tasks};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing_subscriber::EnvFilter;
 
 use super::{Desk, talk};
-use crate::config::Serve as Settings;
+use crate::address::Posted;
+use crate::config::{HelperSettings, Serve as Settings};
 use crate::helper::Helper;
+use crate::jobs::Jobs;
 use crate::proxy::Proxy;
 use crate::reviews::Reviews;
 use crate::serve::Server;
@@ -36,18 +40,25 @@ impl Serve {
         tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
         let store = desk.writing()?;
         let engine = Engine::new(store, tasks(&settings)?, desk.settings.engine.clone());
+        let engine = with_helpers(engine, &settings, &desk.settings.engine.strategies.summary)?;
         let proxy = Arc::new(Proxy::new(Arc::new(engine), settings)?);
         proxy.upstream(None).with_context(|| format!("there is no upstream “{}”", proxy.serve.upstream))?;
         let server = Server::bind(proxy.clone()).await?;
+        // Whoever hears where it listens may tell it to stop.
+        let stop = stopped()?;
+        let _posted = Posted::post(&desk.settings.store.path, server.address)?;
         talk(&format!("listening on http://{}", server.address));
         talk(&format!(
             "point an OpenAI client at http://{}/v1; it is sent on to “{}”",
             server.address, proxy.serve.upstream
         ));
         let reviews = tokio::spawn(reviews(desk, &proxy).run());
-        server.run(stopped()?).await?;
-        // A review that is cut short goes on the next time; each of its steps is whole.
+        let jobs = Jobs { engine: proxy.engine.clone(), tenant: desk.tenant.clone() };
+        let jobs = tokio::spawn(jobs.run());
+        server.run(stop).await?;
+        // What is cut short goes on the next time; each of its steps is whole.
         reviews.abort();
+        jobs.abort();
         proxy.settled().await;
         talk("stopped");
         Ok(ExitCode::SUCCESS)
@@ -61,12 +72,28 @@ fn reviews(desk: &Desk, proxy: &Proxy) -> Reviews {
 
 /// Who answers tasks.
 pub(super) fn tasks(settings: &Settings) -> anyhow::Result<Tasks> {
-    let Some(helper) = &settings.helper else { return Ok(Tasks::offline()) };
+    settings.helper.as_ref().map_or_else(|| Ok(Tasks::offline()), |helper| tasks_of(settings, helper, &helper.model))
+}
+
+/// An engine with the helpers that the settings of some models name.
+pub(super) fn with_helpers(engine: Engine, settings: &Settings, summary: &SummarySettings) -> anyhow::Result<Engine> {
+    let Some(helper) = &settings.helper else { return Ok(engine) };
+    let named = summary.models.values().filter_map(|model| model.helper.as_deref());
+    named.collect::<BTreeSet<_>>().into_iter().try_fold(engine, |engine, name| {
+        let tasks = tasks_of(settings, helper, name)?;
+        Ok(engine.with_helper(name, tasks))
+    })
+}
+
+/// Tasks that a model of the helper's upstream answers.
+fn tasks_of(settings: &Settings, helper: &HelperSettings, model: &str) -> anyhow::Result<Tasks> {
     let upstream = settings.upstreams.get(&helper.upstream);
     let upstream = upstream.with_context(|| format!("helper.upstream is “{}”, which there is not", helper.upstream))?;
     let upstream = crate::upstream::Upstream::http(&helper.upstream, upstream, crate::upstream::client()?)?;
-    let model = Helper { upstream: Arc::new(upstream), model: helper.model.clone(), timeout: helper.timeout };
-    Ok(Tasks::new(Arc::new(model), TaskSettings { at_once: helper.at_once, ..TaskSettings::default() }))
+    let price = settings.window.prices.of(model).cloned();
+    let model = Helper { upstream: Arc::new(upstream), model: model.to_owned(), timeout: helper.timeout };
+    let tasks = Tasks::new(Arc::new(model), TaskSettings { at_once: helper.at_once, ..TaskSettings::default() });
+    Ok(tasks.with_purse(helper.purse.clone(), price))
 }
 
 /// Waits for the word to stop.
@@ -78,4 +105,27 @@ fn stopped() -> anyhow::Result<impl Future<Output = ()>> {
             _ = end.recv() => {}
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_helpers_of_some_models_pay_from_the_same_purse() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("scrollback.toml");
+        let models = "[summary.models.a]\nhelper = \"gpt-5-nano\"\n[summary.models.b]\nhelper = \"gpt-4.1-mini\"\n";
+        std::fs::write(&file, format!("[helper]\nmodel = \"gpt-5-mini\"\ndollars_per_hour = 1\n{models}")).unwrap();
+        let store = Some(folder.path().join("log.db"));
+        let settings = crate::config::read(Some(&file), store, &crate::config::Surroundings::default()).unwrap();
+        let engine = Engine::new(
+            Arc::new(scrollback::MemoryStore::default()),
+            tasks(&settings.serve).unwrap(),
+            settings.engine.clone(),
+        );
+        let engine = with_helpers(engine, &settings.serve, &settings.engine.strategies.summary).unwrap();
+        assert_eq!(Arc::strong_count(&settings.serve.helper.unwrap().purse), 4, "the settings and three helpers");
+        drop(engine);
+    }
 }

@@ -4,12 +4,16 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use scrollback::ids::{BranchId, Depth};
+use scrollback::control::Controls;
+use scrollback::ids::Depth;
 use scrollback::store::{Branch, Session, Span, Stored};
 use scrollback::{Engine, MessageId, Part, SessionKey, Store, export};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+pub(super) use crate::api::branch;
+
+use super::control::Where;
 use super::topics::{self, Listed};
 use super::views::NEWEST;
 use super::{Desk, bold, counted, ledger, local, pages, say, say_json, sessions, talk, views};
@@ -76,7 +80,7 @@ impl Made {
             () if self.ledger => ledger::show(desk, engine, key).await,
             () if self.topics => topics::list(desk, engine, (key, branch.head), Listed::All).await,
             () if self.events => topics::events(desk, engine, key).await,
-            () => pages::show(desk, engine, key, branch).await,
+            () => pages::show(desk, &Where::on(&key.id.to_string(), Some(branch.id.0), None)).await,
         }
     }
 }
@@ -97,7 +101,9 @@ impl Show {
         }
         let title = sessions::title(desk, &store, &session).await?;
         talk(&format!("{title} · {} · {}", session.id, counted(session.messages, "message")));
-        messages.iter().try_for_each(print)?;
+        let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
+        let controls = desk.engine(store).controls(&key).await?;
+        messages.iter().try_for_each(|stored| print_as(stored, mark(&controls, stored.id)))?;
         if session.branches.len() > 1 {
             talk(&format!("one of {} branches; --branch N shows another", session.branches.len()));
         }
@@ -127,19 +133,6 @@ impl Show {
     }
 }
 
-/// The branch a person asks for, or the one written to last.
-pub(super) fn branch(session: &Session, number: Option<u32>) -> anyhow::Result<Option<Branch>> {
-    match number {
-        None => Ok(session.branches.iter().max_by_key(|branch| branch.head.id).copied()),
-        Some(number) => {
-            let found = session.branches.iter().find(|branch| branch.id == BranchId(number)).copied();
-            let count = session.branches.len();
-            let missing = || anyhow::anyhow!("session {} has no branch {number}; it has {count}, from 0", session.id);
-            found.map(Some).ok_or_else(missing)
-        }
-    }
-}
-
 /// A message as JSON.
 #[derive(Serialize)]
 pub(super) struct Line<'a> {
@@ -157,10 +150,23 @@ impl<'a> Line<'a> {
     }
 }
 
+/// What a person decided about a message, after its heading.
+fn mark(controls: &Controls, id: MessageId) -> &'static str {
+    match (controls.excluded.contains(&id), controls.pinned.contains(&id)) {
+        (true, _) => " · left out",
+        (false, true) => " · pinned",
+        (false, false) => "",
+    }
+}
+
 pub(super) fn print(stored: &Stored) -> anyhow::Result<()> {
+    print_as(stored, "")
+}
+
+fn print_as(stored: &Stored, mark: &str) -> anyhow::Result<()> {
     let (on, off) = bold();
     let tokens = counted(stored.measure.tokens, "token");
-    say(format!("\n{on}{} {}{off} · {} · {tokens}", stored.id, stored.role, local(stored.at)))?;
+    say(format!("\n{on}{} {}{off} · {} · {tokens}{mark}", stored.id, stored.role, local(stored.at)))?;
     stored.message().parts().iter().try_for_each(|part| say(line_of(part)))
 }
 

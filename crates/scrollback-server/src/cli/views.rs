@@ -4,51 +4,15 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use scrollback::engine::Recorded;
-use scrollback::ledger::{Cost, Totals};
 use scrollback::sketch::sketch;
-use scrollback::view::FoldId;
 use scrollback::{Engine, SessionKey};
-use serde::Serialize;
+
+use crate::api::{ViewLine as Line, cost};
 
 use super::{Desk, counted, grouped, local, say, say_json, table, window};
 
 /// What stands for the newest view on the command line.
 pub(super) const NEWEST: &str = "newest";
-
-/// A view as it is listed.
-#[derive(Serialize)]
-struct Line<'a> {
-    view: &'a str,
-    at: String,
-    tokens: u32,
-    budget: u32,
-    layout: &'a str,
-    fold: Option<FoldId>,
-    recalls: &'a [String],
-    cost: Option<Cost>,
-}
-
-impl<'a> Line<'a> {
-    fn of(recorded: &'a Recorded) -> Self {
-        let Recorded { name, at, view } = recorded;
-        Self {
-            view: name,
-            at: at.to_string(),
-            tokens: view.tokens(),
-            budget: view.budget,
-            layout: &view.layout,
-            fold: view.fold,
-            recalls: &view.recalls,
-            cost: cost(recorded),
-        }
-    }
-}
-
-/// What a view's calls cost together; `None` if a price is not known.
-fn cost(recorded: &Recorded) -> Option<Cost> {
-    let totals: Totals = recorded.view.calls.iter().collect();
-    (totals.unpriced == 0).then_some(totals.cost)
-}
 
 /// Lists the views of a session.
 pub(super) async fn list(desk: &Desk, engine: &Engine, key: &SessionKey) -> anyhow::Result<ExitCode> {

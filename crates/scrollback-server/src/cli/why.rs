@@ -5,13 +5,16 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 use scrollback::engine::Recorded;
+use scrollback::recall::Heading;
 use scrollback::store::{Place, Session, Span, Stored};
 use scrollback::view::{Standing, reason_word};
-use scrollback::window::Reason;
+use scrollback::window::{Block, Reason};
 use scrollback::{Engine, MessageId, SessionKey};
 
+use super::control::places;
 use super::views::{NEWEST, named};
 use super::{Desk, local, say, say_json};
+use crate::api::{Telling, tellings};
 
 #[derive(Debug, Args)]
 pub(super) struct Why {
@@ -71,28 +74,81 @@ impl Case<'_> {
                 ),
             ),
             Some(Standing::Shown(reason)) => ("shown", format!("shown as it came: {}.", reason_word(*reason))),
-            Some(Standing::Listed { page }) => {
-                let folded = self.folded().await?;
-                let how =
-                    format!("To read it: `scrollback recall {name} page {page}`; the model calls recall_page({page}).");
-                ("listed", format!("not shown. It is on page #{page} of the contents page{folded}.\n{how}"))
-            }
+            Some(Standing::Listed { .. } | Standing::Searchable) => self.under_notes(standing).await?,
             Some(Standing::Quoted) => {
                 ("quoted", format!("quoted word for word, because it matters to this turn{}.", self.folded().await?))
             }
-            Some(Standing::Searchable) => {
-                let folded = self.folded().await?;
-                let how = format!(
-                    "To read it: `scrollback recall {name} page {}`; the model finds it with search_history.",
-                    id.0
-                );
-                ("searchable", format!("not shown{folded}. No list names it.\n{how}"))
+            Some(Standing::LeftOut) => {
+                let how = format!("`scrollback include {name} {id}` shows it again.");
+                ("left out", format!("not shown: the person wants it left out.\n{how}"))
             }
             Some(Standing::Later) => ("later", format!("not shown: it was said later, {}.", local(self.stored.at))),
             Some(Standing::Dropped) => {
                 ("dropped", format!("not shown: {} drops what does not fit.", self.recorded.view.layout))
             }
             None => ("elsewhere", self.elsewhere()),
+        })
+    }
+
+    /// A message that is folded: kept all the same, left out, or under a note.
+    async fn under_notes(&self, standing: Option<&Standing>) -> anyhow::Result<(&'static str, String)> {
+        let Self { engine, key, recorded, stored, .. } = self;
+        let (id, name, folded) = (stored.id, &self.session.id.to_string()[..12], self.folded().await?);
+        let fold = engine.fold_of(key, &recorded.view).await?;
+        let told = tellings(engine, key, &fold, stored).await?;
+        let within = if told.is_empty() { String::new() } else { format!(" It is told of in {}.", places(&told)) };
+        if let Some(why) = self.kept().await? {
+            return Ok(("kept", format!("{why}{folded}.{within}")));
+        }
+        if engine.controls(key).await?.excluded.contains(&id) {
+            let how = format!("`scrollback include {name} {id}` lets it be recalled again.");
+            return Ok(("left out", format!("not shown: the person wants it left out{folded}.{within}\n{how}")));
+        }
+        let by_page = |page: u32| format!("To read it: `scrollback recall {name} page {page}`; the model");
+        Ok(match (standing, told.first()) {
+            (Some(Standing::Listed { page }), _) => {
+                let how = format!("{} calls recall_page({page}).", by_page(*page));
+                ("listed", format!("not shown. It is on page #{page} of the contents page{folded}.\n{how}"))
+            }
+            (_, Some(Telling { note, section: None })) => {
+                let how = format!(
+                    "To read it: `scrollback recall {name} summary {note} --from {id}`; the model calls expand_summary."
+                );
+                ("told", format!("not shown. It is told in summary {note}{folded}.\n{how}"))
+            }
+            (_, Some(_)) => {
+                let how = format!("{} finds it with search_history.", by_page(id.0));
+                ("source", format!("not shown. It is a source of {}{folded}.\n{how}", places(&told)))
+            }
+            (_, None) => {
+                let how = format!("{} finds it with search_history.", by_page(id.0));
+                ("searchable", format!("not shown{folded}. No list names it.\n{how}"))
+            }
+        })
+    }
+
+    /// Why a message is in the block that every window has, if it is.
+    async fn kept(&self) -> anyhow::Result<Option<&'static str>> {
+        if self.recorded.view.kept.is_none() {
+            return Ok(None);
+        }
+        let window = self.engine.window_of(self.key, &self.recorded.view).await?;
+        let kept = window.blocks().iter().filter(|block| block.reason == Reason::Kept);
+        let (shown, said): (Vec<&Block>, Vec<&Block>) = kept.partition(|block| block.message().is_some());
+        let id = self.stored.id;
+        let lines = || said.iter().flat_map(|block| block.text().lines());
+        let rule = format!("[r{}.", id.0);
+        Ok(match () {
+            () if shown.iter().any(|block| block.message().is_some_and(|stored| stored.id == id)) => {
+                Some("shown as it came, however old it is: no words can stand for its image or file")
+            }
+            () if lines().any(|line| Heading::read(line).is_some_and(|heading| heading.id == id)) => {
+                Some("kept word for word, however old it is, because it is pinned")
+            }
+            () if lines().any(|line| line.starts_with(&rule)) => {
+                Some("not shown whole, but the rule it states is kept word for word")
+            }
+            () => None,
         })
     }
 

@@ -10,7 +10,6 @@ use scrollback::ids::Depth;
 use scrollback::note::Fold;
 use scrollback::sketch::sketch;
 use scrollback::store::{Beside, Place, Span, Stored};
-use scrollback::strategy::topics::Topical;
 use scrollback::strategy::{Leaf, Scene, StrategyName, StrategySettings, lay_out};
 use scrollback::view::reason_word;
 use scrollback::window::{Block, Body, Budget, Reason, Window as Drawn};
@@ -52,8 +51,7 @@ impl Window {
         let settings = StrategySettings::default();
         let open = Leaf::all(messages.into_iter().map(Arc::new), &settings.holds);
         let (fold, budget) = (Fold::default(), Budget { tokens: self.tokens });
-        let (preamble, fold, open, topics) = (&preamble[..], &fold, &open[..], Topical::default());
-        let scene = Scene { preamble, fold, open, budget, undone: false, topics };
+        let scene = Scene::new(&preamble, &fold, &open, budget);
         let (_, window) = lay_out(&*self.strategy.build(&settings), scene)?;
         if desk.json {
             window.blocks().iter().try_for_each(|block| say_json(&Line::of(block)))?;
@@ -87,7 +85,12 @@ pub(super) struct Line<'a> {
 impl<'a> Line<'a> {
     pub(super) fn of(block: &'a Block) -> Self {
         Self {
-            message: block.message().map(|stored| stored.id),
+            message: match &block.body {
+                Body::Nothing(stored) => Some(stored.id),
+                Body::Original(_) | Body::Held(..) | Body::Whole(..) | Body::Round(_) | Body::Note(_) => {
+                    block.message().map(|stored| stored.id)
+                }
+            },
             covers: block.covers.map(|covers| [covers.first, covers.last]),
             speaker: block.speaker(),
             reason: block.reason,
@@ -118,6 +121,7 @@ pub(super) fn say_whole(block: &Block) -> anyhow::Result<()> {
     match &block.body {
         Body::Held(..) | Body::Note(_) => say(block.text()),
         Body::Original(stored) | Body::Whole(stored, _) => say(stored.message().to_text()),
+        Body::Nothing(stored) => say(format!("({} is not sent)", stored.id)),
         Body::Round(raw) => say(scrollback::Message::new(raw.clone()).to_text()),
     }
 }

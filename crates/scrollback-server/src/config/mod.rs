@@ -2,10 +2,12 @@
 //!
 //! The file is `scrollback.toml`; the one in the repository lists every setting with its default, and a test keeps it so.
 
+mod check;
 mod said;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -13,9 +15,10 @@ use scrollback::SqliteOptions;
 use scrollback::engine::EngineSettings;
 use scrollback::ledger::Prices;
 use scrollback::store::Durability;
-use scrollback::strategy::StrategySettings;
+use scrollback::strategy::{StrategySettings, SummarySettings};
+use scrollback::task::{Purse, SpendLimit};
 
-use said::{Said, SaidDurability, SaidRecallBy, SaidUpstream};
+use said::{Said, SaidDurability, SaidHelper, SaidRecallBy, SaidUpstream};
 
 /// What the settings mean.
 #[derive(Debug)]
@@ -83,6 +86,8 @@ pub(crate) struct HelperSettings {
     pub(crate) model: String,
     pub(crate) timeout: Duration,
     pub(crate) at_once: usize,
+    /// What it and the helpers of some models pay from.
+    pub(crate) purse: Arc<Purse>,
 }
 
 /// The environment, as far as settings depend on it.
@@ -134,11 +139,15 @@ pub(crate) fn usual(store: PathBuf) -> anyhow::Result<Settings> {
 }
 
 fn meant(said: Said, store: Option<PathBuf>, surroundings: &Surroundings) -> anyhow::Result<Settings> {
+    check::summary(&said.summary, !said.helper.model.is_empty())?;
+    check::artifacts(&said.artifacts)?;
     let engine = EngineSettings {
         strategy: said.window.strategy.parse()?,
         strategies: StrategySettings {
             pages: said.pages.meant(),
             topics: said.topics.meant(),
+            summary: said.summary.clone(),
+            artifacts: said.artifacts.clone(),
             holds: said.holds.meant(),
         },
         across_sessions: said.holds.across_sessions,
@@ -176,18 +185,13 @@ fn serve_meant(said: Said) -> anyhow::Result<Serve> {
         let names: Vec<&str> = upstreams.keys().map(String::as_str).collect();
         bail!("serve.upstream is “{}”, but the upstreams are: {}", said.serve.upstream, names.join(", "));
     }
-    let helper = (!said.helper.model.is_empty()).then(|| HelperSettings {
-        upstream: if said.helper.upstream.is_empty() { said.serve.upstream.clone() } else { said.helper.upstream },
-        model: said.helper.model,
-        timeout: Duration::from_secs(said.helper.timeout_seconds),
-        at_once: said.helper.at_once,
-    });
     let mut prices = Prices::shipped();
     if !said.window.prices.as_os_str().is_empty() {
         let path = &said.window.prices;
         let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
         prices = prices.with(&text).with_context(|| format!("{} is not understood", path.display()))?;
     }
+    let helper = helper_meant(said.helper, &said.summary, &said.serve.upstream, &prices)?;
     Ok(Serve {
         listen: said.serve.listen,
         upstream: said.serve.upstream,
@@ -203,6 +207,38 @@ fn serve_meant(said: Said) -> anyhow::Result<Serve> {
         rounds: said.recall.rounds,
         helper,
     })
+}
+
+/// The helper, if one is named. What it charges is known if that is counted, and so is what the helpers of some models do.
+fn helper_meant(
+    said: SaidHelper,
+    summary: &SummarySettings,
+    upstream: &str,
+    prices: &Prices,
+) -> anyhow::Result<Option<HelperSettings>> {
+    let dollars_per_hour = said.dollars_per_hour;
+    if !(0.0..f64::INFINITY).contains(&dollars_per_hour) {
+        bail!("helper.dollars_per_hour is an amount of dollars, or 0 for no limit, not {dollars_per_hour}");
+    }
+    if said.model.is_empty() {
+        return Ok(None);
+    }
+    let others = summary.models.values().filter_map(|model| model.helper.as_ref());
+    let unpriced = std::iter::once(&said.model).chain(others).find(|model| prices.of(model).is_none());
+    if let Some(model) = unpriced.filter(|_| dollars_per_hour > 0.0 && said.tokens_per_hour == 0) {
+        bail!(
+            "helper.dollars_per_hour is set, but what “{model}” charges is not known: name it in a file with \
+             window.prices, or set helper.tokens_per_hour"
+        );
+    }
+    let limit = SpendLimit { dollars_per_hour, tokens_per_hour: said.tokens_per_hour };
+    Ok(Some(HelperSettings {
+        upstream: if said.upstream.is_empty() { upstream.to_owned() } else { said.upstream },
+        model: said.model,
+        timeout: Duration::from_secs(said.timeout_seconds),
+        at_once: said.at_once,
+        purse: Arc::new(Purse::new(limit)),
+    }))
 }
 
 fn upstream(name: &str, said: &SaidUpstream) -> anyhow::Result<UpstreamSettings> {
@@ -232,14 +268,30 @@ mod tests {
         let shipped = include_str!("../../../../scrollback.toml");
         assert_eq!(toml::from_str::<Said>(shipped).unwrap(), Said::default());
         // Every name that serde knows is in the file: the error for an unknown one lists them.
-        for part in ["store", "serve", "window", "pages", "topics", "holds", "recall", "helper", "upstreams.openai"] {
+        let parts =
+            ["store", "serve", "window", "pages", "topics", "summary", "artifacts", "holds", "recall", "helper"];
+        for part in parts.into_iter().chain(["upstreams.openai"]) {
             let error = toml::from_str::<Said>(&format!("[{part}]\nno_such_setting = 1")).unwrap_err().to_string();
             let known = error.split("expected").nth(1).unwrap();
             let section = shipped.split(&format!("[{part}]")).nth(1).unwrap().split("\n[").next().unwrap();
             for name in known.split('`').skip(1).step_by(2) {
-                assert!(section.contains(&format!("\n{name} = ")), "{part}.{name} is not in scrollback.toml");
+                // What is different for some models has no default: an example shows it.
+                let found = if name == "models" { format!("\n# [{part}.{name}.") } else { format!("\n{name} = ") };
+                assert!(section.contains(&found), "{part}.{name} is not in scrollback.toml");
             }
         }
+    }
+
+    /// The examples that are commented out are settings too.
+    #[test]
+    fn the_shipped_examples_are_understood() {
+        let shipped = include_str!("../../../../scrollback.toml");
+        let example = shipped.split("# [summary.models.").nth(1).unwrap().split("\n\n").next().unwrap();
+        let example = format!("[summary.models.{}", example.replace("\n# ", "\n"));
+        let models = toml::from_str::<Said>(&example).unwrap().summary.models;
+        let model = models.values().next().unwrap();
+        let all = (model.limit, model.helper.as_deref(), model.prompt.as_deref(), model.margin, model.segment);
+        assert!(matches!(all, (Some(_), Some(_), Some(_), Some(_), Some(_))), "{all:?}");
     }
 
     #[test]
@@ -269,5 +321,22 @@ mod tests {
         assert!(meant(said, None, &home()).unwrap_err().to_string().contains("upstreams.local.url"));
         let said: Said = toml::from_str("[serve]\nupstream = \"nobody\"").unwrap();
         assert!(meant(said, None, &home()).unwrap_err().to_string().contains("nobody"));
+    }
+
+    #[test]
+    fn a_limit_needs_a_price_or_a_count_of_tokens() {
+        let helper = |text: &str| {
+            let said: Said = toml::from_str(&format!("[helper]\n{text}")).unwrap();
+            meant(said, None, &home()).map(|settings| settings.serve.helper.map(|helper| helper.purse.limit()))
+        };
+        let limit = helper("model = \"gpt-5-mini\"\ndollars_per_hour = 2").unwrap().unwrap();
+        assert!((limit.dollars_per_hour - 2.0).abs() < 1e-9);
+        let unknown = "model = \"homemade\"\ndollars_per_hour = 0.5";
+        assert!(helper(unknown).unwrap_err().to_string().contains("homemade"));
+        assert_eq!(helper(&format!("{unknown}\ntokens_per_hour = 1000")).unwrap().unwrap().tokens_per_hour, 1_000);
+        let other = "model = \"gpt-5-mini\"\ndollars_per_hour = 2\n[summary.models.a]\nhelper = \"homemade\"";
+        assert!(helper(other).unwrap_err().to_string().contains("homemade"), "of some model");
+        assert!(helper("dollars_per_hour = -1").is_err());
+        assert!(helper("dollars_per_hour = 1").unwrap().is_none());
     }
 }

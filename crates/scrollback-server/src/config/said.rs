@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use scrollback::strategy::topics::activation::ActivationSettings;
-use scrollback::strategy::{HeldFrom, HoldSettings, Layout, PageSettings, TopicSettings};
+use scrollback::strategy::{
+    ArtifactSettings, HeldFrom, HoldSettings, Layout, PageSettings, SummarySettings, TopicSettings,
+};
 use serde::Deserialize;
 
 /// The whole file.
@@ -16,6 +18,8 @@ pub(super) struct Said {
     pub(super) window: SaidWindow,
     pub(super) pages: SaidPages,
     pub(super) topics: SaidTopics,
+    pub(super) summary: SummarySettings,
+    pub(super) artifacts: ArtifactSettings,
     pub(super) holds: SaidHolds,
     pub(super) recall: SaidRecall,
     pub(super) helper: SaidHelper,
@@ -31,6 +35,8 @@ impl Default for Said {
             window: SaidWindow::default(),
             pages: SaidPages::default(),
             topics: SaidTopics::default(),
+            summary: SummarySettings::default(),
+            artifacts: ArtifactSettings::default(),
             holds: SaidHolds::default(),
             recall: SaidRecall::default(),
             helper: SaidHelper::default(),
@@ -268,11 +274,20 @@ pub(super) struct SaidHelper {
     pub(super) model: String,
     pub(super) timeout_seconds: u64,
     pub(super) at_once: usize,
+    pub(super) dollars_per_hour: f64,
+    pub(super) tokens_per_hour: u64,
 }
 
 impl Default for SaidHelper {
     fn default() -> Self {
-        Self { upstream: String::new(), model: String::new(), timeout_seconds: 20, at_once: 4 }
+        Self {
+            upstream: String::new(),
+            model: String::new(),
+            timeout_seconds: 20,
+            at_once: 4,
+            dollars_per_hour: 0.0,
+            tokens_per_hour: 0,
+        }
     }
 }
 

@@ -94,6 +94,9 @@ fn tokens(window: &Window, tools: u32) -> Tokens {
             Reason::TooLarge => &mut tokens.held,
             Reason::Recalled => &mut tokens.recalled,
             Reason::Relevant => &mut tokens.topics,
+            Reason::Kept => &mut tokens.kept,
+            // It costs nothing.
+            Reason::LeftOut => continue,
         };
         *kind += block.tokens;
     }
@@ -109,5 +112,6 @@ fn chain(window: &Window, tools: u32) -> Vec<Link> {
             (Body::Original(_), Some(position)) => position.node.0,
             _ => block.hash(),
         };
-    std::iter::once(head).chain(window.blocks().iter().map(|block| Link::new(hash(block), block.tokens))).collect()
+    let sent = window.blocks().iter().filter(|block| block.reason != Reason::LeftOut);
+    std::iter::once(head).chain(sent.map(|block| Link::new(hash(block), block.tokens))).collect()
 }

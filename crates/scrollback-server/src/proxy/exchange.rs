@@ -118,7 +118,7 @@ impl Exchange {
     async fn refused(self, answer: Answer) -> Result<Response<Body>, Box<Self>> {
         let (status, headers) = (answer.status, answer.headers);
         let Ok(body) = answer.body.all().await else {
-            let silence = Silence::Unreachable("its answer was cut off".into());
+            let silence = Silence::Broken("its answer was cut off".into());
             let response = pass::silent(&self.upstream.name, &silence);
             self.fail();
             return Ok(response);
@@ -141,7 +141,7 @@ impl Exchange {
         let history = History::parse("[]").map_err(|error| Box::new(refused("invalid_request", &error.to_string())))?;
         let arrival = Arrival::new(&tenant, None, &model, now());
         let budget = Budget { tokens };
-        let ask = Ask { arrival, history: &history, after: None, budget, limit_tokens: self.plan.limit };
+        let ask = Ask { arrival, history: &history, after: None, budget, limit_tokens: self.turn.limit_tokens() };
         let shrunk = self.proxy.engine.shrink(self.turn, &ask).await;
         self.turn = shrunk.map_err(|error| Box::new(refused("context_length_exceeded", &error.to_string())))?;
         self.shrunk = true;
@@ -153,7 +153,7 @@ impl Exchange {
     async fn whole(mut self, answer: Answer) -> Result<Response<Body>, Box<Self>> {
         let (status, mut headers) = (answer.status, answer.headers);
         let Ok(body) = answer.body.all().await else {
-            let silence = Silence::Unreachable("its answer was cut off".into());
+            let silence = Silence::Broken("its answer was cut off".into());
             let response = pass::silent(&self.upstream.name, &silence);
             self.fail();
             return Ok(response);
@@ -247,7 +247,7 @@ impl Exchange {
     }
 
     /// A reply's text without markers that were not carried out.
-    fn visible(&self, gathered: &Gathered) -> Option<String> {
+    pub(super) fn visible(&self, gathered: &Gathered) -> Option<String> {
         if !self.reads_text() {
             return None;
         }

@@ -39,7 +39,9 @@ impl Gauge {
             .iter()
             .map(|block| match &block.body {
                 Body::Original(stored) => stored.measure,
-                Body::Held(..) | Body::Whole(..) | Body::Round(_) | Body::Note(_) => ours(block.tokens),
+                Body::Held(..) | Body::Whole(..) | Body::Round(_) | Body::Note(_) | Body::Nothing(_) => {
+                    ours(block.tokens)
+                }
             })
             .collect();
         sample.add(ours(tools));

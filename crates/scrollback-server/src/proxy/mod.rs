@@ -1,16 +1,18 @@
 //! The proxy: a client's request becomes a turn, its window goes upstream, and the reply comes back as if nothing were between.
 //!
 //! `exchange` is the state machine of one request, `stream` the same for streamed replies, `book` keeps the ledger, `gauge`
-//! learns how models count, `later` does what need not be waited for, `pass` sends on what is none of our business, or what we
+//! learns how models count, `control` answers what is said to us and not to a model, `later` does what need not be waited for, `pass` sends on what is none of our business, or what we
 //! failed at.
 
 mod book;
+mod control;
 mod exchange;
 mod gauge;
 mod keep;
 mod later;
 mod pass;
 mod stream;
+mod told;
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -119,12 +121,18 @@ impl Proxy {
         let opening = || history.opening().map(|hash| format!("{hash:x}"));
         let conversation = session.clone().or_else(opening).unwrap_or_default();
         let plan = Plan { only_new, session, conversation, ..self.plan(&upstream, &request, &offer) };
+        if control::is_compress(&history) {
+            return Box::pin(self.compress(&request, &history, &plan)).await;
+        }
         let begun = AssertUnwindSafe(self.begin(&history, &plan)).catch_unwind().await;
         let trouble = match begun {
             Ok(Ok(_)) if request.choices() > 1 => return pass::as_it_is(&upstream, incoming, None).await,
             Ok(Ok(turn)) => {
+                // A person may have chosen another strategy for this session, which offers other tools.
+                let offer = Offer::new(upstream.recall, turn.tools(), &request);
+                let plan = Plan { tools: self.cost(&offer, &request), ..plan };
                 let incoming = Managed { incoming, request, offer };
-                return Exchange::new(self.clone(), upstream, incoming, plan, turn).run().await;
+                return Box::pin(Exchange::new(self.clone(), upstream, incoming, plan, turn).run()).await;
             }
             Ok(Err(Error::TooLarge(what))) => return refused("context_length_exceeded", &what),
             Ok(Err(Error::Invalid(what) | Error::NotFound(what))) if plan.only_new => {
@@ -142,10 +150,16 @@ impl Proxy {
 
     /// Takes the request into the log and lays out its window.
     async fn begin(&self, history: &History<'_>, plan: &Plan) -> scrollback::Result<Turn> {
-        let name = plan.session.as_deref();
         // A client may be back with a reply before it is kept, and words it in its own way: it would be taken for another.
         self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
-        let arrival = Arrival::new(&self.tenant, name, &plan.model, now());
+        let (arrival, after) = self.arrival(plan)?;
+        let ask = Ask { arrival, history, after, budget: plan.budget, limit_tokens: plan.limit };
+        if plan.is_assumed { self.engine.begin_unsure(ask).await } else { self.engine.begin(ask).await }
+    }
+
+    /// Whose a request is, and what it follows if it holds only new messages.
+    fn arrival<'p>(&'p self, plan: &'p Plan) -> scrollback::Result<(Arrival<'p>, Option<After<'p>>)> {
+        let name = plan.session.as_deref();
         let after = match (plan.only_new, name) {
             (false, _) => None,
             (true, Some(name)) => Some(After::Last(name)),
@@ -155,8 +169,7 @@ impl Proxy {
                 return Err(Error::Invalid(what.into()));
             }
         };
-        let ask = Ask { arrival, history, after, budget: plan.budget, limit_tokens: plan.limit };
-        self.engine.begin(ask).await
+        Ok((Arrival::new(&self.tenant, name, &plan.model, now()), after))
     }
 
     /// How large a request's window may be.
@@ -164,15 +177,14 @@ impl Proxy {
         let (model, settings) = (request.model(), &self.serve.window);
         let price = settings.prices.of(&model);
         let set = [settings.tokens, upstream.window].into_iter().find(|tokens| *tokens > 0);
-        let limit = set.or_else(|| price.and_then(|price| price.window)).unwrap_or(settings.unknown_tokens);
+        let known = self.engine.limit_of(&model).or(set).or_else(|| price.and_then(|price| price.window));
+        let limit = known.unwrap_or(settings.unknown_tokens);
         let reply = request.reply_tokens().unwrap_or(settings.reply_tokens).min(limit / 2);
         let most = price.and_then(|price| price.most_input).unwrap_or(u32::MAX);
-        let theirs = request.tools();
-        let tools = offer.tools(theirs).map_or(0, |tools| self.book.tokens_of(&tools));
-        let tools = if tools == 0 { theirs.map_or(0, |tools| self.book.tokens_of(tools)) } else { tools };
-        let tools = tools + offer.instruction().map_or(0, |text| self.book.tokens_of(&text));
+        let tools = self.cost(offer, request);
         let tokens = self.gauge.counted(&model, (limit - reply).min(most)).saturating_sub(tools);
         Plan {
+            is_assumed: known.is_none() && model != QUOTE,
             model,
             limit,
             tools,
@@ -181,6 +193,14 @@ impl Proxy {
             session: None,
             conversation: String::new(),
         }
+    }
+
+    /// What a request's tools cost, and the instruction that stands for ours where there are none.
+    fn cost(&self, offer: &Offer, request: &Request) -> u32 {
+        let theirs = request.tools();
+        let tools = offer.tools(theirs).map_or(0, |tools| self.book.tokens_of(&tools));
+        let tools = if tools == 0 { theirs.map_or(0, |tools| self.book.tokens_of(tools)) } else { tools };
+        tools + offer.instruction().map_or(0, |text| self.book.tokens_of(&text))
     }
 }
 
@@ -197,6 +217,8 @@ pub(crate) struct Plan {
     pub(crate) model: String,
     /// The model's limit.
     pub(crate) limit: u32,
+    /// Whether nobody knows that limit.
+    pub(crate) is_assumed: bool,
     /// What the tools cost.
     pub(crate) tools: u32,
     /// What the messages may cost.

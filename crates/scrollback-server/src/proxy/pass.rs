@@ -62,7 +62,7 @@ pub(super) fn silent(name: &str, silence: &Silence) -> Response<Body> {
             let what = format!("the upstream “{name}” failed: {silence}");
             error(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout", &what)
         }
-        Silence::Unreachable(_) => {
+        Silence::Unreachable(_) | Silence::Broken(_) => {
             let what = format!("the upstream “{name}” failed: {silence}");
             error(StatusCode::BAD_GATEWAY, "upstream_unreachable", &what)
         }

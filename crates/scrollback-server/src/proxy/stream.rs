@@ -83,9 +83,11 @@ impl Streaming {
             if let Some(piece) = self.ready.pop_front() {
                 return Some(pass::after_what_came(piece).await);
             }
+            // While it waits, the phase stays where it is: a client that leaves then must not take the reply with it.
+            let piece = if let Phase::Coming(_, body) = &mut self.phase { body.chunk().await } else { Ok(None) };
             match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Over => return None,
-                Phase::Coming(exchange, mut body) => match body.chunk().await {
+                Phase::Coming(exchange, body) => match piece {
                     Ok(Some(bytes)) => {
                         self.splitter.push(&bytes);
                         self.phase = self.listen(exchange, body).await;
@@ -367,8 +369,10 @@ impl Drop for Streaming {
         if ended && matches!(exchange.judge(&gathered), Verdict::Deliver) {
             tokio::spawn(async move {
                 exchange.enter(gathered.usage.as_ref());
-                let theirs = exchange.theirs(&gathered.calls);
-                exchange.finish(&gathered, &theirs, None).await;
+                let (theirs, text) = (exchange.theirs(&gathered.calls), exchange.visible(&gathered));
+                let mut shown = gathered;
+                shown.fields.extend(text.map(|text| ("content".to_owned(), text.into())));
+                exchange.finish(&shown, &theirs, None).await;
             });
         }
     }

@@ -89,7 +89,8 @@ mod tests {
     fn ours_come_after_the_clients() {
         let theirs = r#"[ {"type":"function","function":{"name":"look"}} ]"#;
         let tools: Value = serde_json::from_str(&offered(theirs).tools(Some(theirs)).unwrap()).unwrap();
-        assert_eq!(names(&tools), ["look", "activate_topic", "recall_page", "load_tool_history", "search_history"]);
+        let ours = RecallTool::ALL.map(RecallTool::name);
+        assert_eq!(names(&tools), [&["look"][..], &ours].concat());
         let alone: Value = serde_json::from_str(&offered("[]").tools(Some("[]")).unwrap()).unwrap();
         assert_eq!(alone.as_array().unwrap().len(), RecallTool::ALL.len());
     }

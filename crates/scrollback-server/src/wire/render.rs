@@ -8,9 +8,11 @@ use serde_json::{Value, json};
 /// The messages of a window as a JSON array, with one of ours after the instructions if there is one.
 pub(crate) fn messages(window: &Window, instruction: Option<&str>) -> String {
     let blocks = window.blocks();
+    let blocks: Vec<&Block> = blocks.iter().filter(|block| block.reason != Reason::LeftOut).collect();
     let instructions = blocks.iter().take_while(|block| block.reason == Reason::Instructions).count();
     let (head, tail) = blocks.split_at(instructions);
-    let texts = head.iter().map(message).chain(instruction.map(Cow::Borrowed)).chain(tail.iter().map(message));
+    let own = instruction.map(Cow::Borrowed);
+    let texts = head.iter().map(|block| message(block)).chain(own).chain(tail.iter().map(|block| message(block)));
     let mut out = String::with_capacity(blocks.iter().map(|block| block.text().len() + 64).sum());
     for text in texts {
         out.push(if out.is_empty() { '[' } else { ',' });
@@ -22,7 +24,7 @@ pub(crate) fn messages(window: &Window, instruction: Option<&str>) -> String {
 
 fn message(block: &Block) -> Cow<'_, str> {
     match &block.body {
-        Body::Original(_) | Body::Whole(..) | Body::Round(_) => block.text().into(),
+        Body::Original(_) | Body::Whole(..) | Body::Round(_) | Body::Nothing(_) => block.text().into(),
         // A note speaks as nobody; of the roles there are, the person's has the least authority that all models accept.
         Body::Note(text) => json!({"role": "user", "content": &**text}).to_string().into(),
         Body::Held(stored, placeholder) => held(stored.raw.get(), &placeholder.text).into(),

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -155,6 +155,23 @@ pub(crate) fn events(deltas: &[Value], finish: &str) -> String {
     said + &chunk(&json!({}), finish.into()) + "data: [DONE]\n\n"
 }
 
+fn start(mut command: Command, folder: &Path) -> (Child, u16, Arc<Mutex<String>>) {
+    command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(folder.join("scrollback.toml")).arg("--store");
+    command.arg(folder.join("log.db")).env("SCROLLBACK_LOG", "debug").env("MOCK_KEY", "sk-from-the-environment");
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    let log: Arc<Mutex<String>> = Arc::default();
+    let port = lines
+        .by_ref()
+        .map(Result::unwrap)
+        .find_map(|line| line.strip_prefix("listening on http://127.0.0.1:")?.parse().ok());
+    let kept = log.clone();
+    std::thread::spawn(move || {
+        lines.map_while(Result::ok).for_each(|line| kept.lock().unwrap().push_str(&(line + "\n")));
+    });
+    (child, port.expect("it says where it listens"), log)
+}
+
 /// The server under test.
 pub(crate) struct Server {
     child: Child,
@@ -183,24 +200,17 @@ impl Server {
             "[serve]\nupstream = \"mock\"\nbody_megabytes = 4\n[upstreams.mock]\nurl = \"http://127.0.0.1:{upstream}/v1\"\n{settings}"
         );
         std::fs::write(&config, text).unwrap();
-        let mut command = command(env!("CARGO_BIN_EXE_scrollback"));
-        command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(config).arg("--store");
-        command
-            .arg(folder.path().join("log.db"))
-            .env("SCROLLBACK_LOG", "debug")
-            .env("MOCK_KEY", "sk-from-the-environment");
-        let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let log: Arc<Mutex<String>> = Arc::default();
-        let port = lines
-            .by_ref()
-            .map(Result::unwrap)
-            .find_map(|line| line.strip_prefix("listening on http://127.0.0.1:")?.parse().ok());
-        let kept = log.clone();
-        std::thread::spawn(move || {
-            lines.map_while(Result::ok).for_each(|line| kept.lock().unwrap().push_str(&(line + "\n")));
-        });
-        Self { child, port: port.expect("it says where it listens"), folder, log }
+        let (child, port, log) = start(command(env!("CARGO_BIN_EXE_scrollback")), folder.path());
+        Self { child, port, folder, log }
+    }
+
+    /// Stops it, does something with its store, and starts it again.
+    pub(crate) fn restart<T>(&mut self, between: impl FnOnce(PathBuf) -> T) -> T {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        let done = between(self.store());
+        (self.child, self.port, self.log) = start(Command::new(env!("CARGO_BIN_EXE_scrollback")), self.folder.path());
+        done
     }
 
     pub(crate) fn log(&self) -> String {

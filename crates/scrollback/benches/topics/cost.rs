@@ -155,6 +155,7 @@ async fn turn(engine: &Engine, history: &[Value], reply: &Value, at: At) -> Vec<
     let finish = Finish { message, whole, model: "gpt-5", response, calls, urgency: Urgency::Now, at };
     let head = engine.finish(turn, finish).await.unwrap().unwrap().position().unwrap();
     engine.tidy(chores.at(head), at).await.unwrap();
+    engine.work_through(&Tenant::local(), at).await.unwrap();
     chain
 }
 

@@ -1,8 +1,11 @@
 //! Erasing tool results with all that was written about them. A person's command: no engine does it, and none needs to.
 
+mod written;
+
 use std::collections::{HashMap, HashSet};
 
 use serde_json::value::{RawValue, to_raw_value};
+use written::Retold;
 
 use super::folds::FoldRecord;
 use super::holds::Held;
@@ -11,8 +14,8 @@ use super::topics::{self, Event};
 use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
 use crate::note::Note;
-use crate::store::{Batch, Expect, Forget, Keys, Kind, Put, Record, Scope, Span, Store};
-use crate::task::Digest;
+use crate::store::{Batch, Expect, Forget, Keys, Kind, Put, Record, Scope, Span, Store, Stored};
+use crate::task::{Digest, facts};
 use crate::topic::TopicId;
 use crate::view::View;
 use crate::window::tokens_of;
@@ -32,8 +35,8 @@ pub async fn erase_results<S: Store + Forget>(
     let all = || Keys::After(String::new(), usize::MAX >> 1);
     let stored = store.read(session, Span::Ids(results.to_vec())).await?;
     let notes = store.records(&scope, Kind::Note, all()).await?;
-    let texts = stored.iter().map(|stored| stored.message().to_text()).collect();
-    let erased = Erased::new(results, texts, topics::holding(&notes, results)?);
+    let mut erased = Erased::new(results, &stored, topics::holding(&notes, results)?);
+    erased.retold = Retold::of(store, session, &notes, &erased).await?;
     let mut puts = Vec::new();
     for record in notes {
         if let Some(body) = erased.note(&record)? {
@@ -70,18 +73,23 @@ fn json(value: &impl serde::Serialize) -> Box<RawValue> {
 /// What is erased, and what it said.
 struct Erased<'a> {
     results: &'a [MessageId],
+    stored: &'a [Stored],
     texts: Vec<String>,
     /// Topics that hold some of it.
     topics: HashSet<TopicId>,
     /// Names of theirs that quote it, the longest first: one may begin with another.
     names: Vec<(TopicId, String)>,
+    /// What longer notes that tell of it say instead.
+    retold: Retold,
 }
 
 impl<'a> Erased<'a> {
-    fn new(results: &'a [MessageId], texts: Vec<String>, topics: HashMap<TopicId, HashSet<String>>) -> Self {
-        let mut erased = Self { results, texts, topics: topics.keys().copied().collect(), names: Vec::new() };
+    fn new(results: &'a [MessageId], stored: &'a [Stored], topics: HashMap<TopicId, HashSet<String>>) -> Self {
+        let texts = stored.iter().map(|stored| stored.message().to_text()).collect();
+        let (names, retold) = Default::default();
+        let mut erased = Self { results, stored, texts, topics: topics.keys().copied().collect(), names, retold };
         let names = topics.into_iter().flat_map(|(topic, names)| names.into_iter().map(move |name| (topic, name)));
-        erased.names = names.filter(|(_, name)| erased.says(name)).collect();
+        erased.names = names.filter(|(_, name)| erased.tells(name)).collect();
         erased.names.sort_by_key(|(_, name)| std::cmp::Reverse(name.len()));
         erased
     }
@@ -90,23 +98,13 @@ impl<'a> Erased<'a> {
     fn note(&self, record: &Record) -> Result<Option<Box<RawValue>>> {
         let (kind, _) = record.key.split_once('/').unwrap_or_default();
         match kind {
-            "fold" => {
-                let mut kept: FoldRecord = read(record)?;
-                let mut changed = Vec::new();
-                kept.fold.listed.iter_mut().for_each(|note| changed.extend(self.listed(note)));
-                // An index of topics names them.
-                let quoted =
-                    |(topic, name): &(TopicId, String)| (format!("[{topic}] {name}"), format!("[{topic}] {topic}"));
-                changed.extend(self.names.iter().map(quoted).filter(|(old, _)| kept.fold.text.contains(old)));
-                for (old, new) in &changed {
-                    kept.fold.text = kept.fold.text.replace(old, new);
-                }
-                kept.fold.tokens = tokens_of(&kept.fold.text);
-                Ok((!changed.is_empty()).then(|| json(&kept)))
-            }
+            "fold" => self.fold(record),
+            "ahead" => Ok(Some(json(&serde_json::Map::new()))),
+            "artifact" => Ok(self.retold.artifact(&record.key).map(|retold| json(&retold))),
+            "kept" => self.kept(record),
             "digest" => {
                 let mut digest: Digest = read(record)?;
-                let changed = self.lines(&mut digest.title, &mut digest.lines);
+                let changed = self.lines(&mut digest.title, &mut digest.lines, self.is_within(&record.key));
                 Ok((!changed.is_empty()).then(|| json(&digest)))
             }
             "hold" => {
@@ -114,10 +112,25 @@ impl<'a> Erased<'a> {
                 Ok(self.results.contains(&held.id).then(|| json(&held.erased(ERASED))))
             }
             "topic" if topics::topic_in(&record.key).is_some_and(|topic| self.topics.contains(&topic)) => {
-                Ok(Some(json(&topics::unwritten(record, |name| self.says(name))?)))
+                Ok(Some(json(&topics::unwritten(record, |name| self.tells(name))?)))
             }
             _ => Ok(None),
         }
+    }
+
+    fn fold(&self, record: &Record) -> Result<Option<Box<RawValue>>> {
+        let mut kept: FoldRecord = read(record)?;
+        let mut changed = Vec::new();
+        kept.fold.listed.iter_mut().for_each(|note| changed.extend(self.listed(note)));
+        // An index of topics names them.
+        let quoted = |(topic, name): &(TopicId, String)| (format!("[{topic}] {name}"), format!("[{topic}] {topic}"));
+        changed.extend(self.names.iter().map(quoted).filter(|(old, _)| kept.fold.text.contains(old)));
+        for (old, new) in &changed {
+            kept.fold.text = kept.fold.text.replace(old, new);
+        }
+        kept.fold.tokens = tokens_of(&kept.fold.text);
+        let retold = self.retold.retell(self, &mut kept.fold);
+        Ok((retold || !changed.is_empty()).then(|| json(&kept)))
     }
 
     /// A view without what was read out of topics that hold some of it; `None` if it quotes nothing of it.
@@ -152,12 +165,30 @@ impl<'a> Erased<'a> {
         !quoted.is_empty() && self.texts.iter().any(|text| text.contains(quoted))
     }
 
+    /// Whether a text that tells of it among other things says something that it said: all of the text, or a name, a number
+    /// or the like.
+    fn tells(&self, text: &str) -> bool {
+        self.says(text) || facts(text).iter().any(|fact| self.says(&fact.text))
+    }
+
+    /// Whether a digest with this key covers it.
+    fn is_within(&self, key: &str) -> bool {
+        let ends = key.split_once('/').and_then(|(_, ends)| ends.split_once('-'));
+        let ends = ends.and_then(|(first, last)| Some((first.parse().ok()?, last.parse().ok()?)));
+        ends.is_some_and(|(first, last)| self.is_among(MessageId(first), MessageId(last)))
+    }
+
+    fn is_among(&self, first: MessageId, last: MessageId) -> bool {
+        self.results.iter().any(|id| (first..=last).contains(id))
+    }
+
     fn listed(&self, note: &mut Note) -> Vec<(String, String)> {
-        self.lines(&mut note.title, &mut note.lines)
+        let within = self.is_among(note.covers.first, note.covers.last);
+        self.lines(&mut note.title, &mut note.lines, within)
     }
 
     /// Takes out what a title and lines quote; what was there before, and what is there now.
-    fn lines(&self, title: &mut String, lines: &mut [String]) -> Vec<(String, String)> {
+    fn lines(&self, title: &mut String, lines: &mut [String], within: bool) -> Vec<(String, String)> {
         let mut changed = Vec::new();
         for line in lines {
             let label = line.split_once(": ").map(|(label, _)| label.to_owned());
@@ -167,7 +198,7 @@ impl<'a> Erased<'a> {
                 changed.push((std::mem::replace(line, new.clone()), new));
             }
         }
-        if self.says(title) {
+        if self.says(title) || within && self.tells(title) {
             changed.push((std::mem::replace(title, ERASED.to_owned()), ERASED.to_owned()));
         }
         changed

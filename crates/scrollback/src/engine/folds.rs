@@ -24,6 +24,14 @@ pub(super) struct Folded {
     branch: Option<BranchId>,
     version: u64,
     latest: u32,
+    undone_folds: Vec<FoldId>,
+}
+
+impl Folded {
+    /// The branch and the number of the next fold of a path on a branch.
+    pub(super) fn next(&self, branch: BranchId) -> (BranchId, u32) {
+        (branch, if self.branch == Some(branch) { self.latest + 1 } else { 1 })
+    }
 }
 
 /// Which fold of a branch counts.
@@ -34,6 +42,9 @@ struct Pointer {
     latest: u32,
     #[serde(default)]
     undone: bool,
+    /// Folds that were undone, the last one last; the next fold of its own forgets them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    undone_folds: Vec<FoldId>,
 }
 
 /// A fold as it is stored.
@@ -62,7 +73,8 @@ impl Folds<'_> {
             if let Some((pointer, version)) = self.pointer(branch).await? {
                 let (id, fold) = self.within(pointer.at, most).await?;
                 let undone = pointer.undone && id == pointer.at;
-                return Ok(Folded { id, fold, undone, branch: Some(branch), version, latest: pointer.latest });
+                let Pointer { latest, undone_folds, .. } = pointer;
+                return Ok(Folded { id, fold, undone, branch: Some(branch), version, latest, undone_folds });
             }
             if branches.is_none() {
                 let listed = self.store.sessions(&self.session.tenant, Which::Id(self.session.id)).await?;
@@ -108,27 +120,37 @@ impl Folds<'_> {
         Ok(found)
     }
 
-    /// Records a new fold of a path after the one that counted. A conflict means that another request has folded meanwhile.
-    pub(super) async fn put(&self, head: Position, before: &Folded, fold: Fold, at: At) -> Result<Folded> {
-        let own = before.branch == Some(head.branch);
-        let (version, latest) = if own { (before.version, before.latest) } else { (0, 0) };
-        let id = FoldId { branch: head.branch, epoch: latest + 1 };
+    /// Records a new fold of a path after the one that counted, together with other records. A conflict means that another
+    /// request has folded meanwhile.
+    pub(super) async fn put(
+        &self,
+        head: Position,
+        before: &Folded,
+        (fold, others): (Fold, Vec<Put>),
+        at: At,
+    ) -> Result<Folded> {
+        let version = if before.branch == Some(head.branch) { before.version } else { 0 };
+        let (branch, epoch) = before.next(head.branch);
+        let id = FoldId { branch, epoch };
         let record = FoldRecord { before: before.id, fold };
-        let pointer = Pointer { at: Some(id), latest: id.epoch, undone: false };
-        let puts = vec![
+        let pointer = Pointer { at: Some(id), latest: id.epoch, undone: false, undone_folds: Vec::new() };
+        let mut puts = vec![
             Put::new(self.session, Kind::Note, self.fold_key(id), at, &record).expecting(Expect::Absent),
             Put::new(self.session, Kind::Setting, self.pointer_key(head.branch), at, &pointer)
                 .expecting(expect(version)),
         ];
+        puts.extend(others);
         self.store.commit(Batch::of_records(self.session.clone(), puts)).await?;
         let fold = Arc::new(record.fold);
+        let (undone, undone_folds) = (false, Vec::new());
         Ok(Folded {
             id: Some(id),
             fold,
-            undone: false,
-            branch: Some(head.branch),
+            undone,
+            branch: Some(branch),
             version: version + 1,
-            latest: id.epoch,
+            latest: epoch,
+            undone_folds,
         })
     }
 
@@ -137,9 +159,43 @@ impl Folds<'_> {
         let now = self.of(head).await?;
         let id = now.id.ok_or_else(|| Error::NotFound("nothing is folded here, so there is nothing to undo".into()))?;
         let before = self.record(id).await?.before;
+        let mut undone_folds = if now.branch == Some(head.branch) { now.undone_folds.clone() } else { Vec::new() };
+        undone_folds.extend(self.newer(head.branch, id).await?);
+        undone_folds.push(id);
+        self.point(head, &now, (before, undone_folds), at).await
+    }
+
+    /// Folds of a branch that cover more than a shorter path has, the newest first, down to one.
+    async fn newer(&self, branch: BranchId, than: FoldId) -> Result<Vec<FoldId>> {
+        let mut newer = Vec::new();
+        let mut at = self.pointer(branch).await?.and_then(|(pointer, _)| pointer.at);
+        while let Some(id) = at.filter(|id| *id != than) {
+            newer.push(id);
+            at = self.record(id).await?.before;
+        }
+        Ok(newer)
+    }
+
+    /// Moves the pointer of a path forward to what was undone last.
+    pub(super) async fn redo(&self, head: Position, at: At) -> Result<Folded> {
+        let now = self.of(head).await?;
+        let mut undone_folds = if now.branch == Some(head.branch) { now.undone_folds.clone() } else { Vec::new() };
+        let nothing = || Error::NotFound("nothing was undone here since the last fold".into());
+        let id = undone_folds.pop().ok_or_else(nothing)?;
+        self.point(head, &now, (Some(id), undone_folds), at).await
+    }
+
+    /// Lets a path go on from a fold that was made before.
+    async fn point(
+        &self,
+        head: Position,
+        now: &Folded,
+        (to, undone_folds): (Option<FoldId>, Vec<FoldId>),
+        at: At,
+    ) -> Result<Folded> {
         let own = now.branch == Some(head.branch);
         let (version, latest) = if own { (now.version, now.latest) } else { (0, 0) };
-        let pointer = Pointer { at: before, latest, undone: true };
+        let pointer = Pointer { at: to, latest, undone: !undone_folds.is_empty(), undone_folds };
         let put = Put::new(self.session, Kind::Setting, self.pointer_key(head.branch), at, &pointer);
         let put = put.expecting(expect(version));
         self.store.commit(Batch::of_records(self.session.clone(), vec![put])).await?;

@@ -108,11 +108,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Asks for a digest of every large result that has none, and records it.
+    /// Asks for a digest of every large result that has none, and records it. What a person wants left out is not shown to the
+    /// helper.
     pub(super) async fn digest_holds(&self, session: &SessionKey, lane: &Lane) -> Result<Vec<crate::task::Asked>> {
         let mut asked = Vec::new();
         let known: Vec<MessageId> = Held::all(self.store(), session).await?.into_iter().map(|held| held.id).collect();
-        for leaf in lane.open.iter().filter(|leaf| leaf.large.is_some() && !known.contains(&leaf.stored.id)) {
+        let untold = |id: &MessageId| !known.contains(id) && !lane.excluded().contains(id);
+        for leaf in lane.open.iter().filter(|leaf| leaf.large.is_some() && untold(&leaf.stored.id)) {
             let (told, calls) = self.digest_hold(leaf).await;
             asked.extend(calls);
             match self.keep_held(session, leaf, told).await {

@@ -8,16 +8,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::value::RawValue;
 
+use super::control::Controlled;
+use super::control::rules::Rules;
 use super::folds::Folded;
 use super::topics::{Consulted, Shelf};
-use crate::ids::{BranchId, Depth, MessageId, SessionId};
+use crate::ids::{BranchId, Depth, Hash128, MessageId, SessionId};
 use crate::note::Fold;
 use crate::store::{Position, Stored};
-use crate::strategy::{HoldSettings, Leaf, Scene, turns};
+use crate::strategy::{Filed, HoldSettings, Leaf, Scene, StrategyName, turns};
+use crate::summary::Summary;
+use crate::view::FoldId;
 use crate::window::Budget;
 
 /// How many bytes of messages are kept before the older half is dropped.
 const BYTES: usize = 32 << 20;
+/// How many sessions are known to have been dropped before all of them count as dropped.
+const DROPPED: usize = 4_096;
 
 /// What the client never saw of a reply: rounds of recall before it, and calls of ours inside it.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +62,9 @@ pub(super) struct Lane {
     pub(super) session: SessionId,
     pub(super) layout: Arc<str>,
     pub(super) head: Position,
+    pub(super) strategy: StrategyName,
+    /// The model it was last asked with.
+    pub(super) model: Arc<str>,
     pub(super) folded: Folded,
     pub(super) preamble: Vec<Arc<Stored>>,
     /// The messages after the fold, up to the head.
@@ -68,6 +77,20 @@ pub(super) struct Lane {
     pub(super) shelf: Arc<Shelf>,
     /// What was found in them for the turn it is in.
     pub(super) consulted: Option<Arc<Consulted>>,
+    /// What its fold was worked into, if it has artifacts.
+    pub(super) artifacts: Arc<Vec<Filed>>,
+    /// What its person decided.
+    pub(super) controlled: Controlled,
+    /// Messages of the path that are pinned or hold images, as far as they are folded.
+    pub(super) pinned: Vec<Arc<Stored>>,
+    /// What `pinned` was read for.
+    pub(super) pinned_for: (u64, Option<FoldId>),
+    /// The rules of its path.
+    pub(super) rules: Arc<Rules>,
+    /// What was last recorded of what is kept.
+    pub(super) kept: Option<Hash128>,
+    /// When it was read, on the clock of [`Lanes`].
+    pub(super) born: u64,
 }
 
 impl Lane {
@@ -75,6 +98,10 @@ impl Lane {
     pub(super) fn push(&mut self, stored: Arc<Stored>, holds: &HoldSettings) {
         let Some(position) = stored.position() else { return };
         let leaf = Leaf::new(stored, &self.open, holds);
+        if position.branch != self.head.branch {
+            // What the branch it leaves says later is not said here.
+            self.rules = Arc::new(self.rules.inherited(self.head.depth));
+        }
         self.head = position;
         self.open.push(Arc::new(leaf));
     }
@@ -102,9 +129,14 @@ impl Lane {
     }
 
     pub(super) fn scene(&self, budget: Budget) -> Scene<'_> {
-        let Self { preamble, folded, open, .. } = self;
-        let topics = self.shelf.topical();
-        Scene { preamble, fold: &folded.fold, open, budget, undone: folded.undone, topics }
+        Scene {
+            undone: self.folded.undone,
+            model: &self.model,
+            excluded: self.excluded(),
+            topics: self.shelf.topical(),
+            artifacts: &self.artifacts,
+            ..Scene::new(&self.preamble, &self.folded.fold, &self.open, budget)
+        }
     }
 
     /// The scene after a fold that has not been recorded yet, if there is one.
@@ -114,17 +146,28 @@ impl Lane {
         Scene { fold, open: &self.open[covered..], ..self.scene(budget) }
     }
 
+    /// The limit of the models it is laid out for.
+    pub(super) fn limit_tokens(&self) -> u32 {
+        self.layout.rsplit_once('@').and_then(|(_, limit)| limit.parse().ok()).unwrap_or(u32::MAX)
+    }
+
     /// What is put back around replies of the current turn.
     pub(super) fn hidden_now(&self) -> impl Iterator<Item = (MessageId, &Arc<Hidden>)> {
         let current = &self.open[turns::last(&self.open)..];
         current.iter().filter_map(|leaf| Some((leaf.stored.id, self.hidden.get(&leaf.stored.id)?)))
     }
 
-    fn bytes(&self) -> usize {
+    /// What it takes in memory, roughly.
+    pub(super) fn bytes(&self) -> usize {
         let open: usize = self.open.iter().map(|leaf| leaf.stored.raw.get().len() + 256).sum();
         let hidden: usize = self.hidden.values().map(|hidden| hidden.bytes()).sum();
         let consulted = self.consulted.as_ref().map_or(0, |consulted| consulted.bytes());
-        open + hidden + self.folded.fold.text.len() + self.shelf.bytes() + consulted
+        let pinned: usize = self.pinned.iter().map(|stored| stored.raw.get().len()).sum();
+        let artifacts: usize = self.artifacts.iter().map(|(_, artifact)| artifact.bytes()).sum();
+        let rules: usize = self.rules.stated.iter().map(|stated| stated.rule.text.len() + 64).sum();
+        let summary = self.folded.fold.summary.as_ref().map_or(0, Summary::bytes);
+        let notes = artifacts + rules + summary + 2 * self.folded.fold.text.len();
+        open + hidden + pinned + notes + self.shelf.bytes() + consulted
     }
 }
 
@@ -140,6 +183,12 @@ struct Generations {
     young: HashMap<Key, Arc<Lane>>,
     old: HashMap<Key, Arc<Lane>>,
     bytes: usize,
+    /// Counts how often anything was dropped.
+    clock: u64,
+    /// When what is kept of a session was dropped; lanes that were read before are out of date.
+    dropped: HashMap<SessionId, u64>,
+    /// When all was.
+    all_dropped: u64,
 }
 
 impl Lanes {
@@ -152,11 +201,19 @@ impl Lanes {
         lane?.cut_at(base)
     }
 
-    /// Keeps a lane as the newest of its branch.
+    /// The time on the clock of what is dropped.
+    pub(super) fn now(&self) -> u64 {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).clock
+    }
+
+    /// Keeps a lane as the newest of its branch, unless it was read before what counts was changed.
     pub(super) fn keep(&self, lane: Lane) {
         let key = (lane.session, lane.head.branch, lane.layout.clone());
         let lane = Arc::new(lane);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if lane.born < kept.dropped.get(&lane.session).copied().unwrap_or(0).max(kept.all_dropped) {
+            return;
+        }
         kept.old.remove(&key);
         let before = kept.young.insert(key, lane.clone());
         kept.bytes = kept.bytes + lane.bytes() - before.map_or(0, |before| before.bytes());
@@ -169,6 +226,15 @@ impl Lanes {
     /// Drops what is kept of a session, or of all.
     pub(super) fn forget(&self, session: Option<SessionId>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.clock += 1;
+        let clock = kept.clock;
+        match session {
+            Some(session) if kept.dropped.len() < DROPPED => drop(kept.dropped.insert(session, clock)),
+            Some(_) | None => {
+                kept.dropped.clear();
+                kept.all_dropped = clock;
+            }
+        }
         let stays = |key: &Key| session.is_some_and(|session| session != key.0);
         kept.young.retain(|key, _| stays(key));
         kept.old.retain(|key, _| stays(key));

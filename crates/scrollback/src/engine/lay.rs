@@ -7,17 +7,20 @@ use super::folds::Folds;
 use super::lanes::Lane;
 use super::topics::Consulted;
 use super::turn::Ask;
+use super::writing::editions;
 use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
 use crate::log::Received;
 use crate::note::Fold;
 use crate::store::Position;
-use crate::strategy::Scene;
+use crate::strategy::{Kept, Scene, StrategyName};
 use crate::task;
 use crate::window::{Budget, Reason, Window};
 
 /// How often folding is tried again when another request folded the same branch meanwhile.
 const TRIES: usize = 4;
+/// How much of a window may be kept however old it is, in hundredths: as a rule, and where a turn does not fit otherwise.
+const KEPT_SHARES: [u32; 3] = [super::control::KEPT_SHARE, 4, 0];
 
 /// A turn laid out.
 pub(super) struct Laid {
@@ -26,6 +29,15 @@ pub(super) struct Laid {
     pub(super) consulted: Option<Consulted>,
     pub(super) quoted: Quoted,
     pub(super) asked: Vec<task::Asked>,
+}
+
+/// A window that fits, and what it was made with.
+struct Fitted {
+    window: Window,
+    quoted: Quoted,
+    kept: Option<Kept>,
+    /// A fold that is to be recorded.
+    fold: Option<Fold>,
 }
 
 /// What a window quotes from topics.
@@ -54,9 +66,15 @@ impl Engine {
                 return laid;
             }
             self.lanes.forget(Some(received.session.id));
-            lane = self.load(ask, received, head, self.layout(ask.limit_tokens)).await;
+            lane = self.reload(ask, received, head).await;
         }
         self.lay_out(lane?, ask, received, found).await
+    }
+
+    async fn reload(&self, ask: &Ask<'_>, received: &Received, head: Position) -> Result<Lane> {
+        let controls = self.controls(&received.session).await?;
+        let layout = self.layout_with(&controls, ask.limit_tokens);
+        self.load(ask, received, head, layout).await
     }
 
     /// Folds as often as the strategy wants to, then fits. Always ends, because every fold covers more of the path.
@@ -68,55 +86,88 @@ impl Engine {
         found: Option<&Consulted>,
     ) -> Result<Laid> {
         let session = &received.session;
+        lane.model = ask.arrival.model.into();
         self.settle(session, &lane).await?;
         self.shelve(session, &mut lane).await?;
+        self.decide(session, &mut lane).await?;
         let hidden: u32 = lane.hidden_now().map(|(_, hidden)| hidden.tokens()).sum();
         let lessened = Budget { tokens: ask.budget.tokens.saturating_sub(hidden) };
         let at = ask.arrival.at;
-        let (mut folded, asked) = self.folded(&mut lane, session, (lessened, at)).await?;
+        let (folded, asked) = self.folded(&mut lane, session, (lessened, at), false).await?;
         let known = folded.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
         let consulted = match found {
             Some(found) => Some(found.clone()),
             None => self.consult(session, &mut lane, &known, at).await?,
         };
-        let mut fitted = self.fitted(&lane, folded.as_ref(), consulted.as_ref(), (lessened, ask.budget));
-        if fitted.is_err()
-            && let Some(shorter) = self.relisted(&lane, folded.as_ref(), lessened)
-        {
-            fitted = self.fitted(&lane, Some(&shorter), consulted.as_ref(), (lessened, ask.budget));
-            folded = Some(shorter);
-        }
-        let (window, quoted) = fitted?;
+        let Fitted { window, quoted, kept, fold } =
+            self.fitted(&lane, folded, consulted.as_ref(), (lessened, ask.budget))?;
         // Nothing is recorded before it is known that the request can be answered.
         self.keep_shown(session, &lane, &window).await?;
-        if let Some(fold) = folded {
-            let folds = Folds { store: self.store(), session, layout: &lane.layout };
-            let covered = (fold.open().0 - lane.folded.fold.open().0) as usize;
-            let folded = folds.put(lane.head, &lane.folded, fold, ask.arrival.at).await?;
-            lane.fold_to(folded, covered);
+        if let Some(fold) = fold {
+            self.put_fold(session, &mut lane, fold, at).await?;
         }
+        self.record_kept(session, &mut lane, kept.as_ref(), at).await?;
         Ok(Laid { lane, window, consulted, quoted, asked })
     }
 
-    /// The window over a fold, with what the client never saw put back, and what it quotes from topics.
+    /// Records a fold of a lane, with the artifacts it made, and goes on from it.
+    pub(super) async fn put_fold(&self, session: &SessionKey, lane: &mut Lane, fold: Fold, at: At) -> Result<()> {
+        let folds = Folds { store: self.store(), session, layout: &lane.layout };
+        let covered = (fold.open().0 - lane.folded.fold.open().0) as usize;
+        let editions = editions(session, &lane.artifacts, (&lane.folded.fold, &fold), at);
+        let folded = folds.put(lane.head, &lane.folded, (fold, editions), at).await?;
+        lane.pinned_for = (lane.controlled.version, folded.id);
+        lane.fold_to(folded, covered);
+        Ok(())
+    }
+
+    /// The window over a fold. If it does not fit, the fold's list is made shorter, then less is kept: the client's own messages
+    /// cannot wait.
     fn fitted(
         &self,
         lane: &Lane,
-        fold: Option<&Fold>,
+        fold: Option<Fold>,
+        consulted: Option<&Consulted>,
+        budgets: (Budget, Budget),
+    ) -> Result<Fitted> {
+        let fit = |fold: Option<&Fold>, kept: Option<&Kept>| self.fitted_over(lane, (fold, kept), consulted, budgets);
+        for share in KEPT_SHARES {
+            let kept = lane.kept_within(fold.as_ref().unwrap_or(&lane.folded.fold), budgets.0.share(share));
+            if let Ok((window, quoted)) = fit(fold.as_ref(), kept.as_ref()) {
+                return Ok(Fitted { window, quoted, kept, fold });
+            }
+            let shorter = self.relisted(lane, fold.as_ref(), (budgets.0, kept.as_ref()));
+            if let Some(Ok((window, quoted))) = shorter.as_ref().map(|shorter| fit(Some(shorter), kept.as_ref())) {
+                return Ok(Fitted { window, quoted, kept, fold: shorter });
+            }
+            if kept.is_none() {
+                break;
+            }
+        }
+        let least = self.relisted(lane, fold.as_ref(), (budgets.0, None)).or(fold);
+        fit(least.as_ref(), None).map(|(window, quoted)| Fitted { window, quoted, kept: None, fold: least })
+    }
+
+    /// The window over a fold, with what the client never saw put back, and what it quotes from topics.
+    fn fitted_over(
+        &self,
+        lane: &Lane,
+        (fold, kept): (Option<&Fold>, Option<&Kept>),
         consulted: Option<&Consulted>,
         (lessened, budget): (Budget, Budget),
     ) -> Result<(Window, Quoted)> {
-        let mut scene = lane.scene_after(fold, lessened);
-        let room = self.strategy.excerpt_room(&scene).unwrap_or(0);
+        let strategy = self.strategy(lane.strategy);
+        let mut scene = Scene { kept, ..lane.scene_after(fold, lessened) };
+        let room = strategy.excerpt_room(&scene).unwrap_or(0);
         let excerpt = consulted.and_then(|consulted| self.excerpt_within(consulted, room));
         scene.topics.excerpt = excerpt.as_ref();
-        let fitted = match self.strategy.fit(&scene) {
+        let fitted = match strategy.fit(&scene) {
             Ok(window) => {
                 let window = window.within(budget);
                 lane.hidden_now().fold(window, |window, (id, hidden)| window.with_hidden(id, hidden))
             }
             // What was recalled earlier in the turn can be recalled again; the client's own messages cannot wait.
-            Err(_) if lessened != budget => self.strategy.fit(&Scene { budget, ..scene })?,
+            Err(_) if lessened != budget => strategy.fit(&Scene { budget, ..scene })?,
             Err(error) => return Err(error),
         };
         let is_quoted = fitted.blocks().iter().any(|block| block.reason == Reason::Relevant);
@@ -125,43 +176,63 @@ impl Engine {
     }
 
     /// A fold that was made for a larger window, with a shorter list.
-    fn relisted(&self, lane: &Lane, fold: Option<&Fold>, budget: Budget) -> Option<Fold> {
-        let scene = lane.scene_after(fold, budget);
+    fn relisted(&self, lane: &Lane, fold: Option<&Fold>, (budget, kept): (Budget, Option<&Kept>)) -> Option<Fold> {
+        let scene = Scene { kept, ..lane.scene_after(fold, budget) };
         let original_tokens = scene.fold.original_tokens;
-        let shorter = Fold { original_tokens, ..self.strategy.file(&scene, Vec::new()) };
+        let shorter = Fold { original_tokens, ..self.strategy(lane.strategy).file(&scene, Vec::new()) };
         (shorter.tokens < scene.fold.tokens).then_some(shorter)
     }
 
     /// What the strategy wants to fold now, all of it in one, and what the helper was asked on the way.
-    async fn folded(
+    pub(super) async fn folded(
         &self,
         lane: &mut Lane,
         session: &SessionKey,
         (budget, at): (Budget, At),
+        mut forced: bool,
     ) -> Result<(Option<Fold>, Vec<task::Asked>)> {
-        let (mut shelf, mut asked) = (lane.shelf.clone(), Vec::new());
-        let (mut fold, mut open) = (None::<Fold>, &lane.open[..]);
+        let (strategy, mut asked) = (self.strategy(lane.strategy), Vec::new());
+        let (mut fold, mut covered) = (None::<Fold>, 0);
         loop {
-            let known = fold.as_ref().unwrap_or(&lane.folded.fold);
-            let scene = Scene { fold: known, open, ..lane.scene(budget) };
-            let stretches = self.strategy.fold(&scene);
-            let Some(last) = stretches.last() else {
+            let known = fold.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
+            let kept = lane.kept_over(&known, budget);
+            let scene =
+                Scene { kept: kept.as_ref(), forced, fold: &known, open: &lane.open[covered..], ..lane.scene(budget) };
+            let mut stretches = strategy.fold(&scene);
+            let Some(last) = stretches.last().copied() else { return Ok((fold, asked)) };
+            if lane.strategy == StrategyName::Topics {
+                let mut shelf = lane.shelf.clone();
+                asked.extend(self.sort_upto(session, (lane, Arc::make_mut(&mut shelf)), last.covers.to, at).await?);
                 lane.shelf = shelf;
-                return Ok((fold, asked));
-            };
-            if self.sorts() {
-                let shelf = Arc::make_mut(&mut shelf);
-                asked.extend(self.sort_upto(session, (lane, shelf), last.covers.to, at).await?);
             }
-            let scene = Scene { topics: shelf.topical(), ..scene };
-            let counted = self.counted(session, known).await?;
+            let filing = self.filing(session, lane, (&known, &lane.open[covered..], budget), last).await?;
+            if let Some(last) = stretches.last_mut() {
+                *last = filing.stretch;
+            }
+            self.look_through(session, lane, filing.stretch.covers.to.plus(1), at).await?;
+            lane.artifacts = filing.artifacts;
+            let mut counted = self.counted(session, &known).await?;
+            leave_out(&mut counted, lane);
+            let open = &lane.open[covered..];
+            let scene = Scene { forced, summary: filing.summary.as_ref(), fold: &counted, open, ..lane.scene(budget) };
             let notes = self.digested(session, &scene, &stretches).await?;
-            let mut folded = self.strategy.file(&Scene { fold: &counted, ..scene }, notes);
-            let (covered, rest) = open.split_at((folded.open().0 - known.open().0) as usize);
+            let mut folded = strategy.file(&scene, notes);
+            let count = (folded.open().0 - known.open().0) as usize;
             folded.original_tokens =
-                covered.iter().fold(known.original_tokens, |sum, leaf| sum.saturating_add(leaf.tokens()));
-            open = rest;
+                open[..count].iter().fold(known.original_tokens, |sum, leaf| sum.saturating_add(leaf.tokens()));
+            covered += count;
+            lane.pinned = self.pinned(session, lane, &folded).await?;
             fold = Some(folded);
+            // What was asked for once is done once.
+            forced = false;
         }
+    }
+}
+
+/// Takes the lines of messages that were left out since off the list.
+fn leave_out(fold: &mut Fold, lane: &Lane) {
+    for id in lane.excluded() {
+        let of = format!("{id} ");
+        fold.listed.iter_mut().for_each(|note| note.lines.retain(|line| !line.starts_with(&of)));
     }
 }

@@ -7,16 +7,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Engine;
+use super::control::Folding;
 use super::folds::Folds;
 use super::lanes::{Hidden, Lane};
 use super::turn::Ask;
 use crate::error::{Error, Result};
-use crate::ids::{Depth, MessageId, SessionId, SessionKey};
+use crate::ids::{At, Depth, MessageId, SessionId, SessionKey};
 use crate::log::Received;
 use crate::note::{Covers, Note};
 use crate::store::{Beside, Keys, Kind, Origin, Place, Position, Scope, Span, Stored};
-use crate::strategy::{Leaf, Scene, turns};
+use crate::strategy::{Leaf, Scene, StrategyName, turns};
 use crate::view::View;
+use crate::window::Budget;
 
 /// How many messages are read at first.
 const CHUNK: u32 = 256;
@@ -54,8 +56,30 @@ impl Parked {
 impl Lane {
     pub(super) fn new(session: SessionId, layout: Arc<str>, head: Position) -> Self {
         let (folded, preamble, open, hidden) = Default::default();
-        let (shelf, consulted) = Default::default();
-        Self { session, layout, head, folded, preamble, open, hidden, hidden_from: Depth(0), shelf, consulted }
+        let (shelf, consulted, artifacts, controlled, pinned, pinned_for, rules, kept) = Default::default();
+        let strategy = layout.split('@').next().and_then(|name| name.parse().ok()).unwrap_or(StrategyName::Pages);
+        let (model, hidden_from) = ("".into(), Depth(0));
+        Self {
+            session,
+            layout,
+            head,
+            strategy,
+            model,
+            folded,
+            preamble,
+            open,
+            hidden,
+            hidden_from,
+            shelf,
+            consulted,
+            artifacts,
+            controlled,
+            pinned,
+            pinned_for,
+            rules,
+            kept,
+            born: 0,
+        }
     }
 }
 
@@ -69,16 +93,7 @@ impl Engine {
         layout: Arc<str>,
     ) -> Result<Lane> {
         let session = &received.session;
-        let folds = Folds { store: self.store(), session, layout: &layout };
-        let folded = folds.of(head).await?;
-        let mut lane = Lane { folded, ..Lane::new(session.id, layout.clone(), head) };
-        let open = self.tail(session, head, lane.folded.fold.open(), ask.budget.tokens).await?;
-        let unread = open.first().and_then(Stored::position).map(|first| first.depth);
-        lane.open = Leaf::all(open.into_iter().map(Arc::new), &self.settings.strategies.holds);
-        if unread.is_some_and(|first| first > lane.folded.fold.open()) {
-            self.shelve(session, &mut lane).await?;
-            self.fold_unread(&mut lane, session, ask).await?;
-        }
+        let mut lane = self.opened(session, head, layout, (ask.budget, ask.arrival.at)).await?;
         let current = lane.open.get(turns::last(&lane.open)).and_then(|leaf| leaf.stored.position());
         lane.hidden_from = current.map_or(head.depth, |current| current.depth);
         for index in turns::last(&lane.open)..lane.open.len() {
@@ -95,14 +110,50 @@ impl Engine {
         Ok(lane)
     }
 
+    /// The fold of a path that counts, and what is open after it.
+    async fn opened(
+        &self,
+        session: &SessionKey,
+        head: Position,
+        layout: Arc<str>,
+        (budget, at): (Budget, At),
+    ) -> Result<Lane> {
+        let born = self.lanes.now();
+        let folds = Folds { store: self.store(), session, layout: &layout };
+        let folded = folds.of(head).await?;
+        let mut lane = Lane { folded, born, ..Lane::new(session.id, layout.clone(), head) };
+        lane.rules = Arc::new(self.rules_of(session, head).await?);
+        lane.artifacts = Arc::new(self.filed(session, &lane.folded.fold).await?);
+        let open = self.tail(session, &lane, budget.tokens).await?;
+        let unread = open.first().and_then(Stored::position).map(|first| first.depth);
+        lane.open = Leaf::all(open.into_iter().map(Arc::new), &self.settings.strategies.holds);
+        if unread.is_some_and(|first| first > lane.folded.fold.open()) {
+            self.shelve(session, &mut lane).await?;
+            self.fold_unread(&mut lane, session, (budget, at)).await?;
+        }
+        Ok(lane)
+    }
+
+    /// A lane for work that no request began.
+    pub(super) async fn lane_at(&self, folding: Folding<'_>, at: At) -> Result<Lane> {
+        let Folding { session, head, layout, model, budget } = folding;
+        let mut lane = self.opened(session, head, layout.into(), (budget, at)).await?;
+        lane.preamble = self.last_preamble(session, &lane).await?;
+        lane.model = model.into();
+        self.shelve(session, &mut lane).await?;
+        self.decide(session, &mut lane).await?;
+        Ok(lane)
+    }
+
     /// The open end of a path, backwards until it is more than any window holds.
-    async fn tail(&self, session: &SessionKey, head: Position, open: Depth, enough: u32) -> Result<Vec<Stored>> {
+    async fn tail(&self, session: &SessionKey, lane: &Lane, enough: u32) -> Result<Vec<Stored>> {
+        let (head, open) = (lane.head, lane.folded.fold.open());
         let mut chunk = CHUNK;
         loop {
             let from = head.depth.0.saturating_sub(chunk).max(open.0);
             let tail = self.store().read(session, Span::path(head, Depth(from))).await?;
             let tokens: u64 = tail.iter().map(|stored| u64::from(stored.measure.tokens)).sum();
-            let folds = !self.tools().is_empty();
+            let folds = !self.strategy(lane.strategy).recalls().is_empty();
             if from == open.0 || folds && tokens > 2 * u64::from(enough) {
                 return Ok(tail);
             }
@@ -111,7 +162,7 @@ impl Engine {
     }
 
     /// Puts what was not read under a fold: it does not fit in any case, and search finds it.
-    async fn fold_unread(&self, lane: &mut Lane, session: &SessionKey, ask: &Ask<'_>) -> Result<()> {
+    async fn fold_unread(&self, lane: &mut Lane, session: &SessionKey, (budget, at): (Budget, At)) -> Result<()> {
         let begins = first_whole(&lane.open);
         let Some(last) = lane.open.get(begins - 1).and_then(|leaf| leaf.stored.position()) else { return Ok(()) };
         let before = lane.folded.fold.open();
@@ -121,14 +172,15 @@ impl Engine {
         let covers = Covers { first: first.id, from: first.depth, last: last.id, to: last.depth };
         // Nobody counted the turns in it; two messages make one, as a rule.
         let turn = lane.folded.fold.turns + covers.count() / 2;
-        let note = Note { covers, title: String::new(), lines: Vec::new(), turn, recalls: 0, recalled: None };
-        let mut fold = self.strategy.file(&Scene { open: &[], ..lane.scene(ask.budget) }, vec![note]);
+        let (title, lines, recalls, recalled, by) = Default::default();
+        let note = Note { covers, title, lines, turn, recalls, recalled, by };
+        let mut fold = self.strategy(lane.strategy).file(&Scene { open: &[], ..lane.scene(budget) }, vec![note]);
         let read: u64 = lane.open.iter().map(|leaf| u64::from(leaf.tokens())).sum();
         let guess = read * u64::from(covers.count()) / lane.open.len().max(1) as u64;
         fold.original_tokens =
             lane.folded.fold.original_tokens.saturating_add(u32::try_from(guess).unwrap_or(u32::MAX));
         let folds = Folds { store: self.store(), session, layout: &lane.layout };
-        let folded = folds.put(lane.head, &lane.folded, fold, ask.arrival.at).await?;
+        let folded = folds.put(lane.head, &lane.folded, (fold, Vec::new()), at).await?;
         lane.fold_to(folded, begins);
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! model. While the model asks for what it cannot see, `recall` answers; `finish` keeps the reply, the view and the ledger;
 //! `tidy` does what can wait. The engine knows no network and no clock: what time it is, its callers say.
 
+mod control;
 mod erase;
 mod folds;
 mod holds;
@@ -16,12 +17,16 @@ mod tidy;
 mod topics;
 mod turn;
 mod views;
+mod writing;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+
+pub use control::{Folding, NoteName, Stated};
 
 pub use erase::erase_results;
 pub use holds::Held;
-pub use jobs::{Claim, Daily};
+pub use jobs::{Claim, Claimed, Daily, Job, JobKind, JobLine, JobState};
 pub use lanes::Hidden;
 pub use tidy::Chores;
 pub use topics::{
@@ -29,17 +34,21 @@ pub use topics::{
 };
 pub use turn::{Ask, Finish, Turn};
 pub use views::Recorded;
+pub use writing::{Version, Wanted};
 
-use crate::error::Result;
-use crate::ids::{At, SessionId, SessionKey};
+use crate::control::Controls;
+use crate::ids::SessionId;
 use crate::log::Log;
-use crate::note::Fold;
 use crate::recall::RecallTool;
-use crate::store::{Position, Store};
+use crate::store::Store;
 use crate::strategy::{Strategy, StrategyName, StrategySettings};
 use crate::task::Tasks;
-use folds::Folds;
+use crate::window::{Budget, tokens_of};
+use jobs::Due;
 use lanes::Lanes;
+
+/// What windows may cost, and the limit they are laid out for, where nobody knows a limit and folding waits for one.
+const BOUNDLESS: u32 = 1 << 24;
 
 /// How turns are run.
 #[derive(Clone, Debug)]
@@ -62,16 +71,27 @@ impl Default for EngineSettings {
 pub struct Engine {
     log: Log,
     tasks: Tasks,
-    strategy: Box<dyn Strategy>,
+    /// Helpers of their own for some models' summaries, by name.
+    helpers: BTreeMap<String, Tasks>,
+    strategies: Vec<(StrategyName, Box<dyn Strategy>)>,
     settings: EngineSettings,
     lanes: Lanes,
+    due: Due,
 }
 
 impl Engine {
     /// An engine over a store.
     pub fn new(store: Arc<dyn Store>, tasks: Tasks, settings: EngineSettings) -> Self {
-        let strategy = settings.strategy.build(&settings.strategies);
-        Self { log: Log::new(store), tasks, strategy, settings, lanes: Lanes::default() }
+        let strategies = StrategyName::ALL.map(|name| (name, name.build(&settings.strategies))).into();
+        let (helpers, lanes, due) = Default::default();
+        Self { log: Log::new(store), tasks, helpers, strategies, settings, lanes, due }
+    }
+
+    /// The same with a helper that settings of some models name.
+    #[must_use]
+    pub fn with_helper(mut self, name: &str, tasks: Tasks) -> Self {
+        self.helpers.insert(name.to_owned(), tasks);
+        self
     }
 
     /// The log it writes to.
@@ -79,22 +99,52 @@ impl Engine {
         &self.log
     }
 
-    /// The recall tools that are offered with every window.
+    /// The recall tools that are offered with the windows of sessions whose person chose no strategy.
     pub fn tools(&self) -> &'static [RecallTool] {
-        self.strategy.recalls()
+        self.strategy(self.settings.strategy).recalls()
     }
 
-    /// How windows of a model with this limit are laid out.
+    /// How windows of a model with this limit are laid out, unless a person chose otherwise for the session.
     pub fn layout(&self, limit_tokens: u32) -> Arc<str> {
-        format!("{}@{limit_tokens}", self.settings.strategy).into()
+        self.layout_with(&Controls::default(), limit_tokens)
     }
 
-    /// Goes back to the fold before the one that counts for a path; the next fold waits until it must be.
-    pub async fn undo(&self, session: &SessionKey, head: Position, layout: &str, at: At) -> Result<Fold> {
-        let folds = Folds { store: self.store(), session, layout };
-        let folded = folds.undo(head, at).await?;
-        self.lanes.forget(Some(session.id));
-        Ok(Fold::clone(&folded.fold))
+    /// How windows of a session with these controls are laid out for a model with this limit.
+    pub fn layout_with(&self, controls: &Controls, limit_tokens: u32) -> Arc<str> {
+        format!("{}@{limit_tokens}", controls.strategy.unwrap_or(self.settings.strategy)).into()
+    }
+
+    fn strategy(&self, name: StrategyName) -> &dyn Strategy {
+        let found = self.strategies.iter().find(|(known, _)| *known == name);
+        &*found.expect("every strategy is built").1
+    }
+
+    /// A budget less what the tools of a session cost beyond those that callers reckon with.
+    fn less_tools(&self, budget: Budget, controls: &Controls) -> Budget {
+        let cost = |name| self.strategy(name).recalls().iter().map(|tool| tokens_of(tool.spec())).sum::<u32>();
+        let usual = self.settings.strategy;
+        match controls.strategy.filter(|chosen| *chosen != usual) {
+            Some(chosen) => Budget { tokens: budget.tokens.saturating_sub(cost(chosen).saturating_sub(cost(usual))) },
+            None => budget,
+        }
+    }
+
+    /// What windows of a session may cost for a model whose limit nobody knows, and that limit: as assumed, or nothing that is
+    /// ever reached where folding waits for a limit that is known.
+    pub fn unsure(&self, controls: &Controls, (budget, limit_tokens): (Budget, u32)) -> (Budget, u32) {
+        match controls.strategy.unwrap_or(self.settings.strategy) {
+            StrategyName::Summary => (Budget { tokens: BOUNDLESS }, BOUNDLESS),
+            StrategyName::Pages
+            | StrategyName::Topics
+            | StrategyName::Artifacts
+            | StrategyName::Truncate
+            | StrategyName::Passthrough => (budget, limit_tokens),
+        }
+    }
+
+    /// The limit that the settings give a model.
+    pub fn limit_of(&self, model: &str) -> Option<u32> {
+        self.settings.strategies.summary.of(model).limit
     }
 
     /// Drops what is in mind of a session, or of all; needed after something was erased.

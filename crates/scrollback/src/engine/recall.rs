@@ -1,6 +1,7 @@
 //! Recall: carries out what a model asks to see again. It sees the path of its own conversation and nothing else, unless a
 //! person allows results of other sessions. What is too large for the room left is cut, with a pointer to the rest.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Engine;
@@ -12,13 +13,15 @@ use crate::note::Fold;
 use crate::recall::{CALLS_MAX, Hit, Part, RecallCall, fence, heading};
 use crate::search::{Found, Query, Reach, find};
 use crate::store::{Lineage, Place, Position, Span, Stored, Which};
-use crate::strategy::{Leaf, turns};
-use crate::window::{Body, Window, grouped, tokens_of};
+use crate::strategy::{Leaf, StrategyName, turns};
+use crate::window::{Body, Window, tokens_of};
 
+mod expand;
+mod held;
 mod passages;
 
+use passages::cut;
 pub(super) use passages::told as shown_words;
-use passages::{Passages, cut, lines_of, passages};
 
 /// How many finds a search shows.
 const FINDS: usize = 8;
@@ -30,6 +33,8 @@ const DRESS: u32 = 120;
 const LEAST: u32 = 60;
 /// What is kept of the window's room for the model's own words, in hundredths.
 const KEEP: u32 = 10;
+/// What a model is told of a message that a person wants left out.
+const LEFT_OUT: &str = "[left out, as the person wants it]";
 /// The room of a recall by a person, in tokens.
 const ROOM: u32 = 100_000;
 
@@ -39,6 +44,10 @@ struct Sight<'a> {
     head: Position,
     fold: &'a Fold,
     window: Option<&'a Window>,
+    /// What a person wants left out; a person may see it.
+    excluded: &'a BTreeSet<MessageId>,
+    /// Whether the path may be sorted into topics, some of which are archived.
+    sorted: bool,
 }
 
 /// What a call is answered with, and the page it showed.
@@ -51,7 +60,8 @@ struct Answered {
 impl Turn {
     fn sight(&self) -> Sight<'_> {
         let (session, fold) = (&self.received.session, &*self.lane.folded.fold);
-        Sight { session, head: self.head, fold, window: Some(&self.window) }
+        let (window, excluded) = (Some(&self.window), self.lane.excluded());
+        Sight { session, head: self.head, fold, window, excluded, sorted: self.lane.strategy == StrategyName::Topics }
     }
 }
 
@@ -101,7 +111,7 @@ impl Engine {
         fold: &Fold,
         call: &RecallCall,
     ) -> Result<String> {
-        let sight = Sight { session, head, fold, window: None };
+        let sight = Sight { session, head, fold, window: None, excluded: &BTreeSet::new(), sorted: true };
         self.looked_up(&sight, call, ROOM).await.map(|answered| answered.text)
     }
 
@@ -109,12 +119,13 @@ impl Engine {
         let alone = |text: String| Answered { text, page: None, woken: None };
         match call {
             RecallCall::Topic { words, since, until } => {
-                let Sight { session, head, fold, .. } = *sight;
-                let wanted = Wanted { session, head, open: fold.open(), words, since: *since, until: *until };
+                let Sight { session, head, fold, excluded, .. } = *sight;
+                let wanted = Wanted { session, head, open: fold.open(), words, since: *since, until: *until, excluded };
                 let woken = self.wake(&wanted, room).await?;
                 Ok(Answered { text: woken.text.clone(), page: None, woken: Some(woken) })
             }
             RecallCall::Page { number, from } => self.page(sight, MessageId(*number), *from, room).await,
+            RecallCall::Summary { .. } => self.expand(sight, call, room).await.map(alone),
             RecallCall::Hold { id, part } => self.hold(sight, id, part, room).await.map(alone),
             // Finds are leads: what they lead to needs room as well.
             RecallCall::Search { .. } => self.search(sight, call, room / 2).await.map(alone),
@@ -142,8 +153,9 @@ impl Engine {
         for leaf in leaves.iter().filter(|leaf| leaf.large.is_some()) {
             self.settle_one(sight.session, leaf).await?;
         }
-        let page = Unread { page: first, next };
-        let text = fence("page", &format!("Page #{}", first.0), &self.written(&leaves[skipped..], page, room));
+        let unread = Unread { of: Onward::Page(first), next };
+        let shown = self.written(sight, &leaves[skipped..], unread, room);
+        let text = fence("page", &format!("Page #{}", first.0), &shown);
         Ok(Answered { text, page: Some(first), woken: None })
     }
 
@@ -168,12 +180,16 @@ impl Engine {
     }
 
     /// Messages as text, as many as there is room for. Held results stay held.
-    fn written(&self, leaves: &[Arc<Leaf>], unread: Unread, mut room: u32) -> String {
+    fn written(&self, sight: &Sight<'_>, leaves: &[Arc<Leaf>], unread: Unread, mut room: u32) -> String {
         let mut pieces: Vec<String> = Vec::new();
         let mut goes_on = unread.next;
         for (i, leaf) in leaves.iter().enumerate() {
             let held = leaf.placeholder(&self.settings.strategies.holds);
-            let text = held.map_or_else(|| leaf.stored.message().to_text(), |held| held.text.clone());
+            let text = match held {
+                _ if sight.excluded.contains(&leaf.stored.id) => LEFT_OUT.to_owned(),
+                Some(held) => held.text.clone(),
+                None => leaf.stored.message().to_text(),
+            };
             let piece = format!("{}\n{text}", heading(leaf.stored.id, &leaf.stored.role, leaf.stored.at));
             let tokens = tokens_of(&piece);
             if let Some(rest) = room.checked_sub(tokens) {
@@ -194,54 +210,8 @@ impl Engine {
             }
             break;
         }
-        let pointer = |from| format!("[cut: recall_page(index = {}, from = \"{from}\") goes on]", unread.page.0);
-        pieces.extend(goes_on.map(pointer));
+        pieces.extend(goes_on.map(|from| unread.of.pointer(from)));
         pieces.join("\n\n")
-    }
-
-    async fn hold(&self, sight: &Sight<'_>, id: &str, part: &Part, room: u32) -> Result<String> {
-        let (session, message) = self.held_message(sight, id).await?;
-        let unknown = || Error::NotFound(format!("There is no tool result {id} in this conversation."));
-        let stored = self.store().read(&session, Span::Ids(vec![message])).await?.pop().ok_or_else(unknown)?;
-        let read = stored.message();
-        let result = crate::strategy::result_of(&read);
-        if result.is_empty() && session != *sight.session {
-            return Err(unknown());
-        }
-        let text = if result.is_empty() { read.to_text() } else { result };
-        let lines = lines_of(&text);
-        let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
-        let whole = |text: String| Passages { text, complaint: None };
-        let Passages { text: shown, complaint } = match part {
-            Part::Whole => whole(passages::lines(&lines, 1, count, room)),
-            Part::Lines { first, last } => whole(passages::lines(&lines, *first, *last, room)),
-            Part::Words(words) => {
-                let found = passages(&lines, words, room);
-                let text = format!("{}\n{}", heading(stored.id, &stored.role, stored.at), found.text);
-                Passages { text, ..found }
-            }
-        };
-        let title = format!("{id}, {}, {} lines, {}", stored.role, grouped(count), stored.at);
-        Ok(complaint.into_iter().chain([fence("result", &title, &shown)]).collect::<Vec<_>>().join("\n"))
-    }
-
-    /// Where a held result is: on the path, or in another session if that is allowed (`h12@1f2e3d4c`).
-    async fn held_message(&self, sight: &Sight<'_>, id: &str) -> Result<(SessionKey, MessageId)> {
-        let unknown = || Error::NotFound(format!("There is no tool result {id} in this conversation."));
-        let (number, elsewhere) = id.split_once('@').map_or((id, None), |(number, session)| (number, Some(session)));
-        let message = MessageId(number.trim_start_matches('h').parse().map_err(|_| unknown())?);
-        let session = sight.session;
-        if let Some(other) = elsewhere {
-            if !self.settings.across_sessions {
-                return Err(unknown());
-            }
-            let found = self.store().sessions(&session.tenant, Which::Named(other.to_owned())).await?;
-            let [found] = &found[..] else { return Err(unknown()) };
-            return Ok((SessionKey { tenant: session.tenant.clone(), id: found.id }, message));
-        }
-        let lineage = self.lineage(sight).await?;
-        self.on_path(session, &lineage, message).await?.ok_or_else(unknown)?;
-        Ok((session.clone(), message))
     }
 
     async fn search(&self, sight: &Sight<'_>, call: &RecallCall, room: u32) -> Result<String> {
@@ -257,29 +227,32 @@ impl Engine {
             let same = |block: &&crate::window::Block| block.message().is_some_and(|stored| stored.id == id);
             blocks.iter().find(same).is_some_and(|block| !matches!(block.body, Body::Held(..)))
         };
-        found.retain(|found| !shown(found.message.id));
+        found.retain(|found| !shown(found.message.id) && !sight.excluded.contains(&found.message.id));
         let archived = if *archived { 0 } else { self.leave_archived(sight, &mut found).await? };
         found.truncate(FINDS);
         let mut lines: Vec<String> =
             found.iter().map(|found| self.hit(sight, &found.message, &found.snippet.text)).collect();
         if self.settings.across_sessions {
-            lines.extend(self.elsewhere(session, &query).await?);
+            lines.extend(self.elsewhere(sight, &query).await?);
         }
         let more = (archived > 0).then(|| {
             format!("[{archived} more in archived topics: search_history(words, archived = true) shows them]")
         });
-        if lines.is_empty() && more.is_none() {
+        let sections = self.sections(sight, words, room).await?;
+        if lines.is_empty() && more.is_none() && sections.is_none() {
             let words = passages::told(words);
             return Ok(format!("Nothing outside the window matches “{words}”. Try other words, or fewer."));
         }
         lines.extend(more);
         let title = format!("What matches “{}”", passages::told(words));
-        Ok(fence("search", &title, &cut(&lines.join("\n"), room)))
+        let room = room.saturating_sub(sections.as_deref().map_or(0, tokens_of));
+        let finds = (!lines.is_empty() && room > 0).then(|| fence("search", &title, &cut(&lines.join("\n"), room)));
+        Ok(sections.into_iter().chain(finds).collect::<Vec<_>>().join("\n"))
     }
 
     /// Leaves out what is in archived topics, and says how much that is.
     async fn leave_archived(&self, sight: &Sight<'_>, found: &mut Vec<Found>) -> Result<usize> {
-        if !self.sorts() {
+        if !sight.sorted {
             return Ok(0);
         }
         let all = found.len();
@@ -305,15 +278,24 @@ impl Engine {
     }
 
     /// Tool results of other sessions.
-    async fn elsewhere(&self, session: &SessionKey, query: &Query) -> Result<Vec<String>> {
+    async fn elsewhere(&self, sight: &Sight<'_>, query: &Query) -> Result<Vec<String>> {
+        let session = sight.session;
         let query = Query { reach: Reach::Everywhere, role: Some("tool".into()), limit: FINDS, ..query.clone() };
-        let found = find(self.store(), &session.tenant, &query).await?;
-        let others = found.iter().filter(|found| found.session != session.id);
-        let line = |found: &Found| {
-            let (id, other) = (found.message.id.0, &found.session.to_string()[..8]);
-            format!("h{id}@{other} · another session · {} · {}", found.message.at, found.snippet.text)
-        };
-        Ok(others.map(line).collect())
+        let mut lines = Vec::new();
+        for found in find(self.store(), &session.tenant, &query).await? {
+            let other = SessionKey { tenant: session.tenant.clone(), id: found.session };
+            let (id, name) = (found.message.id, &found.session.to_string()[..8]);
+            if found.session != session.id && !self.leaves_out(sight, &other, id).await? {
+                let (number, at, text) = (id.0, found.message.at, &found.snippet.text);
+                lines.push(format!("h{number}@{name} · another session · {at} · {text}"));
+            }
+        }
+        Ok(lines)
+    }
+
+    /// Whether the person of another session wants a message of it left out. A person, who has no window, sees it.
+    async fn leaves_out(&self, sight: &Sight<'_>, other: &SessionKey, id: MessageId) -> Result<bool> {
+        Ok(sight.window.is_some() && self.controlled(other).await?.controls.excluded.contains(&id))
     }
 
     /// What a recall may see: its own path.
@@ -334,12 +316,30 @@ impl Engine {
     }
 }
 
-/// Where a page goes on after what is shown of it.
+/// Where something goes on after what is shown of it.
 #[derive(Clone, Copy)]
 struct Unread {
-    page: MessageId,
+    of: Onward,
     /// The first message that was not even read.
     next: Option<MessageId>,
+}
+
+/// How to go on.
+#[derive(Clone, Copy)]
+enum Onward {
+    /// In a page.
+    Page(MessageId),
+    /// In what a summary covers.
+    Summary(u32),
+}
+
+impl Onward {
+    fn pointer(self, from: MessageId) -> String {
+        match self {
+            Self::Page(page) => format!("[cut: recall_page(index = {}, from = \"{from}\") goes on]", page.0),
+            Self::Summary(number) => format!("[cut: expand_summary(id = \"s{number}\", from = \"{from}\") goes on]"),
+        }
+    }
 }
 
 /// A call as it is written in a view.
@@ -347,6 +347,11 @@ fn told(call: &RecallCall) -> String {
     match call {
         RecallCall::Topic { words, .. } => format!("activate_topic({})", passages::told(words)),
         RecallCall::Page { number, .. } => format!("recall_page({number})"),
+        RecallCall::Summary { number, words: Some(words), .. } => {
+            format!("expand_summary(s{number}, {})", passages::told(words))
+        }
+        RecallCall::Summary { number, from: Some(from), .. } => format!("expand_summary(s{number}, {from})"),
+        RecallCall::Summary { number, .. } => format!("expand_summary(s{number})"),
         RecallCall::Hold { id, part: Part::Whole } => format!("load_tool_history({id})"),
         RecallCall::Hold { id, part: Part::Lines { first, last } } => {
             format!("load_tool_history({id}, {first}-{last})")

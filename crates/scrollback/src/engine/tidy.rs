@@ -1,7 +1,7 @@
 //! What can wait until the reply is on its way: digests of held results, and of pages that will be folded soon.
 //!
-//! Nothing here is needed for the next turn to happen: what is not done by then is answered offline. What is lost in a crash
-//! is found undone and done at the next chance, so no job has to be remembered.
+//! Nothing here is needed for the next turn to happen: what is not done by then is answered offline. What takes a model is
+//! queued, so that it outlives the process; the rest takes no time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,19 +9,25 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Engine;
+use super::jobs::{Job, JobKind};
 use super::lanes::Lane;
 use super::turn::{Turn, turn_number};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
 use crate::note::{Covers, Fold, Note};
-use crate::store::{Batch, Keys, Kind, Position, Put, Scope};
-use crate::strategy::{self, Scene, Stretch, turns};
+use crate::store::{Batch, Expect, Keys, Kind, Position, Put, Scope};
+use crate::strategy::{self, Scene, StrategyName, Stretch, turns};
 use crate::task::{self, Digest, PageDigest};
 use crate::window::Budget;
 
 /// Pages are digested ahead of need once the window is this full, in hundredths of the budget, or more are open than a fold
 /// would keep.
 const AHEAD_OVER: u32 = 30;
+
+/// How many entries the ledger may have of one instant.
+const ENTRIES: usize = 4_096;
+/// How often entries of the ledger are numbered anew when others were made meanwhile.
+const TRIES: usize = 8;
 
 /// How often a page was recalled.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -48,6 +54,17 @@ impl Turn {
 }
 
 impl Chores {
+    fn job(&self, kind: JobKind, lane: &Lane) -> Job {
+        Job {
+            kind,
+            session: self.session.id,
+            head: self.head,
+            layout: self.layout.to_string(),
+            budget: self.budget.tokens,
+            model: lane.model.to_string(),
+        }
+    }
+
     /// The same once the reply is at `head`.
     #[must_use]
     pub fn at(self, head: Position) -> Self {
@@ -59,42 +76,120 @@ impl Engine {
     /// Does what can wait. Errors are for a log book: the next turn does not depend on it.
     pub async fn tidy(&self, chores: Chores, at: At) -> Result<()> {
         let Some(lane) = self.lanes.find(chores.session.id, chores.head, &chores.layout) else { return Ok(()) };
-        let mut asked = self.digest_holds(&chores.session, &lane).await?;
-        if self.sorts() {
-            asked.extend(self.tidy_topics(&chores.session, &lane, (chores.budget, at)).await?);
-        } else if self.tasks.has_helper() {
-            asked.extend(self.digest_pages(&chores, &lane, at).await?);
+        let tenant = &chores.session.tenant;
+        if lane.rules.has_gaps() {
+            self.submit(tenant, chores.job(JobKind::Rules, &lane), at).await?;
         }
-        let put = |(i, asked): (usize, &task::Asked)| {
-            Put::new(&chores.session, Kind::Ledger, format!("{:016x}-{i:03}", at.0), at, asked)
-        };
-        let puts = asked.iter().enumerate().map(put);
-        let batch = Batch::of_records(chores.session.clone(), puts.collect());
-        if !batch.is_empty() {
-            self.store().commit(batch).await?;
+        if !self.tasks.has_helper() {
+            self.tidied(&chores.session, &lane, (chores.budget, at)).await?;
+        } else if self.has_chores(&lane, chores.budget) {
+            self.submit(tenant, chores.job(JobKind::Tidy, &lane), at).await?;
         }
         Ok(())
     }
 
-    /// Digests pages that will be folded before long, all but the current one.
-    async fn digest_pages(&self, chores: &Chores, lane: &Lane, at: At) -> Result<Vec<task::Asked>> {
+    /// Whether the helper could have anything to do for a lane.
+    fn has_chores(&self, lane: &Lane, budget: Budget) -> bool {
+        let large = lane.open.iter().any(|leaf| leaf.large.is_some() && !leaf.is_settled());
+        large
+            || match lane.strategy {
+                StrategyName::Pages => self.digests_ahead(lane, budget),
+                StrategyName::Topics => true,
+                StrategyName::Summary | StrategyName::Artifacts => self.is_near(lane, budget),
+                StrategyName::Truncate | StrategyName::Passthrough => false,
+            }
+    }
+
+    /// Tidies a lane. Returns what the helper was asked.
+    pub(super) async fn tidied(
+        &self,
+        session: &SessionKey,
+        lane: &Lane,
+        (budget, at): (Budget, At),
+    ) -> Result<Vec<task::Asked>> {
+        let mut asked = self.digest_holds(session, lane).await?;
+        match lane.strategy {
+            StrategyName::Topics => asked.extend(self.tidy_topics(session, lane, (budget, at)).await?),
+            StrategyName::Pages if self.tasks.has_helper() => {
+                asked.extend(self.digest_pages(session, lane, (budget, at)).await?);
+            }
+            StrategyName::Summary | StrategyName::Artifacts if self.tasks.has_helper() => {
+                if self.is_near(lane, budget) {
+                    asked.extend(self.write_ahead(session, lane, (budget, at), false).await?);
+                }
+            }
+            StrategyName::Pages
+            | StrategyName::Summary
+            | StrategyName::Artifacts
+            | StrategyName::Truncate
+            | StrategyName::Passthrough => {}
+        }
+        Ok(asked)
+    }
+
+    /// Whether pages of a lane will be folded before long.
+    fn digests_ahead(&self, lane: &Lane, budget: Budget) -> bool {
         let tokens: u32 = lane.open.iter().map(|leaf| leaf.tokens()).sum();
-        let mut asked = Vec::new();
         let settings = &self.settings.strategies.pages;
-        let pages = turns::pages(&lane.open, chores.budget.share(settings.page_share));
-        if tokens < chores.budget.share(AHEAD_OVER) && pages.len() <= settings.keep_pages {
+        let pages = turns::pages(&lane.open, budget.share(settings.page_share));
+        tokens >= budget.share(AHEAD_OVER) || pages.len() > settings.keep_pages
+    }
+
+    /// Enters what the helper was asked into the ledger, after what else it was asked at the same instant.
+    pub(super) async fn keep_asked(&self, session: &SessionKey, asked: &[task::Asked], at: At) -> Result<()> {
+        if asked.is_empty() {
+            return Ok(());
+        }
+        let mut next = self.next_entry(session, at).await?;
+        for _ in 0..TRIES {
+            let put = |(number, asked): (usize, &task::Asked)| {
+                Put::new(session, Kind::Ledger, ledger_key(at, number), at, asked).expecting(Expect::Absent)
+            };
+            let batch = Batch::of_records(session.clone(), (next..).zip(asked).map(put).collect());
+            match self.store().commit(batch).await {
+                Ok(_) => return Ok(()),
+                Err(Error::Conflict(_)) => next = self.next_entry(session, at).await?,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::Conflict("too much is entered into the ledger at once; try again".into()))
+    }
+
+    /// The number of the next entry of an instant.
+    async fn next_entry(&self, session: &SessionKey, at: At) -> Result<usize> {
+        let instant = format!("{:016x}-", at.0);
+        let keys = Keys::After(instant.clone(), ENTRIES);
+        let records = self.store().records(&Scope::Session(session.clone()), Kind::Ledger, keys).await?;
+        let numbers = records.iter().map_while(|record| record.key.strip_prefix(&instant));
+        let numbers = numbers.filter_map(|number| number.parse::<usize>().ok());
+        Ok(numbers.max().map_or(0, |number| number + 1))
+    }
+
+    /// Digests pages that will be folded before long, all but the current one.
+    async fn digest_pages(
+        &self,
+        session: &SessionKey,
+        lane: &Lane,
+        (budget, at): (Budget, At),
+    ) -> Result<Vec<task::Asked>> {
+        let mut asked = Vec::new();
+        if !self.digests_ahead(lane, budget) {
             return Ok(asked);
         }
+        let pages = turns::pages(&lane.open, budget.share(self.settings.strategies.pages.page_share));
         for page in pages.iter().rev().skip(1) {
             let Some(covers) = turns::covers(&lane.open, page) else { continue };
-            if self.kept_digest(&chores.session, &covers).await?.is_some() {
+            if self.kept_digest(session, &covers).await?.is_some() {
                 break;
             }
-            let messages = strategy::messages(&lane.open[page.clone()]);
+            let messages = lane.wanted(&lane.open[page.clone()]);
+            if messages.len() < page.len() {
+                continue;
+            }
             let answered = self.tasks.run(&PageDigest { messages: &messages }).await;
             asked.extend(answered.calls);
-            let put = Put::new(&chores.session, Kind::Note, digest_key(&covers), at, &answered.answer);
-            self.store().commit(Batch::of_records(chores.session.clone(), vec![put])).await?;
+            let put = Put::new(session, Kind::Note, digest_key(&covers), at, &answered.answer);
+            self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
         }
         Ok(asked)
     }
@@ -108,7 +203,8 @@ impl Engine {
     ) -> Result<Vec<Note>> {
         let mut notes = Vec::with_capacity(stretches.len());
         for stretch in stretches {
-            let ahead = stretch.listed && self.tasks.has_helper();
+            // A digest may have been made before something of it was left out.
+            let ahead = stretch.listed && self.tasks.has_helper() && !scene.leaves_out(&stretch.covers);
             let kept = if ahead { self.kept_digest(session, &stretch.covers).await? } else { None };
             notes.push(stretch.note(kept.unwrap_or_else(|| strategy::offline(scene, stretch))));
         }
@@ -157,6 +253,10 @@ impl Engine {
         };
         Ok(ours.filter_map(count).collect())
     }
+}
+
+fn ledger_key(at: At, number: usize) -> String {
+    format!("{:016x}-{number:03}", at.0)
 }
 
 const RECALLED: &str = "recalled/";

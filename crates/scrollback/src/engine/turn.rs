@@ -8,11 +8,13 @@ use super::Engine;
 use super::lanes::{Hidden, Lane};
 use super::lay::{Laid, Quoted};
 use super::topics::{Consulted, Event};
+use crate::control::Controls;
 use crate::error::{Error, Result};
 use crate::ids::{At, MessageId};
 use crate::ledger::Call;
 use crate::log::{After, Answer, Arrival, History, Received};
 use crate::message::Message;
+use crate::recall::RecallTool;
 use crate::store::{Batch, Kind, Position, Put, Stored, Urgency};
 use crate::strategy::topics::activation::Why;
 use crate::strategy::turns;
@@ -57,6 +59,7 @@ pub struct Turn {
     pub(super) activated: Vec<Event>,
     /// What the helper was asked while the window was laid out.
     pub(super) asked: Vec<task::Asked>,
+    tools: &'static [RecallTool],
 }
 
 /// How a turn ended.
@@ -98,6 +101,16 @@ impl Turn {
         }
     }
 
+    /// The recall tools that its window offers.
+    pub fn tools(&self) -> &'static [RecallTool] {
+        self.tools
+    }
+
+    /// The limit that its window is laid out for.
+    pub fn limit_tokens(&self) -> u32 {
+        self.lane.limit_tokens()
+    }
+
     /// Whether the model has recalled anything.
     pub fn has_recalled(&self) -> bool {
         !self.rounds.is_empty()
@@ -124,19 +137,51 @@ impl Turn {
 impl Engine {
     /// Takes a request into the log and lays out its window. When this returns, nothing of the request can be lost.
     pub async fn begin(&self, ask: Ask<'_>) -> Result<Turn> {
+        Box::pin(self.begun(ask, |_| ask)).await
+    }
+
+    /// The same for a model whose limit is only assumed; see [`Engine::unsure`].
+    pub async fn begin_unsure(&self, ask: Ask<'_>) -> Result<Turn> {
+        let bounded = |controls: &Controls| {
+            let (budget, limit_tokens) = self.unsure(controls, (ask.budget, ask.limit_tokens));
+            Ask { budget, limit_tokens, ..ask }
+        };
+        Box::pin(self.begun(ask, bounded)).await
+    }
+
+    async fn begun<'a>(&self, ask: Ask<'a>, bounded: impl FnOnce(&Controls) -> Ask<'a>) -> Result<Turn> {
         let received = match ask.after {
             None => self.log.receive(ask.arrival, ask.history).await?,
             Some(after) => self.log.receive_new(ask.arrival, after, ask.history).await?,
         };
         let head = received.head.ok_or_else(|| Error::Invalid("the request has no message to answer".into()))?;
-        let lane = self.lane(&ask, &received, head).await;
+        let controls = self.controls(&received.session).await?;
+        let ask = bounded(&controls);
+        let layout = self.layout_with(&controls, ask.limit_tokens);
+        let ask = Ask { budget: self.less_tools(ask.budget, &controls), ..ask };
+        let lane = self.lane(&ask, &received, head, layout).await;
         let laid = self.laid(lane, &ask, (&received, head), None).await;
         // What was sorted on the way is in the store, whether the window fits or not.
         let Laid { lane, window, consulted, quoted, asked } =
             laid.inspect_err(|_| self.lanes.forget(Some(received.session.id)))?;
         self.lanes.keep(lane.clone());
         let (rounds, recalls, pages, woken, activated) = Default::default();
-        Ok(Turn { received, head, lane, window, rounds, recalls, pages, consulted, quoted, woken, activated, asked })
+        let tools = self.strategy(lane.strategy).recalls();
+        Ok(Turn {
+            received,
+            head,
+            lane,
+            window,
+            rounds,
+            recalls,
+            pages,
+            consulted,
+            quoted,
+            woken,
+            activated,
+            asked,
+            tools,
+        })
     }
 
     /// Lays a turn out once more, smaller, because its model counted more tokens than we did.
@@ -156,8 +201,7 @@ impl Engine {
     }
 
     /// The lane of a request: from memory, or else from the store.
-    async fn lane(&self, ask: &Ask<'_>, received: &Received, head: Position) -> Result<Lane> {
-        let layout = self.layout(ask.limit_tokens);
+    async fn lane(&self, ask: &Ask<'_>, received: &Received, head: Position, layout: Arc<str>) -> Result<Lane> {
         let found = received.base.and_then(|base| self.lanes.find(received.session.id, base, &layout));
         let holds = &self.settings.strategies.holds;
         let mut lane = match found {
@@ -166,7 +210,8 @@ impl Engine {
                 lane
             }
             None if received.base.is_none() => {
-                let mut lane = Lane::new(received.session.id, layout, head);
+                let born = self.lanes.now();
+                let mut lane = Lane { born, ..Lane::new(received.session.id, layout, head) };
                 received.fresh.iter().for_each(|stored| lane.push(stored.clone(), holds));
                 lane
             }
@@ -186,6 +231,7 @@ impl Engine {
     /// Keeps the reply, the view and the ledger, all in one commit.
     pub async fn finish(&self, mut turn: Turn, finish: Finish<'_>) -> Result<Option<Arc<Stored>>> {
         let mut view = View::of(&turn.window, turn.head, &turn.lane.layout, turn.lane.folded.id);
+        view.kept = turn.lane.kept.filter(|_| view.kept_tokens > 0);
         view.recalls.clone_from(&turn.recalls);
         if let Some(consulted) = &turn.consulted {
             view.consulted(consulted.shown(), consulted.remark().cloned(), turn.quoted.room);

@@ -73,6 +73,11 @@ impl Engine {
             window.instruct(&Arc::new(stored));
         }
         window.fold(&fold);
+        if let Some(hash) = view.kept
+            && let Some(kept) = self.kept_in(session, hash).await?
+        {
+            window.keep(&kept);
+        }
         let excerpt = self.excerpt_of(session, view, &fold).await?;
         if let Some(excerpt) = excerpt.as_ref().filter(|_| view.topics_first) {
             window.quote(excerpt);
@@ -85,7 +90,11 @@ impl Engine {
         let began = leaves.get(turns::last(&leaves)).map_or(view.head.id, |leaf| leaf.stored.id);
         for leaf in &leaves {
             let Some(depth) = leaf.stored.position().map(|position| position.depth) else { continue };
-            if let Standing::Shown(reason) = view.standing(depth, &fold) {
+            let standing = view.standing(depth, &fold);
+            if standing == Standing::LeftOut {
+                window.leave_out(&leaf.stored);
+            }
+            if let Standing::Shown(reason) = standing {
                 if leaf.stored.id == began
                     && let Some(excerpt) = tail.take()
                 {

@@ -35,13 +35,16 @@ pub struct Tokens {
     /// Quotes from topics.
     #[serde(skip_serializing_if = "is_zero")]
     pub topics: u32,
+    /// Rules, pins and images that are kept.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub kept: u32,
 }
 
 impl Tokens {
     /// All kinds together.
     pub fn total(self) -> u32 {
-        let Self { instructions, tools, contents, open, current, held, recalled, topics } = self;
-        let kinds = [instructions, tools, contents, open, current, held, recalled, topics];
+        let Self { instructions, tools, contents, open, current, held, recalled, topics, kept } = self;
+        let kinds = [instructions, tools, contents, open, current, held, recalled, topics, kept];
         kinds.into_iter().fold(0, u32::saturating_add)
     }
 }

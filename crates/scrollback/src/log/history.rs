@@ -114,6 +114,14 @@ impl<'a> History<'a> {
         self.split.iter().rev().take(ENDS_WITHIN).any(|raw| Message::new((*raw).to_owned()).strong() == message)
     }
 
+    /// Its newest message.
+    pub fn last(&self) -> Option<Message> {
+        // A history that is sent again as it was is passed over to its end.
+        let passed = self.known.is_some() && self.split.len() == self.preamble;
+        let raw = if passed { self.whole().ok()?.split.last().copied() } else { self.split.last().copied() };
+        raw.map(|raw| Message::new(raw.to_owned()))
+    }
+
     /// How many messages there are.
     pub fn len(&self) -> usize {
         self.split.len() + self.known.as_ref().map_or(0, |stretch| stretch.count)

@@ -136,6 +136,7 @@ impl Visible {
             match piece {
                 Piece::Fenced { kind: "contents", text } => self.contents(text),
                 Piece::Fenced { kind: "topics", text } => self.topics(text),
+                Piece::Fenced { kind: "kept", text } => self.kept(text, role),
                 Piece::Fenced { text, .. } => self.record(text, role),
                 Piece::Plain(text) if !fenced_only && !say::is_ours(text) => self.said(text, &Speaker::unnamed(role)),
                 Piece::Plain(_) => {}
@@ -163,6 +164,23 @@ impl Visible {
         }
         if !self.offered.contains(&RecallTool::Page) {
             self.said(text, &Speaker::unnamed(&Role::Other("contents".into())));
+        }
+    }
+
+    /// Rules begin with `[r12.1] ` and lead to their message.
+    fn kept(&mut self, text: &str, role: &Role) {
+        for line in text.lines() {
+            let rule = line.strip_prefix("[r").and_then(|rest| rest.split_once("] "));
+            let of = rule.and_then(|(name, words)| Some((name.split_once('.')?.0.parse().ok()?, words)));
+            match of {
+                Some((number, words)) if self.offered.contains(&RecallTool::Page) => {
+                    self.leads.push(Lead { to: Target::Page(number), text: words.to_owned() });
+                }
+                Some((number, words)) => {
+                    self.said(words, &Speaker { role: role.clone(), id: Some(MessageId(number)), at: None });
+                }
+                None => {}
+            }
         }
     }
 

@@ -214,3 +214,16 @@ fn nothing_is_recalled_where_no_tool_is_offered() {
     let request = json!({"messages": [contents(), user("Who is it?")], "tools": tools(), "tool_choice": "none"});
     assert!(content(answer(&request)).contains("found nothing"));
 }
+
+#[test]
+fn a_rule_that_is_kept_leads_to_its_message() {
+    let rule = "[r12.1] Never let the lighthouse lamp draw more than 640 watts.";
+    let kept = user(&fence("kept", "Kept", &format!("Rules the person stated:\n{rule}")));
+    let question = user("How many watts may the lighthouse lamp draw?");
+    let said = ask(&[kept.clone(), question.clone()]);
+    assert_eq!(said.calls.len(), 1, "{said:?}");
+    // Without tools it is quoted under its own name.
+    let said = answer(&json!({"model": "quote", "messages": [kept, question]}));
+    let told = content(said);
+    assert!(told.contains("640 watts") && told.contains("m12") && !told.contains("[r12.1]"), "{told}");
+}

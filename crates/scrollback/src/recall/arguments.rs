@@ -15,6 +15,7 @@ pub(super) fn read(tool: RecallTool, arguments: &str) -> Result<RecallCall, Stri
     match tool {
         RecallTool::Topic => topic(&fields),
         RecallTool::Page => page(&fields),
+        RecallTool::Summary => summary(&fields),
         RecallTool::Hold => hold(&fields),
         RecallTool::Search => search(&fields),
     }
@@ -45,6 +46,19 @@ fn page(fields: &Map<String, Value>) -> Result<RecallCall, String> {
         Some(given) => Some(message(given).ok_or_else(|| misread(RecallTool::Page, "`from` such as m120", given))?),
     };
     Ok(RecallCall::Page { number, from })
+}
+
+fn summary(fields: &Map<String, Value>) -> Result<RecallCall, String> {
+    let wanted = "`id`, the name of a summary, such as {\"id\": \"s60\"}";
+    let given = field(fields, &["id", "summary", "index", "number"]);
+    let given = given.ok_or_else(|| missing(RecallTool::Summary, wanted))?;
+    let number = number(given).ok_or_else(|| misread(RecallTool::Summary, wanted, given))?;
+    let from = match field(fields, &["from"]) {
+        None => None,
+        Some(given) => Some(message(given).ok_or_else(|| misread(RecallTool::Summary, "`from` such as m120", given))?),
+    };
+    let words = field(fields, &["words", "query", "text"]).and_then(words);
+    Ok(RecallCall::Summary { number, words, from })
 }
 
 fn hold(fields: &Map<String, Value>) -> Result<RecallCall, String> {
@@ -225,26 +239,21 @@ mod tests {
     use super::*;
 
     fn page(arguments: &str) -> Result<(u32, Option<u32>), String> {
-        match RecallCall::read(RecallTool::Page, arguments)? {
-            RecallCall::Page { number, from } => Ok((number, from.map(|id| id.0))),
-            RecallCall::Topic { .. } | RecallCall::Hold { .. } | RecallCall::Search { .. } => panic!(),
-        }
+        let call = RecallCall::read(RecallTool::Page, arguments)?;
+        let RecallCall::Page { number, from } = call else { panic!("{call:?}") };
+        Ok((number, from.map(|id| id.0)))
     }
 
     fn hold(arguments: &str) -> (String, Part) {
-        match RecallCall::read(RecallTool::Hold, arguments).unwrap() {
-            RecallCall::Hold { id, part } => (id, part),
-            RecallCall::Topic { .. } | RecallCall::Page { .. } | RecallCall::Search { .. } => panic!(),
-        }
+        let call = RecallCall::read(RecallTool::Hold, arguments).unwrap();
+        let RecallCall::Hold { id, part } = call else { panic!("{call:?}") };
+        (id, part)
     }
 
     fn search(arguments: &str) -> Result<(String, Option<String>, Option<String>), String> {
-        match RecallCall::read(RecallTool::Search, arguments)? {
-            RecallCall::Search { words, since, until, .. } => {
-                Ok((words, since.map(|at| at.to_string()), until.map(|at| at.to_string())))
-            }
-            RecallCall::Topic { .. } | RecallCall::Page { .. } | RecallCall::Hold { .. } => panic!(),
-        }
+        let call = RecallCall::read(RecallTool::Search, arguments)?;
+        let RecallCall::Search { words, since, until, .. } = call else { panic!("{call:?}") };
+        Ok((words, since.map(|at| at.to_string()), until.map(|at| at.to_string())))
     }
 
     #[test]

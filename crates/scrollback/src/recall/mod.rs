@@ -10,6 +10,7 @@ mod fence;
 mod reader;
 mod text;
 
+pub(crate) use fence::fence_as;
 pub use fence::{Heading, Hit, Piece, fence, heading, pieces};
 pub use text::{Finished, Sieve, calls_in, instructions};
 
@@ -27,6 +28,8 @@ pub enum RecallTool {
     Topic,
     /// Shows a folded page whole.
     Page,
+    /// Shows messages that a summary tells of.
+    Summary,
     /// Shows a held tool result, or a part of it.
     Hold,
     /// Finds messages by their words.
@@ -35,13 +38,14 @@ pub enum RecallTool {
 
 impl RecallTool {
     /// Every tool, in the order they are offered in.
-    pub const ALL: [Self; 4] = [Self::Topic, Self::Page, Self::Hold, Self::Search];
+    pub const ALL: [Self; 5] = [Self::Topic, Self::Page, Self::Summary, Self::Hold, Self::Search];
 
     /// What a model calls it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Topic => "activate_topic",
             Self::Page => "recall_page",
+            Self::Summary => "expand_summary",
             Self::Hold => "load_tool_history",
             Self::Search => "search_history",
         }
@@ -57,6 +61,7 @@ impl RecallTool {
         match self {
             Self::Topic => include_str!("../../prompts/activate_topic.json").trim_ascii_end(),
             Self::Page => include_str!("../../prompts/recall_page.json").trim_ascii_end(),
+            Self::Summary => include_str!("../../prompts/expand_summary.json").trim_ascii_end(),
             Self::Hold => include_str!("../../prompts/load_tool_history.json").trim_ascii_end(),
             Self::Search => include_str!("../../prompts/search_history.json").trim_ascii_end(),
         }
@@ -67,6 +72,7 @@ impl RecallTool {
         match self {
             Self::Topic => &["topic", "from", "to"],
             Self::Page => &["index", "from"],
+            Self::Summary => &["id", "words", "from"],
             Self::Hold => &["id", "part"],
             Self::Search => &["words", "from", "to", "archived"],
         }
@@ -96,6 +102,15 @@ pub enum RecallCall {
         /// Its number on the contents page.
         number: u32,
         /// Where to go on in a page that was too long to be shown at once.
+        from: Option<MessageId>,
+    },
+    /// Messages that a summary tells of.
+    Summary {
+        /// The last message it covers: 60 for s60.
+        number: u32,
+        /// Only messages with these words.
+        words: Option<String>,
+        /// Where to begin; otherwise with its first message.
         from: Option<MessageId>,
     },
     /// A held tool result.

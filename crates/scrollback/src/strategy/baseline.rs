@@ -44,7 +44,7 @@ impl Strategy for Truncate {
     }
 
     fn fit(&self, scene: &Scene<'_>) -> Result<Window> {
-        let room = scene.budget.tokens.saturating_sub(scene.instructions());
+        let room = scene.budget.tokens.saturating_sub(scene.fixed());
         let (mut start, mut cost) = (scene.open.len(), 0_u32);
         for page in turns::pages(scene.open, scene.budget.share(25)).iter().rev() {
             cost = cost.saturating_add(scene.open[page.clone()].iter().map(|leaf| leaf.tokens()).sum());
@@ -62,6 +62,13 @@ impl Strategy for Truncate {
 fn shown_from(scene: &Scene<'_>, start: usize) -> Window {
     let mut window = Window::new(scene.budget, scene.path());
     scene.preamble.iter().for_each(|stored| window.instruct(stored));
-    scene.open[start..].iter().for_each(|leaf| window.show(&leaf.stored, Reason::Open));
+    let current = turns::last(scene.open);
+    for (i, leaf) in scene.open.iter().enumerate().skip(start) {
+        if i < current && scene.excluded.contains(&leaf.stored.id) {
+            window.leave_out(&leaf.stored);
+        } else {
+            window.show(&leaf.stored, Reason::Open);
+        }
+    }
     window
 }

@@ -4,11 +4,14 @@
 //! notes ([`Strategy::file`]) and what to show ([`Strategy::fit`]). It has no clock, no store and no model, so its laws can be
 //! tested over random logs. Messages too large to show again and again are held, under every strategy (`holds`).
 
+mod artifacts;
 mod baseline;
 mod holds;
+mod keep;
 mod leaf;
 mod pages;
 mod showing;
+mod summary;
 pub mod topics;
 pub(crate) mod turns;
 
@@ -16,18 +19,29 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+pub use artifacts::ArtifactSettings;
+pub(crate) use artifacts::{LISTED, rewrite_artifacts};
 pub(crate) use holds::HELD;
 pub use holds::{HeldFrom, HoldSettings, Told, placeholder};
+pub(crate) use keep::quoted;
+pub use keep::{Kept, kept};
 pub(crate) use leaf::result_of;
 pub use leaf::{Asked, Leaf, Placeholder};
 pub use pages::PageSettings;
 pub use showing::Layout;
+pub(crate) use summary::rewrite_summary;
+pub use summary::{Mode, ModelSummary, SummarySettings};
 pub use topics::TopicSettings;
 
+use std::collections::BTreeSet;
+
+use crate::artifact::Artifact;
 use crate::error::{Error, Result};
+use crate::ids::{BranchId, MessageId};
 use crate::note::{Covers, Fold, Note};
 use crate::recall::RecallTool;
 use crate::store::Stored;
+use crate::summary::Summary;
 use crate::task::{self, Digest};
 use crate::window::{Budget, Window};
 use topics::Topical;
@@ -45,15 +59,55 @@ pub struct Scene<'a> {
     pub budget: Budget,
     /// Whether a person undid the last fold: the next waits until it must be.
     pub undone: bool,
+    /// Whether a person asked for a fold: it need not be time.
+    pub forced: bool,
+    /// The model that is asked.
+    pub model: &'a str,
+    /// What is shown however old it is.
+    pub kept: Option<&'a Kept>,
+    /// Messages that a person wants left out.
+    pub excluded: &'a BTreeSet<MessageId>,
     /// Topics that what is folded was sorted into.
     pub topics: Topical<'a>,
+    /// What tells all that is folded and about to be, if it is summarised.
+    pub summary: Option<&'a Summary>,
+    /// What it was worked into, those changed last first.
+    pub artifacts: &'a [Filed],
 }
 
+/// An artifact and the branch this version of it was made on.
+pub type Filed = (BranchId, Arc<Artifact>);
+
+static NOTHING: BTreeSet<MessageId> = BTreeSet::new();
+
 impl<'a> Scene<'a> {
+    /// A scene in which nobody asked for anything in particular.
+    pub fn new(preamble: &'a [Arc<Stored>], fold: &'a Fold, open: &'a [Arc<Leaf>], budget: Budget) -> Self {
+        Self {
+            preamble,
+            fold,
+            open,
+            budget,
+            undone: false,
+            forced: false,
+            model: "",
+            kept: None,
+            excluded: &NOTHING,
+            topics: Topical::default(),
+            summary: None,
+            artifacts: &[],
+        }
+    }
+
     /// The messages of a stretch of the open part.
     pub fn stretch(&self, covers: &Covers) -> &'a [Arc<Leaf>] {
         let place = |depth: crate::ids::Depth| (depth.0 - self.fold.open().0) as usize;
         &self.open[place(covers.from)..=place(covers.to)]
+    }
+
+    /// Whether a person wants something of a stretch left out.
+    pub(crate) fn leaves_out(&self, covers: &Covers) -> bool {
+        !self.excluded.is_empty() && self.stretch(covers).iter().any(|leaf| self.excluded.contains(&leaf.stored.id))
     }
 
     /// How many messages the path has.
@@ -61,9 +115,10 @@ impl<'a> Scene<'a> {
         self.fold.open().0 + u32::try_from(self.open.len()).expect("fewer messages than 2^32")
     }
 
-    /// What the instructions cost.
-    fn instructions(&self) -> u32 {
-        self.preamble.iter().map(|stored| stored.measure.tokens).sum()
+    /// What the instructions cost, and what is shown however old it is.
+    fn fixed(&self) -> u32 {
+        let kept = self.kept.map_or(0, Kept::tokens);
+        self.preamble.iter().map(|stored| stored.measure.tokens).sum::<u32>() + kept
     }
 }
 
@@ -82,7 +137,8 @@ impl Stretch {
     /// Its note, with what a digest says of it.
     pub fn note(&self, digest: Digest) -> Note {
         let Digest { title, lines } = digest;
-        Note { covers: self.covers, title, lines, turn: self.turn, recalls: 0, recalled: None }
+        let by = crate::note::Author::Offline;
+        Note { covers: self.covers, title, lines, turn: self.turn, recalls: 0, recalled: None, by }
     }
 }
 
@@ -114,17 +170,26 @@ pub struct StrategySettings {
     pub pages: PageSettings,
     /// Of topics.
     pub topics: TopicSettings,
+    /// Of summaries.
+    pub summary: SummarySettings,
+    /// Of artifacts.
+    pub artifacts: ArtifactSettings,
     /// Of holds, under every strategy.
     pub holds: HoldSettings,
 }
 
 /// The strategies there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum StrategyName {
     /// Turns become pages, older ones a page of contents.
     Pages,
     /// Older messages are sorted by topic; what matters now is quoted.
     Topics,
+    /// Older messages are told by a summary.
+    Summary,
+    /// Older messages are worked into documents.
+    Artifacts,
     /// The oldest messages are dropped; a baseline.
     Truncate,
     /// Everything is shown; a baseline.
@@ -133,13 +198,16 @@ pub enum StrategyName {
 
 impl StrategyName {
     /// Every strategy.
-    pub const ALL: [Self; 4] = [Self::Pages, Self::Topics, Self::Truncate, Self::Passthrough];
+    pub const ALL: [Self; 6] =
+        [Self::Pages, Self::Topics, Self::Summary, Self::Artifacts, Self::Truncate, Self::Passthrough];
 
     /// Its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pages => "pages",
             Self::Topics => "topics",
+            Self::Summary => "summary",
+            Self::Artifacts => "artifacts",
             Self::Truncate => "truncate",
             Self::Passthrough => "passthrough",
         }
@@ -150,6 +218,8 @@ impl StrategyName {
         match self {
             Self::Pages => Box::new(pages::Pages::new(settings.pages.clone(), settings.holds.clone())),
             Self::Topics => Box::new(topics::Topics::new(settings.topics.clone(), settings.holds.clone())),
+            Self::Summary => Box::new(summary::Summaries::new(settings.summary.clone(), settings.holds.clone())),
+            Self::Artifacts => Box::new(artifacts::Artifacts::new(settings.artifacts.clone(), settings.holds.clone())),
             Self::Truncate => Box::new(baseline::Truncate),
             Self::Passthrough => Box::new(baseline::Passthrough),
         }
@@ -190,9 +260,11 @@ pub fn lay_out(strategy: &dyn Strategy, scene: Scene<'_>) -> Result<(Fold, Windo
     }
 }
 
-/// The digest of a stretch that needs no model.
+/// The digest of a stretch that needs no model. Of what a person wants left out it tells nothing.
 pub fn offline(scene: &Scene<'_>, stretch: &Stretch) -> Digest {
-    if stretch.listed { task::digest(&messages(scene.stretch(&stretch.covers))) } else { Digest::default() }
+    let mut told = if stretch.listed { messages(scene.stretch(&stretch.covers)) } else { Vec::new() };
+    told.retain(|stored| !scene.excluded.contains(&stored.id));
+    if told.is_empty() { Digest::default() } else { task::digest(&told) }
 }
 
 /// The messages of some leaves.

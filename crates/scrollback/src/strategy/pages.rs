@@ -6,7 +6,7 @@
 //! page is then out of the model's sight but still found by search.
 
 use super::holds::HoldSettings;
-use super::showing::{Holding, costs, window};
+use super::showing::{Holding, costs, usual_or_least};
 use super::{Scene, Strategy, Stretch, turns};
 use crate::error::Result;
 use crate::note::{Covers, Fold, Note};
@@ -90,8 +90,8 @@ impl Pages {
     /// The fold with a list that leaves room for what is open.
     fn relisted(&self, scene: &Scene<'_>) -> Fold {
         let Some(covers) = scene.fold.covers else { return scene.fold.clone() };
-        let open: u32 = costs(scene.open, &self.holds, Holding::All).iter().sum();
-        let room = scene.budget.tokens.saturating_sub(scene.instructions()).saturating_sub(open);
+        let open: u32 = costs(scene, &self.holds, Holding::All).iter().sum();
+        let room = scene.budget.tokens.saturating_sub(scene.fixed()).saturating_sub(open);
         let (turns, listed) = (scene.fold.turns, scene.fold.listed.clone());
         listing(covers, turns, self.trimmed(listed, turns, self.contents_limit(scene).min(room)))
     }
@@ -103,11 +103,12 @@ impl Strategy for Pages {
     }
 
     fn fold(&self, scene: &Scene<'_>) -> Vec<Stretch> {
-        let costs = costs(scene.open, &self.holds, Holding::Usual);
+        let costs = costs(scene, &self.holds, Holding::Usual);
         let pages = turns::pages(scene.open, scene.budget.share(self.settings.page_share));
-        let fixed = scene.instructions() + self.contents_limit(scene);
+        let fixed = scene.fixed() + self.contents_limit(scene);
         let full = fixed + costs.iter().sum::<u32>() > self.fold_over(scene);
-        if !full && (scene.undone || pages.len() <= 2 * self.settings.keep_pages) {
+        let many = !scene.undone && pages.len() > 2 * self.settings.keep_pages;
+        if !full && !many && !scene.forced {
             return Vec::new();
         }
         let cost_of = |kept: usize| costs[pages[pages.len() - kept].start..].iter().sum::<u32>();
@@ -136,12 +137,7 @@ impl Strategy for Pages {
     }
 
     fn fit(&self, scene: &Scene<'_>) -> Result<Window> {
-        let usual = window(scene, &self.holds, Holding::Usual, None);
-        if usual.fits() {
-            return Ok(usual);
-        }
-        let least = window(scene, &self.holds, Holding::All, None);
-        if least.fits() { Ok(least) } else { Err(least.too_large()) }
+        usual_or_least(scene, &self.holds)
     }
 }
 

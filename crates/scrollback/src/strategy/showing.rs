@@ -6,6 +6,7 @@ use super::holds::{HeldFrom, HoldSettings};
 use super::leaf::{Leaf, Placeholder};
 use super::topics::Excerpt;
 use super::{Scene, turns};
+use crate::error::Result;
 use crate::window::{Reason, Window};
 
 /// Which results are held.
@@ -28,21 +29,54 @@ pub enum Layout {
     Head,
 }
 
-/// What stands for each open message that is held.
-fn held<'s>(
-    open: &'s [Arc<Leaf>],
+/// How an open message is shown.
+enum Shown<'s> {
+    Whole,
+    Held(&'s Arc<Placeholder>),
+    /// A person wants it left out.
+    LeftOut,
+}
+
+/// How each open message is shown.
+fn shown<'s>(
+    scene: &'s Scene<'_>,
     holds: &'s HoldSettings,
     holding: Holding,
-) -> impl Iterator<Item = Option<&'s Arc<Placeholder>>> {
-    let current = turns::last(open);
-    let wanted = move |i: usize| holding == Holding::All || holds.from == HeldFrom::OnArrival || i < current;
-    open.iter().enumerate().map(move |(i, leaf)| if wanted(i) { leaf.placeholder(holds) } else { None })
+) -> impl Iterator<Item = (&'s Arc<Leaf>, Shown<'s>)> {
+    let current = turns::last(scene.open);
+    let held = move |i: usize| holding == Holding::All || holds.from == HeldFrom::OnArrival || i < current;
+    let mut call_left_out = false;
+    scene.open.iter().enumerate().map(move |(i, leaf)| {
+        // A result goes with its call, also where another branch answered it.
+        let left_out = scene.excluded.contains(&leaf.stored.id) || leaf.answers && call_left_out;
+        call_left_out = left_out && i < current;
+        let shown = match leaf.placeholder(holds).filter(|_| held(i)) {
+            _ if call_left_out => Shown::LeftOut,
+            Some(placeholder) => Shown::Held(placeholder),
+            None => Shown::Whole,
+        };
+        (leaf, shown)
+    })
 }
 
 /// What each open message costs as it is shown.
-pub(super) fn costs(open: &[Arc<Leaf>], holds: &HoldSettings, holding: Holding) -> Vec<u32> {
-    let pairs = held(open, holds, holding).zip(open);
-    pairs.map(|(held, leaf)| held.map_or(leaf.tokens(), |held| held.tokens)).collect()
+pub(super) fn costs(scene: &Scene<'_>, holds: &HoldSettings, holding: Holding) -> Vec<u32> {
+    let cost = |(leaf, shown): (&Arc<Leaf>, Shown<'_>)| match shown {
+        Shown::Whole => leaf.tokens(),
+        Shown::Held(placeholder) => placeholder.tokens,
+        Shown::LeftOut => 0,
+    };
+    shown(scene, holds, holding).map(cost).collect()
+}
+
+/// The window as usual, or else with all results held.
+pub(super) fn usual_or_least(scene: &Scene<'_>, holds: &HoldSettings) -> Result<Window> {
+    let usual = window(scene, holds, Holding::Usual, None);
+    if usual.fits() {
+        return Ok(usual);
+    }
+    let least = window(scene, holds, Holding::All, None);
+    if least.fits() { Ok(least) } else { Err(least.too_large()) }
 }
 
 /// The window: instructions, what is folded, what is open, and an excerpt of topics where it belongs.
@@ -55,15 +89,19 @@ pub(super) fn window(
     let mut window = Window::new(scene.budget, scene.path());
     scene.preamble.iter().for_each(|stored| window.instruct(stored));
     window.fold(scene.fold);
+    if let Some(kept) = scene.kept {
+        window.keep(kept);
+    }
     let current = turns::last(scene.open);
     let place = excerpt.map(|(_, layout)| if layout == Layout::Head { 0 } else { current });
-    for (i, (leaf, held)) in scene.open.iter().zip(held(scene.open, holds, holding)).enumerate() {
+    for (i, (leaf, shown)) in shown(scene, holds, holding).enumerate() {
         if let Some((excerpt, _)) = excerpt.filter(|_| place == Some(i)) {
             window.quote(excerpt);
         }
-        match held {
-            Some(placeholder) => window.hold(&leaf.stored, placeholder),
-            None => window.show(&leaf.stored, if i < current { Reason::Open } else { Reason::CurrentTurn }),
+        match shown {
+            Shown::LeftOut => window.leave_out(&leaf.stored),
+            Shown::Held(placeholder) => window.hold(&leaf.stored, placeholder),
+            Shown::Whole => window.show(&leaf.stored, if i < current { Reason::Open } else { Reason::CurrentTurn }),
         }
     }
     window

@@ -35,6 +35,15 @@ pub(crate) fn pages(leaves: &[Arc<Leaf>], most: u32) -> Vec<Range<usize>> {
     pages
 }
 
+/// How many of the newest pages stay open: enough for so many messages, fewer if those do not fit.
+pub(crate) fn kept(pages: &[Range<usize>], costs: &[u32], (messages, room): (usize, u32)) -> usize {
+    let count = |kept: usize| costs.len() - pages[pages.len() - kept].start;
+    let enough = (1..=pages.len()).find(|kept| count(*kept) >= messages);
+    let cost = |kept: usize| costs[pages[pages.len() - kept].start..].iter().sum::<u32>();
+    let most = enough.unwrap_or(pages.len());
+    (1..=most).rev().find(|kept| cost(*kept) <= room).unwrap_or(1).min(pages.len())
+}
+
 /// What a range of messages covers.
 pub(crate) fn covers(leaves: &[Arc<Leaf>], range: &Range<usize>) -> Option<Covers> {
     let (first, last) = (leaves[range.start].stored.position()?, leaves[range.end - 1].stored.position()?);

@@ -4,6 +4,7 @@
 //! the helper and falls back. The offline answers are extractive: they quote, and never invent. Nothing here knows a store or a
 //! clock.
 
+mod artifact;
 mod breaker;
 mod digest;
 mod hold;
@@ -11,21 +12,28 @@ mod model;
 mod outline;
 mod partition;
 mod prompt;
+mod purse;
 mod reply;
 mod run;
 mod sentences;
 mod sources;
+mod summary;
 mod topic;
 mod worth;
 
+pub use artifact::{Decide, Draft, Drafted, Weave};
 pub use digest::{Digest, PageDigest, digest};
 pub use hold::{HoldBrief, HoldDigest};
 pub use model::{Model, Question, Said};
 pub use partition::{Choice, Known, Unit, partition};
+pub use purse::{Purse, SpendLimit};
 pub use run::{Answered, Asked, By, Heard, TaskSettings, Tasks, Why};
 pub use sentences::brief;
 pub(crate) use sentences::shortened;
 pub use sources::sources;
+pub use summary::{
+    Fact, FactKind, Keeping, Segment, Style, Summarise, SummariseShort, Summed, facts, kept, lost, summed,
+};
 pub use topic::{
     Merge, Named, Place, ReadTopic, Review, Reviewed, Route, Sorted, Split, Standing, Subdivide, WriteBrief,
 };

@@ -1,8 +1,8 @@
 //! Running tasks: the helper is asked, once more if it talks nonsense, and otherwise the offline answer is taken.
 //!
 //! Nothing a helper does can keep a task from being answered: errors, panics and nonsense end in the offline answer, with the
-//! reason beside it. How many questions are under way at once is limited, and a helper that keeps failing is left alone for a
-//! while (`breaker`).
+//! reason beside it. How many questions are under way at once is limited, and so may be what they cost (`purse`); a helper that
+//! keeps failing is left alone for a while (`breaker`).
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,12 +13,15 @@ use std::time::Duration;
 
 use serde::Serialize;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 use super::Task;
 use super::breaker::{Breaker, Entry};
 use super::model::{Model, Question, Said};
+use super::purse::{Account, Aside, Purse};
 use super::sentences::shortened;
 use crate::error::{Error, Result};
+use crate::ledger::Price;
 
 /// How long a reason may be where it is recorded.
 const REASON_CHARS: usize = 300;
@@ -75,6 +78,8 @@ pub enum Why {
     Nonsense(String),
     /// The helper failed too often of late and is left alone.
     BreakerOpen,
+    /// What may be spent in an hour is spent.
+    SpendLimit,
 }
 
 /// One question to the helper.
@@ -111,6 +116,7 @@ struct Helper {
     model: Arc<dyn Model>,
     seats: Semaphore,
     breaker: Mutex<Breaker>,
+    account: Option<Account>,
 }
 
 impl Tasks {
@@ -122,7 +128,14 @@ impl Tasks {
     /// Tasks are answered by a helper where it can.
     pub fn new(model: Arc<dyn Model>, settings: TaskSettings) -> Self {
         let seats = Semaphore::new(settings.at_once.clamp(1, Semaphore::MAX_PERMITS));
-        Self { helper: Some(Helper { model, seats, breaker: Mutex::new(Breaker::new(settings)) }) }
+        Self { helper: Some(Helper { model, seats, breaker: Mutex::new(Breaker::new(settings)), account: None }) }
+    }
+
+    /// The same, paid from a purse at a price: when that is empty, tasks are answered offline until there is room again.
+    #[must_use]
+    pub fn with_purse(self, purse: Arc<Purse>, price: Option<Price>) -> Self {
+        let account = Account::new(purse, price);
+        Self { helper: self.helper.map(|helper| Helper { account, ..helper }) }
     }
 
     /// Whether there is a helper to ask.
@@ -169,6 +182,8 @@ impl Tasks {
         };
         match answer {
             Ok(_) => helper.breaker().succeeded(),
+            // It was not asked, so nothing is known of how it is.
+            Err(Why::SpendLimit) => {}
             Err(_) => helper.breaker().failed(entry),
         }
         answer
@@ -180,6 +195,18 @@ impl Helper {
         self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Sets aside what a question may cost, if there is a limit.
+    fn set_aside(&self, question: &Question) -> Result<Option<Aside>, Why> {
+        let Some(account) = &self.account else { return Ok(None) };
+        account.set_aside(question, Instant::now()).map(Some).ok_or(Why::SpendLimit)
+    }
+
+    fn settle(&self, aside: Option<Aside>, heard: &Result<Said>) {
+        if let Some((account, aside)) = self.account.as_ref().zip(aside) {
+            account.settle(aside, heard);
+        }
+    }
+
     async fn answer<T: Task>(&self, task: &T, calls: &mut Vec<Asked>) -> Result<T::Answer, Why> {
         let question = task.question();
         let first = self.ask(task, &question, calls).await;
@@ -188,8 +215,11 @@ impl Helper {
     }
 
     async fn ask<T: Task>(&self, task: &T, question: &Question, calls: &mut Vec<Asked>) -> Result<T::Answer, Why> {
-        let said = unharmed(async { self.model.ask(question).await }).await;
-        let (said, answer) = match said {
+        let aside = self.set_aside(question)?;
+        let heard = unharmed(async { self.model.ask(question).await }).await;
+        self.settle(aside, &heard);
+        let (said, answer) = match heard {
+            Ok(said) if said.text.trim().is_empty() => (said, Err(Why::Failed("it answered without any words".into()))),
             Ok(said) => {
                 let read = task.read(&said.text).map_err(|complaint| shortened(&complaint, REASON_CHARS));
                 (said, read.map_err(Why::Nonsense))
@@ -200,7 +230,7 @@ impl Helper {
             Ok(_) => Heard::Answer,
             Err(Why::Nonsense(complaint)) => Heard::Nonsense(complaint.clone()),
             Err(Why::Failed(reason)) => Heard::Nothing(reason.clone()),
-            Err(Why::NoHelper | Why::BreakerOpen) => return answer,
+            Err(Why::NoHelper | Why::BreakerOpen | Why::SpendLimit) => return answer,
         };
         let (input_tokens, output_tokens) = (said.input_tokens, said.output_tokens);
         calls.push(Asked { task: T::NAME, input_tokens, output_tokens, outcome });

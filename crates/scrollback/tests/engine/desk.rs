@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use scrollback::engine::{Ask, EngineSettings, Finish, Turn};
 use scrollback::log::{Arrival, History};
-use scrollback::strategy::{HoldSettings, PageSettings, StrategyName, StrategySettings, TopicSettings};
+use scrollback::strategy::{
+    ArtifactSettings, HoldSettings, PageSettings, StrategyName, StrategySettings, SummarySettings, TopicSettings,
+};
 use scrollback::task::Tasks;
 use scrollback::window::{Body, Budget, Reason, Window};
 use scrollback::{At, Engine, Error, MemoryStore, Message, SessionKey, Store, Tenant};
@@ -19,7 +21,10 @@ pub fn settings(strategy: StrategyName) -> EngineSettings {
     let pages = PageSettings { keep_pages: 3, ..PageSettings::default() };
     let topics = TopicSettings { keep_messages: 6, ..TopicSettings::default() };
     let holds = HoldSettings { over_chars: HELD_OVER, ..HoldSettings::default() };
-    EngineSettings { strategy, strategies: StrategySettings { pages, topics, holds }, across_sessions: false }
+    let summary = SummarySettings { keep_recent: 6, minimum: 8, ..SummarySettings::default() };
+    let artifacts = ArtifactSettings { archive_at: 14, keep: 6, ..ArtifactSettings::default() };
+    let strategies = StrategySettings { pages, topics, summary, artifacts, holds };
+    EngineSettings { strategy, strategies, across_sessions: false }
 }
 
 /// An engine over a store, to talk to.
@@ -88,6 +93,7 @@ impl Desk {
         let stored = self.engine.finish(turn, finish).await.unwrap().unwrap();
         assert_eq!(stored.message().to_text(), Message::from_json(&reply.to_string()).unwrap().to_text());
         self.engine.tidy(chores, at).await.unwrap();
+        self.engine.work_through(&self.tenant, at).await.unwrap();
     }
 
     /// Asks and answers.
@@ -127,8 +133,10 @@ pub fn texts(window: &Window) -> Vec<String> {
 /// The text that stands for what was folded.
 pub fn contents(window: &Window) -> Option<String> {
     window.blocks().iter().find_map(|block| match &block.body {
-        Body::Note(text) => Some(text.to_string()),
-        Body::Original(_) | Body::Held(..) | Body::Whole(..) | Body::Round(_) => None,
+        Body::Note(text) if block.reason == Reason::Covers => Some(text.to_string()),
+        Body::Note(_) | Body::Nothing(_) | Body::Original(_) | Body::Held(..) | Body::Whole(..) | Body::Round(_) => {
+            None
+        }
     })
 }
 

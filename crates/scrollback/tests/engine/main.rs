@@ -8,15 +8,23 @@
     reason = "a failing test may panic; what its files share is public among them"
 )]
 
+mod controls;
 mod crowd;
+mod decided;
 mod desk;
+mod erasing;
 mod jobs;
+mod jobs_queue;
 #[path = "../kit/mod.rs"]
 mod kit;
 mod laws;
+mod left_out;
 mod models;
 mod pages;
+mod person;
 mod reach;
+mod rules;
+mod sections;
 mod topics;
 mod topics_files;
 mod topics_review;

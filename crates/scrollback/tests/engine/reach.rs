@@ -4,6 +4,7 @@ use scrollback::MessageId;
 use scrollback::engine::Turn;
 use scrollback::recall::{Part, Piece, RecallCall, heading, pieces};
 use scrollback::store::{Span, Stored};
+use scrollback::strategy::StrategyName;
 use scrollback::window::Body;
 
 use super::desk::{Desk, HELD_OVER};
@@ -130,14 +131,33 @@ pub async fn everything(world: &mut World) {
     let folded = turn.window().blocks().iter().find(|block| matches!(block.body, Body::Note(_)));
     let folded = folded.map_or(0, |block| block.covers.unwrap().count() as usize);
     let stride = (folded / 5).max(1);
-    for stored in path[..folded].iter().step_by(stride) {
+    let excluded = desk.engine.controls(&desk.session()).await.unwrap().excluded;
+    for stored in path[..folded].iter().step_by(stride).filter(|stored| !excluded.contains(&stored.id)) {
         reachable(desk, &mut turn, stored).await;
+        if world.strategy == StrategyName::Summary {
+            expanded(desk, &mut turn, stored, path[folded - 1].id).await;
+        }
     }
     let placeholders = turn.window().blocks().iter().filter(|block| matches!(block.body, Body::Held(..)));
     let originals: Vec<_> = placeholders.filter_map(|block| block.message().cloned()).collect();
     for stored in originals.iter().take(3) {
         loaded(desk, &mut turn, stored).await;
     }
+}
+
+/// A summary expands to what it was made from.
+async fn expanded(desk: &Desk, turn: &mut Turn, stored: &Stored, last: MessageId) {
+    let call = RecallCall::Summary { number: last.0, words: None, from: Some(stored.id) };
+    let answer = recall(desk, turn, call).await;
+    if answer.starts_with("There is no room") {
+        return;
+    }
+    assert_fenced(&answer, "messages");
+    let shown = inside(&answer);
+    let after = shown.strip_prefix(&heading(stored.id, &stored.role, stored.at)).unwrap_or_else(|| panic!("{shown}"));
+    let said = stored.message().to_text();
+    let cut = shown.contains("[cut: load_tool_history(") || after.starts_with("\n[Tool result h");
+    assert!(cut || after.trim_start_matches('\n').starts_with(&said), "{said:?} {shown:?}");
 }
 
 async fn loaded(desk: &Desk, turn: &mut Turn, stored: &Stored) {

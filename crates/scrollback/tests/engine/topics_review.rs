@@ -389,7 +389,7 @@ fn a_branch_counts_its_own_topics() {
             Move::Chat(75),
         ];
         for step in &script {
-            world.make(step).await;
+            Box::pin(world.make(step)).await;
         }
     });
 }

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::desk::{Desk, contents, settings, settled, texts};
 use super::kit::{assistant, calls, result, system, tool_call, user};
+use super::person::Wish;
 
 /// A client in front of both engines.
 pub struct World {
@@ -25,6 +26,10 @@ pub struct World {
     /// For each contents page, the last window that began with it: the history it answered, and its settled blocks.
     seen: HashMap<Option<String>, (Vec<Value>, Vec<String>)>,
     pub folds: usize,
+    /// How windows are laid out now.
+    pub strategy: StrategyName,
+    /// Whether the person wanted anything left out.
+    pub leaves_out: bool,
 }
 
 /// What a client does next.
@@ -43,6 +48,7 @@ pub enum Move {
     TooLarge { kept: bool },
     AtOnce,
     Undo,
+    Wish(Wish),
 }
 
 const HOSTILE: [&str; 4] = [
@@ -58,7 +64,7 @@ impl World {
         let restless = Desk::new(restless, settings(strategy), budget);
         let history = vec![system("You are brief.")];
         let (left, said, sent, seen, folds) = Default::default();
-        Self { steady, restless, history, left, said, sent, seen, folds }
+        Self { steady, restless, history, left, said, sent, seen, folds, strategy, leaves_out: false }
     }
 
     /// Words that nobody else says.
@@ -98,11 +104,16 @@ impl World {
         Ok((steady, restless))
     }
 
+    /// Forgets what windows began with; needed when a person changed what they show.
+    pub fn forget_seen(&mut self) {
+        self.seen.clear();
+    }
+
     /// Law 5: between two folds each window begins with the one before it, up to the turn that was being answered.
     fn stable(&mut self, turn: &Turn) {
         let window = turn.window();
         let (now, page) = (texts(window), contents(window));
-        if self.steady.settings.strategy == StrategyName::Truncate {
+        if self.strategy == StrategyName::Truncate {
             return; // Dropping the oldest changes the beginning, by nature.
         }
         if let Some((before, blocks)) = self.seen.get(&page)
@@ -198,6 +209,7 @@ impl World {
             Move::TooLarge { kept } => self.too_large(*kept).await,
             Move::AtOnce => self.at_once().await,
             Move::Undo => self.undo().await,
+            Move::Wish(wish) => Box::pin(self.grant(wish)).await,
         }
     }
 
@@ -235,7 +247,7 @@ impl World {
         let question = self.question(&"much too long ".repeat(words));
         self.history.push(question);
         let refused = self.begin().await.err();
-        assert_eq!(refused.is_some(), self.steady.settings.strategy != StrategyName::Passthrough);
+        assert_eq!(refused.is_some(), self.strategy != StrategyName::Passthrough);
         if let Some(error) = refused {
             let named = error.to_string().split("The largest: ").nth(1).unwrap().split("; ").count();
             assert!((1..=3).contains(&named) && error.to_string().contains("user with"), "{error}");
@@ -274,7 +286,7 @@ impl World {
         let question = self.question("may I see it again");
         self.history.push(question);
         let Ok((steady, restless)) = self.begin().await else { return };
-        let undone = (self.steady.undo(&steady).await, self.restless.undo(&restless).await);
+        let undone = (self.steady.back(&steady).await, self.restless.back(&restless).await);
         match undone {
             (Ok(one), Ok(other)) => {
                 assert_eq!(one, other);

@@ -79,6 +79,12 @@ impl Scene {
         pages.keep_pages = self.setting("keep").unwrap_or(pages.keep_pages);
         let topics = &mut settings.strategies.topics;
         topics.keep_messages = self.setting("keep").unwrap_or(topics.keep_messages);
+        let summary = &mut settings.strategies.summary;
+        summary.keep_recent = self.setting("keep").unwrap_or(summary.keep_recent);
+        summary.minimum = self.setting("minimum").unwrap_or(summary.minimum);
+        let artifacts = &mut settings.strategies.artifacts;
+        artifacts.keep = self.setting("keep").unwrap_or(artifacts.keep);
+        artifacts.archive_at = self.setting("archive").unwrap_or(artifacts.archive_at);
         holds.over_chars = self.setting("hold").unwrap_or(holds.over_chars);
         Engine::new(Arc::new(MemoryStore::default()), Tasks::offline(), settings)
     }

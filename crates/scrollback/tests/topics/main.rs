@@ -60,6 +60,7 @@ async fn turn(engine: &Engine, history: &mut Vec<Value>, step: &Step, at: At) ->
     let finish = Finish { message, whole, model: "gpt-5", response, calls, urgency: Urgency::Now, at };
     let head = engine.finish(turn, finish).await.unwrap().unwrap().position().unwrap();
     engine.tidy(chores.at(head), at).await.unwrap();
+    engine.work_through(&Tenant::local(), at).await.unwrap();
     history.push(reply);
     window
 }

@@ -141,7 +141,12 @@ impl<'a> Play<'a> {
         let window = self.engine.window_of(&self.key().await?, &recorded.view).await?;
         let placeholder = window.blocks().iter().find_map(|block| match &block.body {
             Body::Held(stored, placeholder) if stored.id == recorded.view.head.id => Some((stored, placeholder)),
-            Body::Held(..) | Body::Original(_) | Body::Whole(..) | Body::Round(_) | Body::Note(_) => None,
+            Body::Held(..)
+            | Body::Original(_)
+            | Body::Whole(..)
+            | Body::Round(_)
+            | Body::Note(_)
+            | Body::Nothing(_) => None,
         });
         let Some((stored, placeholder)) = placeholder else { return Ok(()) };
         let (tokens, chars) = (grouped(stored.measure.tokens), grouped(tool.chars as u64));

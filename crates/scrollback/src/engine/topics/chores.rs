@@ -146,7 +146,9 @@ impl Engine {
     async fn newest(&self, sorting: &Sorting<'_>, topic: TopicId) -> Result<Vec<Arc<crate::store::Stored>>> {
         let Sorting { session, lineage, .. } = *sorting;
         let members = Editions { store: self.store(), session, lineage }.members(topic, Depth(u32::MAX)).await?;
-        let newest = members.iter().rev().take(BRIEFED).rev().map(|(id, _)| *id);
+        let excluded = self.controls(session).await?.excluded;
+        let told = members.iter().map(|(id, _)| *id).filter(|id| !excluded.contains(id)).collect::<Vec<_>>();
+        let newest = told.into_iter().rev().take(BRIEFED).rev();
         self.by_number(session, newest.collect()).await
     }
 

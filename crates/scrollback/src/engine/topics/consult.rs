@@ -121,7 +121,7 @@ impl Engine {
     pub(super) async fn read_topics(&self, asking: &Asking<'_>, shelf: &mut Shelf) -> Result<Consulted> {
         let open = &asking.lane.open;
         let turn = open[turns::last(open)].stored.id;
-        let text = asked(open);
+        let text = asked(asking.lane);
         let hits = if asking.deep { HITS_DEEP } else { HITS };
         let words = Words { text: &text, open: asking.open, hits, own: 1 };
         let Sorting { session, lineage, .. } = asking.sorting;
@@ -223,7 +223,7 @@ impl Engine {
             let messages = if whole { self.prompt_of(asking, &shelved).await? } else { Vec::new() };
             prepared.push((shelved, by_words, messages));
         }
-        let open: Vec<Arc<Stored>> = asking.lane.open.iter().map(|leaf| leaf.stored.clone()).collect();
+        let open: Vec<Arc<Stored>> = asking.lane.wanted(&asking.lane.open).into_iter().map(Arc::new).collect();
         let read = prepared.iter().map(|(shelved, by_words, messages)| {
             let task = ReadTopic { card: &shelved.card, messages, open: &open, by_words };
             async move { if messages.is_empty() { offline(&task) } else { self.in_time(&task).await } }
@@ -232,7 +232,9 @@ impl Engine {
         let shown_from = if asking.deep { SHOWN_DEEP } else { SHOWN_FROM };
         for ((shelved, _, _), answered) in prepared.into_iter().zip(answers) {
             consulted.calls.extend(answered.calls);
-            let reading = answered.answer;
+            let mut reading = answered.answer;
+            // Views draw their quotes from what is recorded of a reading.
+            reading.messages.retain(|id| !asking.lane.excluded().contains(id));
             if shelved.edition > 0 {
                 consulted.scores.push((shelved.card.id, reading.relevance));
             }
@@ -261,7 +263,8 @@ impl Engine {
         let Sorting { session, lineage, .. } = asking.sorting;
         let editions = super::editions::Editions { store: self.store(), session, lineage };
         let members = editions.members(shelved.card.id, asking.open).await?;
-        let messages = self.by_number(session, members.into_iter().map(|(id, _)| id).collect()).await?;
+        let shown = members.into_iter().map(|(id, _)| id).filter(|id| !asking.lane.excluded().contains(id));
+        let messages = self.by_number(session, shown.collect()).await?;
         let mut room = self.settings.strategies.topics.topic_tokens.saturating_mul(2);
         let newest = messages.iter().rev().take_while(|stored| {
             let rest = room.checked_sub(stored.measure.tokens);
@@ -312,10 +315,12 @@ pub(super) fn loose(topic: TopicId) -> Shelved {
     Shelved { card: Arc::new(card), edition: 0, archived: false }
 }
 
-/// What the person asks: the words of the turn, with those before if they say nothing by themselves.
-pub(super) fn asked(open: &[Arc<Leaf>]) -> String {
+/// What the person asks: the words of the turn, with those before if they say nothing by themselves and are not left out.
+fn asked(lane: &Lane) -> String {
+    let open = &lane.open;
     let mut text = newest(open);
-    let before = open[..turns::last(open)].iter().rev().filter(|leaf| leaf.begins_turn);
+    let counts = |leaf: &&Arc<Leaf>| leaf.begins_turn && !lane.excluded().contains(&leaf.stored.id);
+    let before = open[..turns::last(open)].iter().rev().filter(counts);
     for leaf in before.take(2) {
         if telling(&text) >= FEW {
             break;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::editions::{Edition, Editions, Member};
 use super::event::{During, Event, puts};
 use super::shelf::Shelf;
-use super::sort::Sorting;
+use super::sort::{Sorting, discreet};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::ids::Depth;
@@ -43,7 +43,8 @@ impl Engine {
         if units.len() < 2 || members.len() != messages.len() {
             return Ok(Vec::new());
         }
-        let task = Subdivide { card: &whole.card, messages: &messages, units: &units };
+        let told = discreet(&messages, &self.controls(session).await?.excluded);
+        let task = Subdivide { card: &whole.card, messages: &told, units: &units };
         let answered = self.tasks.run(&task).await;
         let helped = answered.by == task::By::Helper;
         let pieces = pieces(&members, &messages, (&units, &answered.answer));

@@ -37,11 +37,10 @@ use super::turn::Turn;
 use crate::error::Result;
 use crate::ids::{At, Depth, MessageId, SessionKey};
 use crate::note::Fold;
-use crate::recall::RecallTool;
 use crate::store::{Kind, Lineage, Position, Put, Stored};
 use crate::strategy::topics::cue::Cues;
 use crate::strategy::topics::{Excerpt, Shown, activation, excerpt};
-use crate::strategy::{Leaf, turns};
+use crate::strategy::{Leaf, StrategyName, turns};
 use crate::task;
 use crate::view::View;
 use consult::Asking;
@@ -54,14 +53,9 @@ use sort::Sorting;
 const BATCHES: u32 = 4;
 
 impl Engine {
-    /// Whether what is folded is sorted into topics.
-    pub(super) fn sorts(&self) -> bool {
-        self.tools().contains(&RecallTool::Topic)
-    }
-
     /// Brings a lane its shelf, unless it has it in mind.
     pub(super) async fn shelve(&self, session: &SessionKey, lane: &mut Lane) -> Result<()> {
-        if !self.sorts() {
+        if lane.strategy != StrategyName::Topics {
             return Ok(());
         }
         let mut shelf = Shelf::clone(&lane.shelf);
@@ -116,7 +110,7 @@ impl Engine {
         fold: &Fold,
         at: At,
     ) -> Result<Option<Consulted>> {
-        if !self.sorts() || fold.covers.is_none() {
+        if lane.strategy != StrategyName::Topics || fold.covers.is_none() {
             return Ok(None);
         }
         let began = lane.open[turns::last(&lane.open)].stored.id;

@@ -3,7 +3,7 @@
 //! A long stretch is sorted in batches, each of them kept before the next. Which topics a batch may go to, search says: the
 //! sorter sees a short list, however many topics there are.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -15,10 +15,11 @@ use super::find::Words;
 use super::shelf::Shelf;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::ids::{At, Depth, SessionKey};
+use crate::ids::{At, Depth, MessageId, SessionKey};
+use crate::message::Message;
 use crate::store::{Batch, Lineage, Stored};
 use crate::strategy::topics::activation::{self, Why};
-use crate::strategy::{Leaf, turns};
+use crate::strategy::{HoldSettings, Leaf, turns};
 use crate::task::{self, Place, Sorted, Split, Standing, Task, WriteBrief};
 use crate::topic::{Card, TopicId};
 
@@ -71,6 +72,7 @@ impl Engine {
     ) -> Result<Vec<task::Asked>> {
         let mut calls = Vec::new();
         let most = self.settings.strategies.topics.batch_tokens;
+        let leaves = &silenced(leaves, &self.controls(sorting.session).await?.excluded);
         for heap in heaps(leaves, most) {
             let (known, leads) = self.known(sorting, shelf, &heap).await?;
             let messages: Vec<Arc<Stored>> = heap.leaves.iter().map(|leaf| leaf.stored.clone()).collect();
@@ -223,6 +225,30 @@ impl Engine {
         }
         Ok(shelf.cards.get(&topic))
     }
+}
+
+/// A stretch with nothing said in what a person wants left out: it goes with what came before, and names no topic.
+fn silenced(leaves: &[Arc<Leaf>], excluded: &BTreeSet<MessageId>) -> Vec<Arc<Leaf>> {
+    let silent = |leaf: &Arc<Leaf>| {
+        let mut told = Leaf::new(Arc::new(silent(&leaf.stored)), &[], &HoldSettings::default());
+        (told.begins_turn, told.answers) = (false, leaf.answers);
+        Arc::new(told)
+    };
+    let told = |leaf: &Arc<Leaf>| if excluded.contains(&leaf.stored.id) { silent(leaf) } else { leaf.clone() };
+    leaves.iter().map(told).collect()
+}
+
+/// Messages for the helper, with nothing said in those that a person wants left out.
+pub(super) fn discreet(messages: &[Arc<Stored>], excluded: &BTreeSet<MessageId>) -> Vec<Arc<Stored>> {
+    let told = |stored: &Arc<Stored>| {
+        if excluded.contains(&stored.id) { Arc::new(silent(stored)) } else { stored.clone() }
+    };
+    messages.iter().map(told).collect()
+}
+
+/// A message that says nothing.
+fn silent(stored: &Stored) -> Stored {
+    Stored { raw: Message::text(&stored.role, "").raw().clone(), ..stored.clone() }
 }
 
 /// A stretch in batches: whole units, at most so many tokens each if a unit alone is not larger.

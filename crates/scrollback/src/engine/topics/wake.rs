@@ -1,6 +1,6 @@
 //! Waking: what a model that asks for a topic is shown. Only what it asks for is read; what was quoted before stays.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::consult::Consulted;
 use super::editions::{Edition, Editions};
@@ -35,6 +35,8 @@ pub(in crate::engine) struct Wanted<'a> {
     pub(in crate::engine) words: &'a str,
     pub(in crate::engine) since: Option<At>,
     pub(in crate::engine) until: Option<At>,
+    /// What a person wants left out.
+    pub(in crate::engine) excluded: &'a BTreeSet<MessageId>,
 }
 
 /// What it is shown.
@@ -65,10 +67,13 @@ impl Engine {
     pub(in crate::engine) async fn wake(&self, wanted: &Wanted<'_>, room: u32) -> Result<Woken> {
         let lineage = self.lineage_of(wanted.session, wanted.head).await?;
         let named = named(wanted.words);
-        let (found, calls) = match named {
+        let (mut found, calls) = match named {
             Some(topic) => (self.one(wanted, &lineage, topic).await?, Vec::new()),
             None => self.some(wanted, &lineage).await?,
         };
+        for finding in &mut found {
+            finding.quoted.retain(|leaf| !wanted.excluded.contains(&leaf.stored.id));
+        }
         if found.is_empty() {
             let words = super::super::recall::shown_words(wanted.words);
             return Err(Error::NotFound(format!(

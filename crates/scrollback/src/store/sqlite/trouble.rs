@@ -88,6 +88,7 @@ pub(super) fn repeated(error: &Error) -> Error {
         Error::Conflict(what) => Error::Conflict(what.clone()),
         Error::Store { .. } => Error::Store { what: error.explained(), source: None },
         Error::Model { .. } => Error::Model { what: error.explained(), source: None },
+        Error::Unreachable(what) => Error::Unreachable(what.clone()),
         Error::Damaged(what) => Error::Damaged(what.clone()),
     }
 }

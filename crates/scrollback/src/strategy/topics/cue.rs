@@ -1,10 +1,10 @@
 //! The amnesia cue: does a person imply that something was forgotten, or ask for the past?
 //!
-//! Cues are phrases in a small language of their own ([`super::phrase`]), in English and Chinese, and more from the settings.
+//! Cues are phrases in a small language of their own (`phrase`), in English and Chinese, and more from the settings.
 //! Ordinary uses of the same words ("before I forget") are crossed out first. Only the person's own words count: code,
 //! quotations and quoted lines are not looked at.
 
-use super::phrase::{Phrase, words};
+use crate::phrase::{Phrase, words};
 
 /// What implies that something was forgotten, or that it was said before.
 const FORGETTING: &[&str] = &[
@@ -204,7 +204,7 @@ impl Cues {
 
     fn heard(&self, phrases: &[Phrase], text: &str) -> bool {
         let mut words = words(text);
-        self.ordinary.iter().for_each(|phrase| phrase.cross_out(&mut words));
+        self.ordinary.iter().for_each(|phrase| phrase.cross_out(&mut words, "."));
         phrases.iter().any(|phrase| phrase.is_in(&words))
     }
 }

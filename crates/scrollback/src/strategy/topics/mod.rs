@@ -9,7 +9,6 @@
 pub mod activation;
 pub mod cue;
 mod excerpt;
-mod phrase;
 pub mod plot;
 pub mod simulate;
 mod step;
@@ -112,19 +111,10 @@ impl Topics {
         if scene.undone { scene.budget.tokens } else { scene.budget.share(self.settings.fold_over) }
     }
 
-    /// How many of the newest pages stay open: enough for the messages that are always shown, fewer if those do not fit.
-    fn kept(&self, pages: &[std::ops::Range<usize>], costs: &[u32], room: u32) -> usize {
-        let messages = |kept: usize| costs.len() - pages[pages.len() - kept].start;
-        let enough = (1..=pages.len()).find(|kept| messages(*kept) >= self.settings.keep_messages);
-        let cost = |kept: usize| costs[pages[pages.len() - kept].start..].iter().sum::<u32>();
-        let most = enough.unwrap_or(pages.len());
-        (1..=most).rev().find(|kept| cost(*kept) <= room).unwrap_or(1).min(pages.len())
-    }
-
     /// How much an excerpt may take in a scene.
     fn room(&self, scene: &Scene<'_>) -> u32 {
-        let open: u32 = costs(scene.open, &self.holds, Holding::Usual).iter().sum();
-        let rest = scene.budget.tokens.saturating_sub(scene.instructions() + scene.fold.tokens + open);
+        let open: u32 = costs(scene, &self.holds, Holding::Usual).iter().sum();
+        let rest = scene.budget.tokens.saturating_sub(scene.fixed() + scene.fold.tokens + open);
         rest.min(scene.budget.share(self.settings.excerpt_share))
     }
 }
@@ -135,14 +125,14 @@ impl Strategy for Topics {
     }
 
     fn fold(&self, scene: &Scene<'_>) -> Vec<Stretch> {
-        let costs = costs(scene.open, &self.holds, Holding::Usual);
-        let fixed = scene.instructions() + self.index_limit(scene);
-        if fixed + costs.iter().sum::<u32>() <= self.fold_over(scene) {
+        let costs = costs(scene, &self.holds, Holding::Usual);
+        let fixed = scene.fixed() + self.index_limit(scene);
+        if !scene.forced && fixed + costs.iter().sum::<u32>() <= self.fold_over(scene) {
             return Vec::new();
         }
         let pages = turns::pages(scene.open, scene.budget.share(UNIT_SHARE));
         let room = scene.budget.share(self.settings.fold_to).saturating_sub(fixed);
-        let folded = pages.len() - self.kept(&pages, &costs, room);
+        let folded = pages.len() - turns::kept(&pages, &costs, (self.settings.keep_messages, room));
         let Some(last) = folded.checked_sub(1).map(|last| &pages[last]) else { return Vec::new() };
         let range = 0..last.end;
         let turn = scene.fold.turns + turns::count(&scene.open[range.clone()]);
@@ -153,8 +143,8 @@ impl Strategy for Topics {
         let limit = self.index_limit(scene);
         let Some((first, last)) = notes.first().zip(notes.last()) else {
             let Some(covers) = scene.fold.covers else { return scene.fold.clone() };
-            let open: u32 = costs(scene.open, &self.holds, Holding::All).iter().sum();
-            let room = scene.budget.tokens.saturating_sub(scene.instructions()).saturating_sub(open);
+            let open: u32 = costs(scene, &self.holds, Holding::All).iter().sum();
+            let room = scene.budget.tokens.saturating_sub(scene.fixed()).saturating_sub(open);
             return filed(covers, scene.fold.turns, &scene.topics, limit.min(room));
         };
         let covers = Covers { last: last.covers.last, to: last.covers.to, ..scene.fold.covers.unwrap_or(first.covers) };

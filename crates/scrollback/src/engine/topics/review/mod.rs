@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::editions::{Edition, Editions, Mark};
 use super::event::{During, Event, puts};
 use super::shelf::Shelf;
-use super::sort::Sorting;
+use super::sort::{Sorting, discreet};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{At, Depth, SessionKey};
@@ -173,6 +173,7 @@ impl<'a> Sitting<'a> {
         let members = self.editions().members(topic, Depth(u32::MAX)).await?;
         let newest = members[members.len().saturating_sub(MESSAGES)..].iter().map(|(id, _)| *id);
         let messages = self.engine.by_number(self.session, newest.collect()).await?;
+        let messages = discreet(&messages, &self.engine.controls(self.session).await?.excluded);
         let mut room = TOKENS;
         let fits = |stored: &&Arc<Stored>| {
             let rest = room.checked_sub(stored.measure.tokens);

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Engine;
+use super::super::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{At, Tenant};
 use crate::store::{Batch, Expect, Keys, Kind, Put, Record, Scope, Store};

@@ -4,6 +4,8 @@
 //! is a few words of the same clause, `.` is where a clause begins or ends, `?` where a question does, `#` a number. Languages
 //! without spaces are matched by characters. Everything can be read as a phrase, so settings cannot break it.
 
+use std::collections::HashMap;
+
 use crate::search::{folded, is_unspaced};
 
 /// How wide a gap may be: a word counts [`WORD`], a character of a language without spaces 1.
@@ -12,7 +14,8 @@ const WORD: usize = 3;
 
 /// Traditional characters that stand in phrases, each before its simplified form.
 const SIMPLER: &str = "說说過过嗎吗還还記记討讨論论個个們们講讲談谈約约訴诉從从對对話话錄录檔档歸归幫帮會会決决問问來来難难裡里裏里週周\
-                       舊旧歷历沒没麼么麽么萬万當当實实調调總总結结顧顾強强調调釋释發发給给無无數数兩两應应該该請请題题點点經经";
+                       舊旧歷历沒没麼么麽么萬万當当實实調调總总結结顧顾強强調调釋释發发給给無无數数兩两應应該该請请題题點点經经\
+                       須须務务遠远後后現现開开統统絕绝別别準准許许優优確确時时嚴严續续為为";
 
 /// Short forms, and what they are short for.
 const SHORT: [(&str, &str); 14] = [
@@ -36,20 +39,82 @@ const SHORT: [(&str, &str); 14] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     /// One of several runs of words.
-    Either(Vec<Vec<String>>),
+    Either(Choices),
     /// One of several, or none.
-    Perhaps(Vec<Vec<String>>),
+    Perhaps(Choices),
     /// A few words.
     Gap,
 }
 
+/// Runs of words, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Choices(Vec<Vec<String>>);
+
+impl Choices {
+    /// Those that begin with a word.
+    fn beginning(&self, word: &str) -> &[Vec<String>] {
+        let of = |said: &str| {
+            let from = self.0.partition_point(|choice| choice[0].as_str() < said);
+            let count = self.0[from..].partition_point(|choice| choice[0] == said);
+            &self.0[from..from + count]
+        };
+        let sign = if is_stop(word) { "." } else { "#" };
+        let exact = of(word);
+        if exact.is_empty() && fits(sign, word) { of(sign) } else { exact }
+    }
+}
+
+/// Many phrases, each looked for only where it may begin.
+#[derive(Debug)]
+pub(crate) struct Phrases {
+    all: Vec<Phrase>,
+    by_first: HashMap<String, Vec<usize>>,
+}
+
+impl Phrases {
+    /// Reads phrases; those that say nothing, or begin with what may be missing, are left out.
+    pub(crate) fn read<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Self {
+        let all: Vec<Phrase> = texts.into_iter().filter_map(|text| Phrase::read(text.as_ref())).collect();
+        let mut by_first: HashMap<String, Vec<usize>> = HashMap::new();
+        for (i, phrase) in all.iter().enumerate() {
+            let Some(Part::Either(choices)) = phrase.0.first() else { continue };
+            for choice in &choices.0 {
+                let same = by_first.entry(choice[0].clone()).or_default();
+                if same.last() != Some(&i) {
+                    same.push(i);
+                }
+            }
+        }
+        Self { all, by_first }
+    }
+
+    /// Whether one of them is somewhere in some words.
+    pub(crate) fn are_in(&self, words: &[String]) -> bool {
+        (0..words.len()).any(|start| self.at(words, start).any(|phrase| phrase.end(words, start).is_some()))
+    }
+
+    /// Replaces them by a mark wherever they are.
+    pub(crate) fn cross_out(&self, words: &mut [String], mark: &str) {
+        for start in 0..words.len() {
+            let end = self.at(words, start).filter_map(|phrase| phrase.end(words, start)).max().unwrap_or(start);
+            words[start..end].iter_mut().for_each(|word| mark.clone_into(word));
+        }
+    }
+
+    /// Those that may begin at a word.
+    fn at(&self, words: &[String], start: usize) -> impl Iterator<Item = &Phrase> {
+        let word = if is_stop(&words[start]) { "." } else { &words[start] };
+        self.by_first.get(word).into_iter().flatten().map(|&i| &self.all[i])
+    }
+}
+
 /// A way of putting something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Phrase(Vec<Part>);
+pub(crate) struct Phrase(Vec<Part>);
 
 impl Phrase {
     /// Reads a phrase; none if it says nothing.
-    pub(super) fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         let text = text.replace("...", "…").replace('…', " … ");
         let parts: Vec<Part> = text.split_whitespace().filter_map(Part::read).collect();
         let says = |part: &Part| matches!(part, Part::Either(_));
@@ -57,15 +122,15 @@ impl Phrase {
     }
 
     /// Whether it is somewhere in some words.
-    pub(super) fn is_in(&self, words: &[String]) -> bool {
+    pub(crate) fn is_in(&self, words: &[String]) -> bool {
         (0..words.len()).any(|start| self.end(words, start).is_some())
     }
 
-    /// Replaces it by a stop wherever it is.
-    pub(super) fn cross_out(&self, words: &mut [String]) {
+    /// Replaces it by a mark wherever it is.
+    pub(crate) fn cross_out(&self, words: &mut [String], mark: &str) {
         for start in 0..words.len() {
             let end = self.end(words, start).unwrap_or(start);
-            words[start..end].iter_mut().for_each(|word| ".".clone_into(word));
+            words[start..end].iter_mut().for_each(|word| mark.clone_into(word));
         }
     }
 
@@ -92,15 +157,16 @@ impl Part {
         }
         let inner = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
         let choices = inner.unwrap_or(text).split('/').map(|choice| spelled(&choice.replace('_', " ")));
-        let choices: Vec<Vec<String>> = choices.filter(|choice| !choice.is_empty()).collect();
+        let mut choices: Vec<Vec<String>> = choices.filter(|choice| !choice.is_empty()).collect();
+        choices.sort_unstable();
         let part = if inner.is_some() { Self::Perhaps } else { Self::Either };
-        (!choices.is_empty()).then(|| part(choices))
+        (!choices.is_empty()).then(|| part(Choices(choices)))
     }
 
     /// Whether it could begin with this word; quick, because most words begin nothing.
     fn may_begin(&self, word: &str) -> bool {
         match self {
-            Self::Either(choices) => choices.iter().any(|choice| choice.first().is_some_and(|said| fits(said, word))),
+            Self::Either(choices) => !choices.beginning(word).is_empty(),
             Self::Perhaps(_) | Self::Gap => true,
         }
     }
@@ -113,9 +179,12 @@ impl Part {
                 words.get(at..end).is_some_and(|run| run.iter().zip(choice).all(|(word, said)| fits(said, word)));
             same.then_some(end)
         };
+        let those = |choices: &Choices| -> Vec<usize> {
+            words.get(at).map_or_else(Vec::new, |word| choices.beginning(word).iter().filter_map(run).collect())
+        };
         match self {
-            Self::Either(choices) => choices.iter().filter_map(run).collect(),
-            Self::Perhaps(choices) => choices.iter().filter_map(run).chain([at]).collect(),
+            Self::Either(choices) => those(choices),
+            Self::Perhaps(choices) => those(choices).into_iter().chain([at]).collect(),
             Self::Gap => gap(words, at),
         }
     }
@@ -144,7 +213,7 @@ fn is_stop(word: &str) -> bool {
 }
 
 /// The words of what a person says themselves, between stops: clauses end in `.` or `?`, code and quotations are one word.
-pub(super) fn words(text: &str) -> Vec<String> {
+pub(crate) fn words(text: &str) -> Vec<String> {
     let mut own = String::new();
     let mut fenced = false;
     for line in text.lines().map(str::trim_start) {

@@ -1,0 +1,77 @@
+//! Where the server of a store listens: a file beside the store, so that other processes can ask it for what only it may do.
+//!
+//! The file says which process wrote it. It counts only while that process holds the store's lock; a file that a killed server
+//! left behind leads nowhere.
+
+use std::io::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+
+/// The word on where a server listens; taken back when it is dropped.
+pub(crate) struct Posted(PathBuf);
+
+impl Posted {
+    /// Says where the server of a store listens.
+    pub(crate) fn post(store: &Path, address: SocketAddr) -> anyhow::Result<Self> {
+        let path = beside(store);
+        let mut options = std::fs::OpenOptions::new();
+        options.write(true).create(true).truncate(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let text = format!("{}\nhttp://{}\n", name(std::process::id()), reachable(address));
+        let written = options.open(&path).and_then(|mut file| file.write_all(text.as_bytes()));
+        written.with_context(|| format!("{} cannot be written", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Posted {
+    fn drop(&mut self) {
+        // If it stays, it counts no more than one that a killed server left.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+/// Where the process that holds a store listens, if it is a server.
+pub(crate) fn of_holder(store: &Path, holder: &str) -> Option<String> {
+    let text = std::fs::read_to_string(beside(store)).ok()?;
+    let (process, address) = text.split_once('\n')?;
+    (process == holder).then(|| address.trim().to_owned())
+}
+
+fn beside(store: &Path) -> PathBuf {
+    PathBuf::from(format!("{}.serve", store.display()))
+}
+
+/// A process, as the lock of a store names it.
+fn name(process: u32) -> String {
+    format!("process {process}")
+}
+
+/// An address that can be connected to: who listens everywhere listens here.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => SocketAddr::new(Ipv4Addr::LOCALHOST.into(), address.port()),
+        IpAddr::V6(ip) if ip.is_unspecified() => SocketAddr::new(std::net::Ipv6Addr::LOCALHOST.into(), address.port()),
+        IpAddr::V4(_) | IpAddr::V6(_) => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_counts_for_its_own_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join("log.db");
+        let posted = Posted::post(&store, "0.0.0.0:4141".parse().unwrap()).unwrap();
+        let own = name(std::process::id());
+        assert_eq!(of_holder(&store, &own).as_deref(), Some("http://127.0.0.1:4141"));
+        assert_eq!(of_holder(&store, "process 0"), None);
+        drop(posted);
+        assert_eq!(of_holder(&store, &own), None);
+    }
+}

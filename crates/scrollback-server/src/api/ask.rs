@@ -1,0 +1,112 @@
+//! A request apart from its transport: what is asked of which thing, with which parameters. It can be read from a URL and
+//! written as one, so that it means the same in this process and over HTTP.
+
+use axum::http::Method;
+use bytes::Bytes;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use serde::de::DeserializeOwned;
+
+use super::Refusal;
+
+/// What stays as it is in a URL.
+const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// A request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Ask {
+    pub(crate) method: Method,
+    /// The parts of its path below `/api`.
+    pub(crate) path: Vec<String>,
+    query: Vec<(String, String)>,
+    pub(crate) body: Bytes,
+}
+
+impl Ask {
+    /// A request about something, by the parts of its path below `/api`.
+    pub(crate) fn new(method: Method, path: &[&str]) -> Self {
+        let path = path.iter().map(|part| (*part).to_owned()).collect();
+        Self { method, path, query: Vec::new(), body: Bytes::new() }
+    }
+
+    /// The same with a parameter, if it has a value.
+    #[must_use]
+    pub(crate) fn with(mut self, name: &str, value: Option<impl ToString>) -> Self {
+        self.query.extend(value.map(|value| (name.to_owned(), value.to_string())));
+        self
+    }
+
+    /// The same with a body.
+    #[must_use]
+    pub(crate) fn saying(self, body: &serde_json::Value) -> Self {
+        Self { body: body.to_string().into(), ..self }
+    }
+
+    /// Reads a request from its path with its query.
+    pub(crate) fn read(method: &Method, path: &str, body: Bytes) -> Result<Self, Refusal> {
+        let (path, query) = path.split_once('?').unwrap_or((path, ""));
+        let parts = path.strip_prefix("/api").unwrap_or(path).split('/').filter(|part| !part.is_empty());
+        let path = parts.map(decoded).collect::<Result<_, _>>()?;
+        let pairs = query.split('&').filter(|pair| !pair.is_empty());
+        let pair = |pair: &str| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Ok((decoded(name)?, decoded(&value.replace('+', " "))?))
+        };
+        Ok(Self { method: method.clone(), path, query: pairs.map(pair).collect::<Result<_, Refusal>>()?, body })
+    }
+
+    /// Its path with its query.
+    pub(crate) fn url(&self) -> String {
+        let encoded = |text: &str| utf8_percent_encode(text, &ESCAPED).to_string();
+        let path: Vec<String> = self.path.iter().map(|part| encoded(part)).collect();
+        let pairs: Vec<String> =
+            self.query.iter().map(|(name, value)| format!("{}={}", encoded(name), encoded(value))).collect();
+        let query = if pairs.is_empty() { String::new() } else { format!("?{}", pairs.join("&")) };
+        format!("/api/{}{query}", path.join("/"))
+    }
+
+    /// A parameter as it was written.
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        let pair = self.query.iter().find(|(known, _)| known == name);
+        pair.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+
+    /// A parameter that is a number.
+    pub(crate) fn number(&self, name: &str) -> Result<Option<u32>, Refusal> {
+        let bad = |text: &str| Refusal::invalid(format!("“{name}” is a whole number, not “{text}”"));
+        self.text(name).map(|text| text.parse().map_err(|_| bad(text))).transpose()
+    }
+
+    /// Its body, read; `like` is an example for whoever sent something else.
+    pub(crate) fn said<T: DeserializeOwned>(&self, like: &str) -> Result<T, Refusal> {
+        let bad = |error| Refusal::invalid(format!("the body is not understood ({error}); it looks like {like}"));
+        serde_json::from_slice(&self.body).map_err(bad)
+    }
+}
+
+fn decoded(text: &str) -> Result<String, Refusal> {
+    let bad = |_| Refusal::invalid(format!("“{text}” in the address is no text (UTF-8)"));
+    percent_decode_str(text).decode_utf8().map(Into::into).map_err(bad)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_reads_back_from_its_url() {
+        let ask = Ask::new(Method::GET, &["sessions", "港口 a/b?c", "notes", "#42"])
+            .with("words", Some("a b&c=d+e"))
+            .with("limit", None::<u32>);
+        let read = Ask::read(&Method::GET, &ask.url(), Bytes::new()).unwrap();
+        assert_eq!(read, ask);
+        assert_eq!(read.text("words"), Some("a b&c=d+e"));
+    }
+
+    #[test]
+    fn bad_parameters_are_named() {
+        let ask = Ask::read(&Method::GET, "/api/sessions?limit=many&x", Bytes::new()).unwrap();
+        assert!(ask.number("limit").unwrap_err().message.contains("“limit” is a whole number, not “many”"));
+        assert_eq!((ask.number("skip").unwrap(), ask.text("x")), (None, None));
+        assert!(Ask::read(&Method::GET, "/api/%ff", Bytes::new()).is_err());
+    }
+}

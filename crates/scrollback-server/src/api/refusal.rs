@@ -1,0 +1,71 @@
+//! Why a request is refused: a status, a code for programs and a sentence for people that says what to do.
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use scrollback::Error;
+use serde_json::json;
+
+/// A request that is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) status: StatusCode,
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        Self { status, code, message: message.into() }
+    }
+
+    /// What was given cannot be used.
+    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid", message)
+    }
+
+    /// The thing named does not exist.
+    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+    }
+
+    /// As it is sent.
+    pub(crate) fn response(&self) -> Response<Body> {
+        let body = json!({"error": {"message": self.message, "code": self.code}});
+        let mut response = Response::new(Body::from(body.to_string()));
+        *response.status_mut() = self.status;
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+    }
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+impl From<Error> for Refusal {
+    fn from(error: Error) -> Self {
+        let (status, code) = match &error {
+            Error::NotFound(_) => (StatusCode::NOT_FOUND, "not_found"),
+            Error::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
+            Error::TooLarge(_) => (StatusCode::UNPROCESSABLE_ENTITY, "too_large"),
+            Error::InUse { .. } | Error::Conflict(_) => (StatusCode::CONFLICT, "conflict"),
+            Error::Model { .. } | Error::Unreachable(_) => (StatusCode::BAD_GATEWAY, "model"),
+            Error::Damaged(_) => (StatusCode::INTERNAL_SERVER_ERROR, "damaged"),
+            Error::Store { .. } | _ => (StatusCode::INTERNAL_SERVER_ERROR, "store"),
+        };
+        if status.is_server_error() {
+            tracing::error!("a request to the API failed: {error}");
+        }
+        Self::new(status, code, error.to_string())
+    }
+}
+
+impl From<serde_json::Error> for Refusal {
+    fn from(error: serde_json::Error) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "unwritable", format!("the answer cannot be written: {error}"))
+    }
+}

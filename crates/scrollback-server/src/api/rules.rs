@@ -1,0 +1,67 @@
+//! Rules: what the person told the model to keep to, word for word, and which of it still holds.
+
+use scrollback::MessageId;
+use scrollback::control::Change;
+use scrollback::engine::Stated;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::place::Place;
+use super::{Ask, Refusal, Room};
+use crate::clock::now;
+
+/// What is done to a rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verb {
+    Drop,
+    Restore,
+}
+
+/// The rules stated on a path, in the order they were said.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Rules {
+    pub(crate) rules: Vec<RuleLine>,
+}
+
+/// A rule.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RuleLine {
+    /// Its name, such as r12.1.
+    pub(crate) rule: String,
+    /// The message that says it.
+    pub(crate) message: MessageId,
+    /// The words.
+    pub(crate) text: String,
+    /// Whether it holds; otherwise a person let go of it, or of its message.
+    pub(crate) holds: bool,
+}
+
+/// Lists the rules of a path.
+pub(super) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<Value, Refusal> {
+    let place = room.place(ask, name).await?;
+    Ok(serde_json::to_value(Rules { rules: lines(room, &place).await? })?)
+}
+
+/// Lets go of a rule, or takes it up again.
+pub(super) async fn change(room: &Room, ask: &Ask, (name, rule): (&str, &str), verb: Verb) -> Result<Value, Refusal> {
+    let mut place = room.place(ask, name).await?;
+    let change = match verb {
+        Verb::Drop => Change::DropRule(rule.to_owned()),
+        Verb::Restore => Change::RestoreRule(rule.to_owned()),
+    };
+    place.controls = room.engine.change(&place.key, &change, now()).await?;
+    let found = lines(room, &place).await?.into_iter().find(|line| line.rule == rule);
+    let elsewhere = || Refusal::not_found(format!("{rule} is stated on another branch: name it with branch"));
+    Ok(serde_json::to_value(found.ok_or_else(elsewhere)?)?)
+}
+
+async fn lines(room: &Room, place: &Place) -> Result<Vec<RuleLine>, Refusal> {
+    let stated = room.engine.rules(&place.key, place.head).await?;
+    let line = |Stated { rule, .. }: Stated| RuleLine {
+        rule: rule.name(),
+        message: rule.message,
+        holds: place.controls.holds(&rule),
+        text: rule.text,
+    };
+    Ok(stated.into_iter().map(line).collect())
+}

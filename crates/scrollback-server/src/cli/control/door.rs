@@ -1,0 +1,74 @@
+//! How a command asks: in this process, over the store itself; or, where a server holds the store, of that server. The answer
+//! is the same.
+
+use anyhow::{Context, bail};
+use axum::http::{Method, header};
+use scrollback::{Engine, Error, SqliteStore};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::sync::Arc;
+
+use crate::address;
+use crate::api::{Ask, Room};
+use crate::cli::Desk;
+use crate::cli::serve::{tasks, with_helpers};
+
+impl Desk {
+    /// Asks, and reads the answer.
+    pub(in crate::cli) async fn asked<T: DeserializeOwned>(&self, ask: &Ask) -> anyhow::Result<T> {
+        read(self.ask(ask).await?)
+    }
+
+    /// Asks. What changes nothing is read from the store beside whoever writes to it.
+    pub(in crate::cli) async fn ask(&self, ask: &Ask) -> anyhow::Result<Value> {
+        if ask.method == Method::GET || !self.settings.store.path.exists() {
+            let engine = self.engine(self.reading()?);
+            return self.within(engine, ask).await;
+        }
+        match SqliteStore::open(&self.settings.store) {
+            Ok(store) => {
+                let (serve, settings) = (&self.settings.serve, &self.settings.engine);
+                let engine = Engine::new(Arc::new(store), tasks(serve)?, settings.clone());
+                self.within(with_helpers(engine, serve, &settings.strategies.summary)?, ask).await
+            }
+            Err(Error::InUse { path, holder }) => match address::of_holder(&path, &holder) {
+                Some(address) => of_server(&address, ask).await,
+                None => Err(Error::InUse { path, holder }.into()),
+            },
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What requests work with, over an engine.
+    pub(in crate::cli) fn room(&self, engine: Engine) -> Room {
+        Room { engine: Arc::new(engine), tenant: self.tenant.clone(), window: self.settings.serve.window.clone() }
+    }
+
+    async fn within(&self, engine: Engine, ask: &Ask) -> anyhow::Result<Value> {
+        let room = self.room(engine);
+        Ok(Box::pin(room.answer(ask)).await?)
+    }
+}
+
+/// An answer, read.
+pub(in crate::cli) fn read<T: DeserializeOwned>(value: Value) -> anyhow::Result<T> {
+    serde_json::from_value(value).context("the answer is not understood: is the server of another version?")
+}
+
+async fn of_server(address: &str, ask: &Ask) -> anyhow::Result<Value> {
+    let url = format!("{address}{}", ask.url());
+    let request = crate::upstream::client()?.request(ask.method.clone(), url);
+    let request = request.header(header::CONTENT_TYPE, "application/json").body(ask.body.clone());
+    let unreachable = || format!("the server that holds the store does not answer at {address}");
+    let answer = request.send().await.with_context(unreachable)?;
+    let status = answer.status();
+    let body = answer.bytes().await.with_context(unreachable)?;
+    let value: Value = serde_json::from_slice(&body).unwrap_or_default();
+    if status.is_success() {
+        return Ok(value);
+    }
+    match value["error"]["message"].as_str() {
+        Some(message) => bail!("{message}"),
+        None => bail!("the server at {address} answered {status}"),
+    }
+}

@@ -1,0 +1,92 @@
+//! `scrollback edit SESSION NAME`: puts the person's own words in the place of a note, from a file, from standard input, or
+//! from an editor.
+
+use std::io::{IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, bail};
+use axum::http::Method;
+use clap::Args;
+use serde_json::json;
+
+use super::door::read;
+use super::{Where, notes};
+use crate::api::WholeNote;
+use crate::cli::{Desk, say_json, talk};
+
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Edit {
+    #[command(flatten)]
+    place: Where,
+    /// The note, such as #42, s60 or a12; `scrollback notes SESSION` lists them
+    name: String,
+    /// A file with what it is to say; - reads standard input
+    #[arg(long, value_name = "FILE")]
+    file: Option<PathBuf>,
+    /// The editor that a person at a terminal is given
+    #[arg(long, env = "EDITOR", value_name = "PROGRAM", default_value = "vi")]
+    editor: String,
+}
+
+impl Edit {
+    pub(in crate::cli) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
+        let Some(text) = self.words(desk).await? else {
+            talk("nothing was changed");
+            return Ok(ExitCode::SUCCESS);
+        };
+        let ask = self.place.ask(Method::PUT, &["notes", &self.name]).saying(&json!({"text": text}));
+        let answer = desk.ask(&ask).await?;
+        if desk.json {
+            say_json(&answer)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        notes::tell(&read(answer)?)?;
+        talk(&format!(
+            "your words count from the next window on; `scrollback undo {}` takes them back",
+            self.place.typed()
+        ));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// What the note is to say; `None` if it says that already.
+    async fn words(&self, desk: &Desk) -> anyhow::Result<Option<String>> {
+        match &self.file {
+            Some(file) if file != Path::new("-") => {
+                let text = std::fs::read_to_string(file);
+                text.map(Some).with_context(|| format!("{} cannot be read", file.display()))
+            }
+            None if std::io::stdin().is_terminal() => {
+                let now: WholeNote = desk.asked(&self.place.ask(Method::GET, &["notes", &self.name])).await?;
+                let text = edited(&self.editor, &now.text)?;
+                Ok((text.trim() != now.text.trim()).then_some(text))
+            }
+            Some(_) | None => {
+                let mut text = String::new();
+                std::io::stdin().lock().read_to_string(&mut text).context("standard input is no text (UTF-8)")?;
+                Ok(Some(text))
+            }
+        }
+    }
+}
+
+/// A text after a person had it in their editor.
+fn edited(editor: &str, text: &str) -> anyhow::Result<String> {
+    let path = std::env::temp_dir().join(format!("scrollback-{}.md", std::process::id()));
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let unwritable = || format!("{} cannot be written", path.display());
+    options.open(&path).and_then(|mut file| file.write_all(text.as_bytes())).with_context(unwritable)?;
+    let mut words = editor.split_whitespace();
+    let program = words.next().context("name an editor with --editor, or set EDITOR")?;
+    let status = Command::new(program).args(words).arg(&path).status();
+    let text = std::fs::read_to_string(&path);
+    let _ = std::fs::remove_file(&path);
+    let status = status.with_context(|| format!("the editor “{editor}” cannot be started; --file names a file"))?;
+    if !status.success() {
+        bail!("the editor ended with {status}: nothing was changed");
+    }
+    text.context("what the editor wrote cannot be read")
+}

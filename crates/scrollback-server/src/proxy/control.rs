@@ -1,0 +1,127 @@
+//! Control messages: what a person writes to Scrollback in the conversation itself. `/compress` folds now; no model is asked.
+//!
+//! The command and what is answered are kept in the log like everything else, and shown to no model.
+
+use std::panic::AssertUnwindSafe;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use futures_util::FutureExt;
+use scrollback::control::Change;
+use scrollback::engine::Folding;
+use scrollback::ids::{Depth, Hash128};
+use scrollback::log::{Answer, History, Received};
+use scrollback::note::Fold;
+use scrollback::search::is_unspaced;
+use scrollback::store::{Position, Span, Urgency};
+use scrollback::{Error, Message, Part, Result, Role};
+use serde_json::json;
+
+use super::{Plan, Proxy, pass};
+use crate::clock::now;
+use crate::helper::at_most;
+use crate::proxy::told::{Done, Language};
+use crate::wire::answer::Own;
+use crate::wire::edit::raw;
+use crate::wire::request::Request;
+
+const COMPRESS: &str = "/compress";
+/// How long helpers may take in all while somebody waits for a fold; the rest is done without them.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// The language is that of what was said in so many messages.
+const AROUND: u32 = 24;
+
+/// Whether a request only asks us to fold.
+pub(super) fn is_compress(history: &History<'_>) -> bool {
+    let Some(last) = history.last().filter(|last| *last.role() == Role::User) else { return false };
+    matches!(last.parts(), [Part::Text(text)] if text.trim() == COMPRESS)
+}
+
+impl Proxy {
+    /// Folds what is old enough, and tells the client as a model would. Whatever goes wrong is told in the same way.
+    pub(super) async fn compress(&self, request: &Request, history: &History<'_>, plan: &Plan) -> Response<Body> {
+        let outcome = AssertUnwindSafe(self.compressed(history, plan)).catch_unwind().await;
+        let (text, received) = match outcome {
+            Ok(Ok((text, received))) => (text, Some(received)),
+            Ok(Err(error)) => (Language::English.failed(&error.to_string()), None),
+            Err(_) => (Language::English.failed("an error in Scrollback itself; please report it"), None),
+        };
+        let message = json!({"role": "assistant", "content": text});
+        if let Some(received) = &received
+            && let Err(error) = self.keep_control(received, &plan.model, Message::new(raw(&message))).await
+        {
+            tracing::warn!(%error, "a control message could not be left out of later windows");
+        }
+        let id = format!("scrollback-{}", &Hash128::of("control", &[text.as_bytes()]).to_string()[..16]);
+        let streams = request.value("stream") == true;
+        let tells = !streams || request.value("stream_options")["include_usage"] == true;
+        let usage = tells.then(|| json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}));
+        let own = Own { id: &id, model: &plan.model, message: &message, finish: "stop", usage };
+        let (kind, body) = own.written(streams);
+        pass::with(StatusCode::OK, labels(kind, received.as_ref()), Body::from(body))
+    }
+
+    /// Takes the command into the log and folds. What goes wrong after that is told in the words of the answer.
+    async fn compressed(&self, history: &History<'_>, plan: &Plan) -> Result<(String, Received)> {
+        self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
+        let (arrival, after) = self.arrival(plan)?;
+        let log = self.engine.log();
+        let received = match after {
+            None => log.receive(arrival, history).await?,
+            Some(after) => log.receive_new(arrival, after, history).await?,
+        };
+        let head = received.head.ok_or_else(|| Error::Invalid("the request has no message".into()))?;
+        let language = self.language(&received, head).await;
+        let text = match self.fold_now(&received, head, plan).await {
+            Ok(Some((before, after))) => {
+                let session = received.session.id.to_string();
+                language.done(&Done { before: &before, after: &after, session: &session[..8.min(session.len())] })
+            }
+            Ok(None) => language.nothing().to_owned(),
+            Err(error) => language.failed(&error.to_string()),
+        };
+        Ok((text, received))
+    }
+
+    /// Folds what is old enough; what was folded before and after.
+    async fn fold_now(&self, received: &Received, head: Position, plan: &Plan) -> Result<Option<(Fold, Fold)>> {
+        let session = &received.session;
+        let controls = self.engine.controls(session).await?;
+        let usual = (plan.budget, plan.limit);
+        let (budget, limit) = if plan.is_assumed { self.engine.unsure(&controls, usual) } else { usual };
+        let layout = self.engine.layout_with(&controls, limit);
+        let (_, before) = self.engine.fold_at(session, head, &layout).await?;
+        let folding = Folding { session, head, layout: &layout, model: &plan.model, budget };
+        let after = at_most(PATIENCE, self.engine.compress(folding, now())).await?;
+        Ok(after.map(|after| (before, after)))
+    }
+
+    /// Keeps the answer, and leaves it and the command out of later windows.
+    async fn keep_control(&self, received: &Received, model: &str, message: Message) -> Result<()> {
+        let answer = Answer { message, model, response: None, records: Vec::new(), urgency: Urgency::Now, at: now() };
+        let stored = self.engine.log().reply(received, answer).await?;
+        for id in received.head.map(|head| head.id).into_iter().chain([stored.id]) {
+            self.engine.change(&received.session, &Change::Exclude(id), now()).await?;
+        }
+        Ok(())
+    }
+
+    /// The language of the person.
+    async fn language(&self, received: &Received, head: Position) -> Language {
+        let span = Span::path(head, Depth(head.depth.0.saturating_sub(AROUND)));
+        let said = self.engine.log().store().read(&received.session, span).await.unwrap_or_default();
+        let own = said.iter().filter(|stored| stored.role == Role::User).map(|stored| stored.message().to_text());
+        let text: String = own.filter(|text| text.trim() != COMPRESS).collect();
+        let unspaced = text.chars().filter(|c| is_unspaced(*c)).count();
+        let letters = text.chars().filter(|c| c.is_alphabetic() && !is_unspaced(*c)).count();
+        if unspaced * 2 > letters { Language::Chinese } else { Language::English }
+    }
+}
+
+fn labels(kind: &'static str, received: Option<&Received>) -> HeaderMap {
+    let mut labels = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(kind))]);
+    let session = received.and_then(|received| HeaderValue::from_str(&received.session.id.to_string()).ok());
+    labels.extend(session.map(|session| (header::HeaderName::from_static("x-scrollback-session"), session)));
+    labels
+}

@@ -1,0 +1,39 @@
+//! Who holds the store, and how others find out where to ask.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::home::{Home, Server};
+
+#[test]
+fn a_server_says_where_it_listens_until_it_ends() {
+    let home = Home::new("");
+    let mut server = Server::start(&home);
+    let told = std::fs::read_to_string(home.beside(".serve")).unwrap();
+    assert_eq!(told, format!("process {}\nhttp://{}\n", server.child.id(), server.address));
+    assert!(Command::new("kill").arg(server.child.id().to_string()).status().unwrap().success());
+    assert!(server.child.wait().unwrap().success());
+    assert!(!home.beside(".serve").exists());
+    home.says(&["pin", "petrel", "m3"]);
+}
+
+#[test]
+fn what_a_killed_server_left_leads_nowhere() {
+    let home = Home::new("");
+    drop(Server::start(&home));
+    assert!(home.beside(".serve").exists());
+    home.says(&["pin", "petrel", "m3"]);
+    // Somebody else has the store now, and is no server: an import that waits for its input.
+    let mut other = home.command(&["import", "-"]).stdin(Stdio::piped()).spawn().unwrap();
+    let holder = format!("process {}", other.id());
+    let began = Instant::now();
+    while std::fs::read_to_string(home.beside(".lock")).unwrap_or_default() != holder {
+        assert!(began.elapsed() < Duration::from_secs(20), "nobody took the lock");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let told = home.complains(&["pin", "petrel", "m4"]);
+    assert!(told.contains(&holder) && told.contains("Stop that process"), "{told}");
+    assert!(home.says(&["pins", "petrel"]).contains("m3"), "what only reads works all the same");
+    drop(other.stdin.take());
+    other.wait().unwrap();
+}

@@ -1,0 +1,9 @@
+//! What people decide about their conversations: by command, with and without a server that holds the store, and over HTTP.
+#![allow(clippy::unwrap_used, reason = "a failing test may panic")]
+
+mod commands;
+mod home;
+mod lock;
+mod routes;
+mod summarize;
+mod whys;

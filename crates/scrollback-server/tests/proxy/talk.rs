@@ -1,0 +1,94 @@
+//! Long conversations, and what can be told of the windows they lead to.
+
+use scrollback::tokens::Vocabulary;
+use serde_json::{Value, json};
+
+use crate::scene::{Said, Server, chat, user};
+
+/// What the conversations are about: a subject and something that is said of it once.
+pub(crate) const FACTS: [(&str, &str); 6] = [
+    ("the lighthouse", "The lamp of the lighthouse was bought from Larsen for 4417 crowns."),
+    ("the ferry", "The ferry Solveig leaves from berth nine at twenty past six."),
+    ("the tide gauge", "The tide gauge at the pier reads eleven centimetres too high."),
+    ("the bakery", "The bakery on Storgata takes orders until Wednesday noon."),
+    ("the museum", "The museum lends the brass sextant only with a letter from Ingrid."),
+    ("the harbour crane", "The harbour crane may lift six tonnes since its repair in May."),
+];
+
+/// Something the person wants for good.
+pub(crate) const RULE: &str = "Never give distances in miles.";
+
+/// What is asked in a turn.
+pub(crate) fn question(turn: usize) -> String {
+    let (subject, fact) = FACTS[turn % FACTS.len()];
+    let rule = if turn == 0 { RULE } else { "" };
+    let told = if turn < FACTS.len() { fact } else { "" };
+    let filler = format!("We walked past {subject} again and talked about the wind, the gulls and the price of fish. ");
+    format!("{rule} Note {turn} on {subject}. {told} {}", filler.repeat(4))
+}
+
+/// Talks on for so many turns; the history grows.
+pub(crate) fn talk(server: &Server, history: &mut Vec<Value>, turns: std::ops::Range<usize>) {
+    turns.for_each(|turn| drop(say(server, history, &question(turn))));
+}
+
+/// The same with pauses, in which the helper works.
+pub(crate) fn talk_slowly(server: &Server, history: &mut Vec<Value>, turns: std::ops::Range<usize>) {
+    for turn in turns {
+        talk(server, history, turn..turn + 1);
+        let pause = if turn % 4 == 3 { 1_200 } else { 20 };
+        std::thread::sleep(std::time::Duration::from_millis(pause));
+    }
+}
+
+/// Says something and hears the answer.
+pub(crate) fn say(server: &Server, history: &mut Vec<Value>, text: &str) -> String {
+    history.push(user(text));
+    let answer = server.ask(&chat(history));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    history.push(answer.json()["choices"][0]["message"].clone());
+    history.last().unwrap()["content"].as_str().unwrap_or_default().to_owned()
+}
+
+/// The messages of a request.
+pub(crate) fn messages(asked: &Said) -> Vec<Value> {
+    asked.json()["messages"].as_array().unwrap().clone()
+}
+
+/// The words of a message.
+pub(crate) fn words(message: &Value) -> String {
+    message["content"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Everything a request shows its model.
+pub(crate) fn shown(asked: &Said) -> String {
+    messages(asked).iter().map(words).collect::<Vec<_>>().join("\n")
+}
+
+/// The names of the tools that a request offers.
+pub(crate) fn offered(asked: &Said) -> Vec<String> {
+    let tools = asked.json()["tools"].clone();
+    let names =
+        tools.as_array().into_iter().flatten().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned());
+    names.collect()
+}
+
+/// What a request costs: its messages and its tools.
+pub(crate) fn cost(asked: &Said) -> usize {
+    let tools = asked.json().get("tools").map_or(0, |tools| Vocabulary::O200k.count(&tools.to_string()));
+    tools + messages(asked).iter().map(|message| Vocabulary::O200k.count(&words(message))).sum::<usize>()
+}
+
+/// The words of a streamed answer.
+pub(crate) fn streamed(answer: &Said) -> String {
+    let chunks = answer.text();
+    let chunks = chunks.split("\n\n").filter_map(|event| serde_json::from_str(event.strip_prefix("data: ")?).ok());
+    chunks.filter_map(|chunk: Value| chunk["choices"][0]["delta"]["content"].as_str().map(str::to_owned)).collect()
+}
+
+/// A request whose answer is streamed.
+pub(crate) fn streaming(history: &[Value]) -> Value {
+    let mut body = chat(history);
+    body["stream"] = json!(true);
+    body
+}

@@ -1,0 +1,136 @@
+//! Notes in a person's own words, and folds that a person asks for. Both are folds like any other: they can be undone.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::artifact::{Artifact, ArtifactId};
+use crate::engine::Engine;
+use crate::engine::lanes::Lane;
+use crate::error::{Error, Result};
+use crate::ids::{At, SessionKey};
+use crate::note::{Author, Fold};
+use crate::store::Position;
+use crate::strategy::Scene;
+use crate::window::Budget;
+
+/// A note, as people call it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoteName {
+    /// An entry of the contents page: #42.
+    Page(u32),
+    /// A summary: s60.
+    Summary(u32),
+    /// An artifact: a12.
+    Artifact(ArtifactId),
+}
+
+impl fmt::Display for NoteName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Page(number) => write!(f, "#{number}"),
+            Self::Summary(number) => write!(f, "s{number}"),
+            Self::Artifact(id) => write!(f, "{id}"),
+        }
+    }
+}
+
+impl FromStr for NoteName {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let bad = || Error::Invalid(format!("“{text}” is no note: they are written #42, s60 or a12"));
+        let text = text.trim();
+        let number = |sign: char| text.strip_prefix(sign).and_then(|digits| digits.parse::<u32>().ok());
+        let page = number('#').or_else(|| text.parse().ok()).map(Self::Page);
+        let artifact = number('a').map(|_| text.parse()).transpose()?.map(Self::Artifact);
+        page.or(number('s').map(Self::Summary)).or(artifact).ok_or_else(bad)
+    }
+}
+
+/// Where something is folded: a path, and how its windows are laid out.
+#[derive(Clone, Copy, Debug)]
+pub struct Folding<'a> {
+    /// The session.
+    pub session: &'a SessionKey,
+    /// The end of the path.
+    pub head: Position,
+    /// The strategy and the model's limit, `pages@128000`.
+    pub layout: &'a str,
+    /// The model, where that matters.
+    pub model: &'a str,
+    /// What a window may cost.
+    pub budget: Budget,
+}
+
+impl Engine {
+    /// Puts a person's words in the place of a note, as a fold of its own. Of a page, the first line is the title.
+    pub async fn edit(&self, folding: Folding<'_>, note: NoteName, text: &str, at: At) -> Result<Fold> {
+        if text.trim().is_empty() {
+            return Err(Error::Invalid("a note needs words".into()));
+        }
+        let mut lane = self.lane_at(folding, at).await?;
+        let mut fold = Fold::clone(&lane.folded.fold);
+        match note {
+            NoteName::Page(number) => edit_page(&mut fold, number, text)?,
+            NoteName::Summary(number) => edit_summary(&mut fold, number, text)?,
+            NoteName::Artifact(id) => lane.artifacts = self.edit_artifact(folding.session, &lane, id, text).await?,
+        }
+        let original_tokens = fold.original_tokens;
+        let kept = lane.kept_over(&fold, folding.budget);
+        let scene = Scene { kept: kept.as_ref(), fold: &fold, ..lane.scene(folding.budget) };
+        let edited = Fold { original_tokens, ..self.strategy(lane.strategy).file(&scene, Vec::new()) };
+        self.put_fold(folding.session, &mut lane, edited, at).await?;
+        self.lanes.forget(Some(folding.session.id));
+        Ok(Fold::clone(&lane.folded.fold))
+    }
+
+    async fn edit_artifact(
+        &self,
+        session: &SessionKey,
+        lane: &Lane,
+        id: ArtifactId,
+        text: &str,
+    ) -> Result<Arc<Vec<crate::strategy::Filed>>> {
+        let known = lane.artifacts.iter().find(|(_, artifact)| artifact.id == id);
+        let missing = || Error::NotFound(format!("there is no artifact {id} in the window"));
+        let (_, old) = known.ok_or_else(missing)?;
+        let edited = Artifact { by: Author::Person, ..old.rewritten(text) };
+        self.filed_with(session, lane, vec![edited]).await
+    }
+
+    /// Folds now what would be folded when the window is full, by the helper where there is one. `None` if nothing is old
+    /// enough.
+    pub async fn compress(&self, folding: Folding<'_>, at: At) -> Result<Option<Fold>> {
+        let mut lane = self.lane_at(folding, at).await?;
+        if self.tasks.has_helper() {
+            let asked = self.write_ahead(folding.session, &lane, (folding.budget, at), true).await?;
+            self.keep_asked(folding.session, &asked, at).await?;
+        }
+        let (fold, asked) = self.folded(&mut lane, folding.session, (folding.budget, at), true).await?;
+        self.keep_asked(folding.session, &asked, at).await?;
+        let Some(fold) = fold else { return Ok(None) };
+        self.put_fold(folding.session, &mut lane, fold, at).await?;
+        self.lanes.forget(Some(folding.session.id));
+        Ok(Some(Fold::clone(&lane.folded.fold)))
+    }
+}
+
+fn edit_page(fold: &mut Fold, number: u32, text: &str) -> Result<()> {
+    let missing = || Error::NotFound(format!("page #{number} is not on the contents page"));
+    let note = fold.listed.iter_mut().find(|note| note.number() == number).ok_or_else(missing)?;
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned);
+    note.title = lines.next().unwrap_or_default();
+    note.lines = lines.collect();
+    note.by = Author::Person;
+    Ok(())
+}
+
+fn edit_summary(fold: &mut Fold, number: u32, text: &str) -> Result<()> {
+    let missing = || Error::NotFound(format!("s{number} is not the summary in the window"));
+    let summary = fold.summary.as_mut().filter(|summary| summary.covers.last.0 == number).ok_or_else(missing)?;
+    text.trim().clone_into(&mut summary.text);
+    summary.lost.retain(|thing| !text.contains(thing.as_str()));
+    summary.by = Author::Person;
+    Ok(())
+}

@@ -1,0 +1,116 @@
+//! What goes into every window of a lane: rules, pins and images of what is folded.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::engine::Engine;
+use crate::engine::lanes::Lane;
+use crate::error::Result;
+use crate::ids::{At, Depth, Hash128, MessageId, SessionKey};
+use crate::note::Fold;
+use crate::store::{Batch, Keys, Kind, Put, Scope, Span, Stored};
+use crate::strategy::{Kept, kept};
+use crate::window::Budget;
+
+/// How much of a window it may take, in hundredths.
+pub(in crate::engine) const KEPT_SHARE: u32 = 15;
+
+/// What is kept, as it is recorded: views name it.
+#[derive(Serialize, Deserialize)]
+pub(in crate::engine) struct KeptRecord {
+    pub(in crate::engine) text: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    media: Vec<MessageId>,
+}
+
+impl Engine {
+    /// Brings a lane what its person decided, and what it needs to show it.
+    pub(in crate::engine) async fn decide(&self, session: &SessionKey, lane: &mut Lane) -> Result<()> {
+        let now = self.controlled(session).await?;
+        let wanted_for = (now.version, lane.folded.id);
+        lane.controlled = now;
+        if lane.pinned_for != wanted_for {
+            let fold = lane.folded.fold.clone();
+            lane.pinned = self.pinned(session, lane, &fold).await?;
+            lane.pinned_for = wanted_for;
+        }
+        Ok(())
+    }
+
+    /// The messages that a person pinned on a lane's path, and those with images that a fold covers.
+    pub(in crate::engine) async fn pinned(
+        &self,
+        session: &SessionKey,
+        lane: &Lane,
+        fold: &Fold,
+    ) -> Result<Vec<Arc<Stored>>> {
+        let media = fold.summary.as_ref().map(|summary| &summary.media[..]).unwrap_or_default();
+        let wanted: BTreeSet<MessageId> = lane.controlled.controls.pinned.iter().chain(media).copied().collect();
+        if wanted.is_empty() {
+            return Ok(Vec::new());
+        }
+        let lineage = self.lineage_of(session, lane.head).await?;
+        let read = self.store().read(session, Span::Ids(wanted.into_iter().collect())).await?;
+        Ok(read.into_iter().filter(|stored| lineage.holds(&stored.place)).map(Arc::new).collect())
+    }
+
+    /// Records what is kept, once for as long as it stays the same. Returns the name it has in views.
+    pub(in crate::engine) async fn record_kept(
+        &self,
+        session: &SessionKey,
+        lane: &mut Lane,
+        kept: Option<&Kept>,
+        at: At,
+    ) -> Result<()> {
+        let hash = kept.map(Kept::hash);
+        if hash == lane.kept {
+            return Ok(());
+        }
+        if let Some((kept, hash)) = kept.zip(hash) {
+            let record = KeptRecord { text: kept.text.to_string(), media: kept.media_ids() };
+            let put = Put::new(session, Kind::Note, key(hash), at, &record);
+            self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
+        }
+        lane.kept = hash;
+        Ok(())
+    }
+
+    /// What a view kept.
+    pub(in crate::engine) async fn kept_in(&self, session: &SessionKey, hash: Hash128) -> Result<Option<Kept>> {
+        let (scope, keys) = (Scope::Session(session.clone()), Keys::One(key(hash)));
+        let record = self.store().records(&scope, Kind::Note, keys).await?.pop();
+        let read = |body: &str| serde_json::from_str::<KeptRecord>(body).ok();
+        let Some(record) = record.and_then(|record| read(record.body.get())) else { return Ok(None) };
+        let media = self.store().read(session, Span::Ids(record.media)).await?;
+        Ok(Some(Kept::recorded(&record.text, media.into_iter().map(Arc::new).collect())))
+    }
+}
+
+impl Lane {
+    /// What goes into every window of the lane over a fold.
+    pub(in crate::engine) fn kept_over(&self, fold: &Fold, budget: Budget) -> Option<Kept> {
+        self.kept_within(fold, budget.share(KEPT_SHARE))
+    }
+
+    /// The same in at most so many tokens.
+    pub(in crate::engine) fn kept_within(&self, fold: &Fold, limit: u32) -> Option<Kept> {
+        let (open, controls) = (fold.open(), &self.controlled.controls);
+        let folded = |depth: Depth| depth < open;
+        let stated = self.rules.stated.iter().filter(|stated| folded(stated.depth) && controls.holds(&stated.rule));
+        let rules: Vec<_> = stated.map(|stated| &stated.rule).collect();
+        let out_of_sight = |stored: &&Arc<Stored>| {
+            stored.position().is_some_and(|position| folded(position.depth)) && !controls.excluded.contains(&stored.id)
+        };
+        let media = fold.summary.as_ref().map(|summary| &summary.media[..]).unwrap_or_default();
+        let (images, pins): (Vec<_>, Vec<_>) =
+            self.pinned.iter().filter(out_of_sight).cloned().partition(|stored| media.contains(&stored.id));
+        let pins: Vec<_> = pins.into_iter().filter(|stored| controls.pinned.contains(&stored.id)).collect();
+        kept(&rules, &pins, &images, limit)
+    }
+}
+
+fn key(hash: Hash128) -> String {
+    format!("kept/{hash}")
+}

@@ -1,0 +1,55 @@
+//! Which work is not done yet, kept in mind so that nobody has to look through all that ever was.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::ids::{At, Tenant};
+
+/// What is known of a tenant's work.
+#[derive(Default)]
+struct Known {
+    /// Whether all of it was looked through.
+    all: bool,
+    /// The keys of what is not done, and when each may be claimed.
+    keys: BTreeMap<String, At>,
+}
+
+/// What is to be looked at, and when. The records decide; this only says where to look.
+#[derive(Default)]
+pub(in crate::engine) struct Due(Mutex<HashMap<Tenant, Known>>);
+
+impl Due {
+    /// Whether all of a tenant's work was looked through.
+    pub(super) fn knows(&self, tenant: &Tenant) -> bool {
+        self.held().get(tenant).is_some_and(|known| known.all)
+    }
+
+    /// Takes in all that was found; what was noted meanwhile stays.
+    pub(super) fn learn(&self, tenant: &Tenant, found: BTreeMap<String, At>) {
+        let mut held = self.held();
+        let known = held.entry(tenant.clone()).or_default();
+        known.all = true;
+        known.keys.extend(found);
+    }
+
+    /// Takes note of when some work may be claimed; never, if it came to an end.
+    pub(super) fn note(&self, tenant: &Tenant, key: &str, due: Option<At>) {
+        let mut held = self.held();
+        let keys = &mut held.entry(tenant.clone()).or_default().keys;
+        match due {
+            Some(due) => keys.insert(key.to_owned(), due),
+            None => keys.remove(key),
+        };
+    }
+
+    /// The work that has been due for longest.
+    pub(super) fn earliest(&self, tenant: &Tenant, now: At) -> Option<String> {
+        let held = self.held();
+        let due = held.get(tenant)?.keys.iter().filter(|(_, due)| **due <= now);
+        due.min_by_key(|(_, due)| **due).map(|(key, _)| key.clone())
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<Tenant, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

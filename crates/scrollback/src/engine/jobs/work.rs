@@ -1,0 +1,54 @@
+//! Does queued work: what a turn left for later, and messages nobody has looked through for rules.
+
+use super::super::Engine;
+use super::job::{Claimed, Job, JobKind};
+use crate::engine::control::Folding;
+use crate::error::Result;
+use crate::ids::{At, SessionKey, Tenant};
+use crate::store::{Position, Which};
+use crate::window::Budget;
+
+impl Engine {
+    /// Does work that was claimed. An error means that it may be tried again.
+    pub async fn work(&self, claimed: &Claimed, at: At) -> Result<()> {
+        let (session, job) = (claimed.session(), &claimed.job);
+        let head = self.branch_head(&session, job).await?;
+        match job.kind {
+            JobKind::Tidy => self.tidy_now(&session, job, head, at).await,
+            JobKind::Rules => self.look_through_gaps(&session, head, at).await,
+        }
+    }
+
+    /// Does all the work that is due, one piece after another; for programs that have no runner of their own.
+    pub async fn work_through(&self, tenant: &Tenant, at: At) -> Result<()> {
+        while let Some(claimed) = self.claim(tenant, at).await? {
+            match self.work(&claimed, at).await {
+                Ok(()) => self.done(claimed, at).await?,
+                Err(error) => self.failed(claimed, &error.to_string(), at).await?,
+            }
+        }
+        Ok(())
+    }
+
+    async fn tidy_now(&self, session: &SessionKey, job: &Job, head: Position, at: At) -> Result<()> {
+        let (layout, budget) = (&*job.layout, Budget { tokens: job.budget });
+        let lane = match self.lanes.find(session.id, head, &layout.into()) {
+            Some(mut lane) => {
+                // The person may have decided otherwise since.
+                self.decide(session, &mut lane).await?;
+                lane
+            }
+            None => self.lane_at(Folding { session, head, layout, model: &job.model, budget }, at).await?,
+        };
+        let asked = self.tidied(session, &lane, (budget, at)).await?;
+        self.keep_asked(session, &asked, at).await
+    }
+
+    /// The end of the path that work is for, as it is now.
+    async fn branch_head(&self, session: &SessionKey, job: &Job) -> Result<Position> {
+        let listed = self.store().sessions(&session.tenant, Which::Id(session.id)).await?.pop();
+        let branches = listed.map(|session| session.branches).unwrap_or_default();
+        let branch = branches.into_iter().find(|branch| branch.id == job.head.branch);
+        Ok(branch.map_or(job.head, |branch| branch.head))
+    }
+}

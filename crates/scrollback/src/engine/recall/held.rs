@@ -1,0 +1,63 @@
+//! Bringing back held tool results: whole, some lines, or the passages with some words.
+
+use super::Sight;
+use super::passages::{self, Passages, lines_of, passages};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::ids::{MessageId, SessionKey};
+use crate::recall::{Part, fence, heading};
+use crate::store::{Span, Which};
+use crate::window::grouped;
+
+impl Engine {
+    /// A held result, or a part of it.
+    pub(super) async fn hold(&self, sight: &Sight<'_>, id: &str, part: &Part, room: u32) -> Result<String> {
+        let (session, message) = self.held_message(sight, id).await?;
+        let unknown = || Error::NotFound(format!("There is no tool result {id} in this conversation."));
+        let stored = self.store().read(&session, Span::Ids(vec![message])).await?.pop().ok_or_else(unknown)?;
+        let read = stored.message();
+        let result = crate::strategy::result_of(&read);
+        if result.is_empty() && session != *sight.session {
+            return Err(unknown());
+        }
+        let text = if result.is_empty() { read.to_text() } else { result };
+        let lines = lines_of(&text);
+        let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
+        let whole = |text: String| Passages { text, complaint: None };
+        let Passages { text: shown, complaint } = match part {
+            Part::Whole => whole(passages::lines(&lines, 1, count, room)),
+            Part::Lines { first, last } => whole(passages::lines(&lines, *first, *last, room)),
+            Part::Words(words) => {
+                let found = passages(&lines, words, room);
+                let text = format!("{}\n{}", heading(stored.id, &stored.role, stored.at), found.text);
+                Passages { text, ..found }
+            }
+        };
+        let title = format!("{id}, {}, {} lines, {}", stored.role, grouped(count), stored.at);
+        Ok(complaint.into_iter().chain([fence("result", &title, &shown)]).collect::<Vec<_>>().join("\n"))
+    }
+
+    /// Where a held result is: on the path, or in another session if that is allowed (`h12@1f2e3d4c`).
+    async fn held_message(&self, sight: &Sight<'_>, id: &str) -> Result<(SessionKey, MessageId)> {
+        let unknown = || Error::NotFound(format!("There is no tool result {id} in this conversation."));
+        let (number, elsewhere) = id.split_once('@').map_or((id, None), |(number, session)| (number, Some(session)));
+        let message = MessageId(number.trim_start_matches('h').parse().map_err(|_| unknown())?);
+        let session = sight.session;
+        if let Some(other) = elsewhere {
+            if !self.settings.across_sessions {
+                return Err(unknown());
+            }
+            let found = self.store().sessions(&session.tenant, Which::Named(other.to_owned())).await?;
+            let [found] = &found[..] else { return Err(unknown()) };
+            let other = SessionKey { tenant: session.tenant.clone(), id: found.id };
+            let seen = !self.leaves_out(sight, &other, message).await?;
+            return seen.then_some((other, message)).ok_or_else(unknown);
+        }
+        let lineage = self.lineage(sight).await?;
+        self.on_path(session, &lineage, message).await?.ok_or_else(unknown)?;
+        if sight.excluded.contains(&message) {
+            return Err(unknown());
+        }
+        Ok((session.clone(), message))
+    }
+}

@@ -1,0 +1,164 @@
+//! Writing ahead of need: once a window is well filled, the helper begins with what the next fold will need, piece by piece,
+//! and every piece is kept as soon as it is there. What was written after a fold that no longer counts is never used.
+
+use std::sync::Arc;
+
+use super::{Ahead, Written};
+use crate::engine::Engine;
+use crate::engine::lanes::Lane;
+use crate::error::Result;
+use crate::ids::{At, MessageId, SessionKey};
+use crate::store::{Batch, Keys, Kind, Put, Scope};
+use crate::strategy::{Leaf, Scene, StrategyName, turns};
+use crate::task;
+use crate::window::Budget;
+
+/// How many messages more than a fold keeps must be open before artifacts are drafted, in hundredths of the difference.
+const DRAFT_AT: usize = 50;
+
+impl Engine {
+    /// What was written for the next fold of a lane, if anything was.
+    pub(super) async fn ahead(&self, session: &SessionKey, lane: &Lane) -> Result<Option<Ahead>> {
+        let (scope, keys) = (Scope::Session(session.clone()), Keys::One(key(lane)));
+        let record = self.store().records(&scope, Kind::Note, keys).await?.pop();
+        let ahead = record.and_then(|record| serde_json::from_str::<Ahead>(record.body.get()).ok());
+        let first = lane.open.first().and_then(|leaf| leaf.stored.position());
+        let is_ours = |ahead: &Ahead| {
+            let same = first.is_some_and(|first| first.id == ahead.covers.first && first.depth == ahead.covers.from);
+            let last = ahead.covers.to.0.checked_sub(ahead.covers.from.0).and_then(|at| lane.open.get(at as usize));
+            let ends = last.is_some_and(|leaf| leaf.stored.id == ahead.covers.last);
+            let told = || left_out(lane, &lane.open[..ahead.covers.count() as usize]) == ahead.left_out;
+            ahead.base == lane.folded.id && same && ends && told()
+        };
+        Ok(ahead.filter(is_ours))
+    }
+
+    /// Whether a lane is so well filled that the next fold should be written, and how far it will reach.
+    pub(in crate::engine) fn is_near(&self, lane: &Lane, budget: Budget) -> bool {
+        let strategies = &self.settings.strategies;
+        match lane.strategy {
+            StrategyName::Summary => {
+                let open: u32 = lane.open.iter().map(|leaf| leaf.tokens()).sum();
+                let preamble: u32 = lane.preamble.iter().map(|stored| stored.measure.tokens).sum();
+                let filled =
+                    open + preamble + lane.folded.fold.tokens > budget.share(strategies.summary.ahead_of(&lane.model));
+                filled && strategies.summary.enabled && lane.head.depth.0 + 1 >= strategies.summary.minimum
+            }
+            StrategyName::Artifacts => {
+                let (at, keep) = (strategies.artifacts.archive_at, strategies.artifacts.keep);
+                lane.open.len() >= keep + at.saturating_sub(keep) * DRAFT_AT / 100
+            }
+            StrategyName::Pages | StrategyName::Topics | StrategyName::Truncate | StrategyName::Passthrough => false,
+        }
+    }
+
+    /// Writes what the next fold of a lane will need.
+    pub(in crate::engine) async fn write_ahead(
+        &self,
+        session: &SessionKey,
+        lane: &Lane,
+        (budget, at): (Budget, At),
+        forced: bool,
+    ) -> Result<Vec<task::Asked>> {
+        let scene = Scene { forced: true, undone: false, ..lane.scene(budget) };
+        let stretch = self.strategy(lane.strategy).fold(&scene).pop();
+        let folded = stretch.map_or(0, |stretch| stretch.covers.count() as usize).min(lane.open.len());
+        match lane.strategy {
+            StrategyName::Summary => self.sum_ahead(session, lane, &lane.open[..folded], at).await,
+            StrategyName::Artifacts => {
+                let count = if forced { folded } else { self.next_archived(lane, budget) };
+                self.archive_ahead(session, lane, &lane.open[..count], at).await
+            }
+            StrategyName::Pages | StrategyName::Topics | StrategyName::Truncate | StrategyName::Passthrough => {
+                Ok(Vec::new())
+            }
+        }
+    }
+
+    /// How many messages the next archiving will take: whole pages, no more than it has to.
+    fn next_archived(&self, lane: &Lane, budget: Budget) -> usize {
+        let settings = &self.settings.strategies.artifacts;
+        let most = settings.archive_at.saturating_sub(settings.keep).max(1);
+        let pages = turns::pages(&lane.open, budget.share(25));
+        let fitting = pages.iter().map(|page| page.end).take_while(|end| *end <= most).last();
+        fitting.or_else(|| pages.first().map(|page| page.end)).filter(|end| *end < lane.open.len()).unwrap_or(0)
+    }
+
+    /// Goes on with the summary, segment by segment.
+    async fn sum_ahead(
+        &self,
+        session: &SessionKey,
+        lane: &Lane,
+        leaves: &[Arc<Leaf>],
+        at: At,
+    ) -> Result<Vec<task::Asked>> {
+        let settings = &self.settings.strategies.summary;
+        let segment = settings.of(&lane.model).segment.unwrap_or(settings.segment).max(1);
+        let ready = self.ahead(session, lane).await?;
+        let mut done = ready.as_ref().map_or(0, |ready| ready.covers.count() as usize);
+        let mut summary = match ready.map(|ready| ready.written) {
+            Some(Written::Summary(summary)) => Some(summary),
+            Some(Written::Artifacts(_)) | None => lane.folded.fold.summary.clone(),
+        };
+        let tokens = |leaves: &[Arc<Leaf>]| leaves.iter().map(|leaf| leaf.tokens()).sum::<u32>();
+        let mut original = lane.folded.fold.original_tokens + tokens(&leaves[..done.min(leaves.len())]);
+        let mut asked = Vec::new();
+        while done < leaves.len() {
+            let end = segment_end(leaves, done, segment);
+            original += tokens(&leaves[done..end]);
+            let Some((next, calls)) = self.sum_next(lane, summary.as_ref(), &leaves[done..end], original).await else {
+                break;
+            };
+            asked.extend(calls);
+            done = end;
+            self.keep_ahead(session, lane, (&leaves[..done], Written::Summary(next.clone())), at).await?;
+            summary = Some(next);
+        }
+        Ok(asked)
+    }
+
+    async fn archive_ahead(
+        &self,
+        session: &SessionKey,
+        lane: &Lane,
+        leaves: &[Arc<Leaf>],
+        at: At,
+    ) -> Result<Vec<task::Asked>> {
+        let ready = self.ahead(session, lane).await?;
+        if leaves.is_empty() || ready.is_some_and(|ready| ready.covers.count() as usize == leaves.len()) {
+            return Ok(Vec::new());
+        }
+        let (changed, asked) = self.archive(lane, leaves).await;
+        self.keep_ahead(session, lane, (leaves, Written::Artifacts(changed)), at).await?;
+        Ok(asked)
+    }
+
+    async fn keep_ahead(
+        &self,
+        session: &SessionKey,
+        lane: &Lane,
+        (leaves, written): (&[Arc<Leaf>], Written),
+        at: At,
+    ) -> Result<()> {
+        let Some(covers) = turns::covers(leaves, &(0..leaves.len())) else { return Ok(()) };
+        let ahead = Ahead { base: lane.folded.id, covers, left_out: left_out(lane, leaves), written };
+        let put = Put::new(session, Kind::Note, key(lane), at, &ahead);
+        self.store().commit(Batch::of_records(session.clone(), vec![put])).await.map(drop)
+    }
+}
+
+/// What a person wants left out of some open messages.
+fn left_out(lane: &Lane, leaves: &[Arc<Leaf>]) -> Vec<MessageId> {
+    let ids = leaves.iter().map(|leaf| leaf.stored.id);
+    ids.filter(|id| lane.excluded().contains(id)).collect()
+}
+
+/// Where a segment of about so many messages ends: a call is never parted from its results.
+pub(super) fn segment_end(leaves: &[Arc<Leaf>], from: usize, segment: usize) -> usize {
+    let least = (from + segment).min(leaves.len());
+    (least..leaves.len()).find(|end| !leaves[*end].answers).unwrap_or(leaves.len())
+}
+
+fn key(lane: &Lane) -> String {
+    format!("ahead/{}/{:06}", lane.layout, lane.head.branch.0)
+}

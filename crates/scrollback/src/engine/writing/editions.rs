@@ -1,0 +1,128 @@
+//! Artifacts in the store: every version is kept for good, under the branch and the fold that made it. Which versions count, the
+//! fold says; undoing it brings the earlier ones back.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::artifact::{Artifact, ArtifactId};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::ids::{At, BranchId, MessageId, SessionKey};
+use crate::note::{Edition, Fold};
+use crate::store::{Expect, Keys, Kind, Put, Record, Scope};
+use crate::strategy::Filed;
+
+/// How many newer versions are looked at together.
+const AT_ONCE: usize = 4;
+/// How long the part of a key is that all versions of an artifact on a branch share.
+const PREFIX: usize = "artifact/0000000000/000000/".len();
+
+/// A version of an artifact as it is stored.
+#[derive(Serialize, Deserialize)]
+pub(in crate::engine) struct EditionRecord {
+    pub(in crate::engine) artifact: Artifact,
+    /// The version it was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: Option<Edition>,
+}
+
+/// A version of an artifact, for people.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Version {
+    /// What it says.
+    pub artifact: Artifact,
+    /// The branch it was made on.
+    pub branch: BranchId,
+    /// The version it was made from, if there is one.
+    pub before: Option<Edition>,
+    /// The messages it was made with that the one before did not have.
+    pub added: Vec<MessageId>,
+    /// When.
+    pub at: At,
+}
+
+impl Engine {
+    /// The artifacts that a fold lists.
+    pub(in crate::engine) async fn filed(&self, session: &SessionKey, fold: &Fold) -> Result<Vec<Filed>> {
+        let mut filed = Vec::with_capacity(fold.artifacts.len());
+        for edition in &fold.artifacts {
+            let missing = || Error::Damaged(format!("version {} of {} is missing", edition.version, edition.id));
+            let record = self.issued(session, *edition).await?.ok_or_else(missing)?;
+            filed.push((edition.branch, Arc::new(record.artifact)));
+        }
+        Ok(filed)
+    }
+
+    /// The artifacts of a fold, those changed last first.
+    pub async fn artifacts(&self, session: &SessionKey, fold: &Fold) -> Result<Vec<Arc<Artifact>>> {
+        Ok(self.filed(session, fold).await?.into_iter().map(|(_, artifact)| artifact).collect())
+    }
+
+    async fn issued(&self, session: &SessionKey, edition: Edition) -> Result<Option<EditionRecord>> {
+        let (scope, keys) = (Scope::Session(session.clone()), Keys::One(edition_key(edition)));
+        let record = self.store().records(&scope, Kind::Note, keys).await?.pop();
+        record.map(|record| read(&record)).transpose()
+    }
+
+    /// Every version of an artifact, the oldest first, on every branch.
+    pub async fn versions(&self, session: &SessionKey, id: ArtifactId) -> Result<Vec<Version>> {
+        let of = format!("artifact/{:010}/", id.0.0);
+        let keys = Keys::After(of.clone(), usize::MAX >> 1);
+        let records = self.store().records(&Scope::Session(session.clone()), Kind::Note, keys).await?;
+        let mut versions: Vec<Version> = Vec::new();
+        for record in records.iter().take_while(|record| record.key.starts_with(&of)) {
+            let branch = record.key[of.len()..].split('/').next().and_then(|branch| branch.parse().ok());
+            let EditionRecord { artifact, before } = read(record)?;
+            let known = |edition: Edition| {
+                versions
+                    .iter()
+                    .find(|known| known.branch == edition.branch && known.artifact.version == edition.version)
+            };
+            let had = before.and_then(known).map(|known| known.artifact.sources()).unwrap_or_default();
+            let added = artifact.sources().difference(&had).copied().collect();
+            versions.push(Version { artifact, branch: BranchId(branch.unwrap_or(0)), before, added, at: record.at });
+        }
+        versions.sort_by_key(|version| (version.at, version.artifact.version));
+        Ok(versions)
+    }
+
+    /// The number of the version after one, 0 if none is known: models with other limits make versions of their own.
+    pub(super) async fn next_version(&self, session: &SessionKey, known: Edition) -> Result<u32> {
+        let (scope, mut last) = (Scope::Session(session.clone()), known);
+        loop {
+            let keys = Keys::After(edition_key(last), AT_ONCE);
+            let records = self.store().records(&scope, Kind::Note, keys).await?;
+            let of = edition_key(last)[..PREFIX].to_owned();
+            let mut newer = records.iter().filter_map(|record| record.key.strip_prefix(&of)?.parse().ok());
+            let Some(version) = newer.next_back() else { return Ok(last.version + 1) };
+            last.version = version;
+        }
+    }
+}
+
+/// The records of versions that a fold makes: those that it lists and the one before did not.
+pub(in crate::engine) fn editions(
+    session: &SessionKey,
+    filed: &[Filed],
+    (before, after): (&Fold, &Fold),
+    at: At,
+) -> Vec<Put> {
+    let edition_of = |id: ArtifactId| before.artifacts.iter().find(|edition| edition.id == id).copied();
+    let new = after.artifacts.iter().filter(|edition| !before.artifacts.contains(edition));
+    let put = |edition: &Edition| {
+        let (_, artifact) = filed.iter().find(|(_, artifact)| artifact.id == edition.id)?;
+        let record = EditionRecord { artifact: Artifact::clone(artifact), before: edition_of(edition.id) };
+        Some(Put::new(session, Kind::Note, edition_key(*edition), at, &record).expecting(Expect::Absent))
+    };
+    new.filter_map(put).collect()
+}
+
+pub(in crate::engine) fn edition_key(edition: Edition) -> String {
+    format!("artifact/{:010}/{:06}/{:06}", edition.id.0.0, edition.branch.0, edition.version)
+}
+
+fn read(record: &Record) -> Result<EditionRecord> {
+    let damaged = |cause| Error::Damaged(format!("the record “{}” is unreadable: {cause}", record.key));
+    serde_json::from_str(record.body.get()).map_err(damaged)
+}

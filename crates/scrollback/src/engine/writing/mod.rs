@@ -1,0 +1,127 @@
+//! Notes that take more than a line: summaries and artifacts. They are written in the background before they are needed
+//! (`ahead`), by the helper where there is one; a turn takes what is ready and otherwise what can be said without a model, so
+//! it never waits.
+
+mod ahead;
+mod archive;
+mod aside;
+mod editions;
+mod sum;
+
+pub use aside::Wanted;
+pub use editions::Version;
+pub(super) use editions::{EditionRecord, edition_key, editions};
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::Engine;
+use super::lanes::Lane;
+use crate::artifact::Artifact;
+use crate::error::Result;
+use crate::ids::{MessageId, SessionKey};
+use crate::note::{Covers, Fold};
+use crate::strategy::{Filed, Leaf, StrategyName, Stretch, turns};
+use crate::summary::Summary;
+use crate::view::FoldId;
+use crate::window::{Budget, tokens_of};
+
+/// A fold that was made ready must leave a window no fuller than this, in hundredths.
+const ENOUGH: u32 = 55;
+
+/// What is written of a stretch.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Written {
+    /// What tells everything up to its end.
+    Summary(Summary),
+    /// Artifacts that are new or changed, with the version they get when they are filed.
+    Artifacts(Vec<Artifact>),
+}
+
+/// Something written before it was needed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Ahead {
+    /// The fold it goes on from; after another fold it counts for nothing.
+    base: Option<FoldId>,
+    /// The stretch it was written of: the beginning of what is open after that fold.
+    covers: Covers,
+    /// What a person wanted left out of it then; if that has changed, it counts for nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<MessageId>,
+    written: Written,
+}
+
+/// What a stretch is filed with: how far it goes, and what was written of it.
+pub(super) struct Filing {
+    pub(super) stretch: Stretch,
+    pub(super) summary: Option<Summary>,
+    /// All artifacts after it, those changed last first.
+    pub(super) artifacts: Arc<Vec<Filed>>,
+}
+
+impl Engine {
+    /// What is known of a stretch that is folded now: as it was written ahead of need, as far as that goes, or else offline.
+    pub(super) async fn filing(
+        &self,
+        session: &SessionKey,
+        lane: &Lane,
+        (fold, open, budget): (&Fold, &[Arc<Leaf>], Budget),
+        stretch: Stretch,
+    ) -> Result<Filing> {
+        let artifacts = lane.artifacts.clone();
+        if !matches!(lane.strategy, StrategyName::Summary | StrategyName::Artifacts) {
+            return Ok(Filing { stretch, summary: None, artifacts });
+        }
+        let fresh = fold.open() == lane.folded.fold.open();
+        let ready = if fresh { self.ahead(session, lane).await? } else { None };
+        let ready =
+            ready.filter(|ready| ready.covers.from == stretch.covers.from && ready.covers.to <= stretch.covers.to);
+        let whole = stretch;
+        let stretch = match &ready {
+            Some(ready) => shortened(&stretch, ready.covers, open, fold.turns),
+            None => stretch,
+        };
+        let leaves = &open[..(stretch.covers.to.0 - fold.open().0 + 1) as usize];
+        let written = ready.map(|ready| ready.written);
+        let filing = match (lane.strategy, written) {
+            (StrategyName::Artifacts, Some(Written::Artifacts(changed))) => {
+                Filing { stretch, summary: None, artifacts: self.filed_with(session, lane, changed).await? }
+            }
+            (StrategyName::Artifacts, _) => {
+                let changed = archive::archive_offline(lane, leaves);
+                Filing { stretch, summary: None, artifacts: self.filed_with(session, lane, changed).await? }
+            }
+            (_, Some(Written::Summary(summary))) if is_enough(&summary, &open[leaves.len()..], budget) => {
+                Filing { stretch, summary: Some(summary), artifacts }
+            }
+            (_, Some(Written::Summary(summary))) => {
+                let rest = &open[leaves.len()..(whole.covers.to.0 - fold.open().0 + 1) as usize];
+                let ready = Fold { covers: Some(summary.covers), summary: Some(summary), ..fold.clone() };
+                Filing { stretch: whole, summary: Some(self.sum_offline(lane, &ready, rest)), artifacts }
+            }
+            (_, _) => Filing { stretch, summary: Some(self.sum_offline(lane, fold, leaves)), artifacts },
+        };
+        Ok(Filing { summary: filing.summary.map(|summary| without(summary, lane)), ..filing })
+    }
+}
+
+/// Whether a window is well below its limit if it is folded only as far as a summary is ready: folds are rare and large.
+fn is_enough(summary: &Summary, rest: &[Arc<Leaf>], budget: Budget) -> bool {
+    let open: u32 = rest.iter().map(|leaf| leaf.tokens()).sum();
+    open.saturating_add(tokens_of(&summary.text)) <= budget.share(ENOUGH)
+}
+
+/// A summary without quotes of what was left out since they were taken.
+fn without(mut summary: Summary, lane: &Lane) -> Summary {
+    summary.kept.retain(|quote| !lane.excluded().contains(&quote.message));
+    summary.media.retain(|id| !lane.excluded().contains(id));
+    summary
+}
+
+/// A stretch that ends earlier.
+fn shortened(stretch: &Stretch, covers: Covers, open: &[Arc<Leaf>], before: u32) -> Stretch {
+    let count = covers.count() as usize;
+    Stretch { covers, turn: before + turns::count(&open[..count.min(open.len())]), ..*stretch }
+}

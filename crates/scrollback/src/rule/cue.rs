@@ -1,0 +1,51 @@
+//! How rules are put: phrases in English and Chinese, in the small language of `phrase`.
+//!
+//! Ordinary uses of the same words ("never mind", "it must be late") are crossed out first. Some phrases say by themselves that
+//! something holds from now on; others may be a request for this once, and count unless something says that they are.
+
+use std::sync::LazyLock;
+
+use super::wording::{EXPLICIT, LEADS, NOUNS, NOW, ORDERS, ORDINARY, STANDING, VERBS};
+use crate::phrase::{Phrases, words};
+
+/// What stands for words that were crossed out.
+const CROSSED: &str = "`";
+
+/// The phrases that are listened for.
+struct Cues {
+    explicit: Phrases,
+    ordinary: Phrases,
+    standing: Phrases,
+    orders: Phrases,
+    now: Phrases,
+}
+
+static CUES: LazyLock<Cues> = LazyLock::new(|| Cues {
+    explicit: phrases(EXPLICIT),
+    ordinary: phrases(ORDINARY),
+    standing: phrases(STANDING),
+    orders: phrases(ORDERS),
+    now: phrases(NOW),
+});
+
+fn phrases(said: &[&str]) -> Phrases {
+    let whole = |said: &&str| said.replace("{lead}", LEADS).replace("{verb}", VERBS).replace("{noun}", NOUNS);
+    Phrases::read(said.iter().map(whole))
+}
+
+/// Whether a sentence tells its reader to keep to something from then on.
+pub(super) fn is_rule(sentence: &str) -> bool {
+    let mut words = words(&sentence.replace('\n', " "));
+    if CUES.explicit.are_in(&words) {
+        return true;
+    }
+    CUES.ordinary.cross_out(&mut words, CROSSED);
+    let orders = || CUES.orders.are_in(&words) && !CUES.now.are_in(&words);
+    !is_question(&words) && (CUES.standing.are_in(&words) || orders())
+}
+
+/// Whether words end in a question.
+fn is_question(words: &[String]) -> bool {
+    let last = words.iter().map(String::as_str).rfind(|word| *word != ".");
+    last.is_some_and(|last| matches!(last, "?" | "吗" | "呢" | "么" | "嘛"))
+}

@@ -1,0 +1,165 @@
+//! Artifacts: older messages are worked into documents with sources; the model sees the documents and the newest messages.
+//!
+//! When enough messages are open, the oldest are archived at once: each stretch becomes an artifact or goes into one that is
+//! about the same. Those that have most to do with what stays open are shown whole as long as they fit, the others by title and
+//! summary. Every section names its sources, so the wording can always be brought back.
+
+use std::collections::HashSet;
+
+use super::holds::HoldSettings;
+use super::showing::{Holding, costs, usual_or_least};
+use super::{Filed, Scene, Strategy, Stretch, turns};
+use crate::error::Result;
+use crate::note::{Covers, Edition, Fold, Note};
+use crate::recall::{RecallTool, fence};
+use crate::search::terms;
+use crate::window::{Window, grouped, tokens_of};
+
+/// A turn that is larger than this is archived in pieces, in hundredths of the budget.
+const UNIT_SHARE: u32 = 25;
+/// Tokens that the fence and the fixed lines cost.
+const DRESS: u32 = 130;
+/// How many artifacts the model is told of; the others are found by search.
+pub(crate) const LISTED: usize = 48;
+
+/// How artifacts are made. Shares are hundredths of the budget.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ArtifactSettings {
+    /// With so many open messages, the oldest are archived.
+    pub archive_at: usize,
+    /// So many stay open, if they fit.
+    pub keep: usize,
+    /// Also when the window is fuller than this.
+    pub fold_over: u32,
+    /// How much of the window artifacts may take.
+    pub share: u32,
+}
+
+impl Default for ArtifactSettings {
+    fn default() -> Self {
+        Self { archive_at: 40, keep: 20, fold_over: 80, share: 25 }
+    }
+}
+
+/// The strategy.
+pub(super) struct Artifacts {
+    settings: ArtifactSettings,
+    holds: HoldSettings,
+}
+
+impl Artifacts {
+    pub(super) fn new(settings: ArtifactSettings, holds: HoldSettings) -> Self {
+        Self { settings, holds }
+    }
+
+    fn limit(&self, scene: &Scene<'_>) -> u32 {
+        scene.budget.share(self.settings.share)
+    }
+
+    fn is_time(&self, scene: &Scene<'_>, tokens: u32) -> bool {
+        let many = !scene.undone && scene.open.len() >= self.settings.archive_at;
+        let over = if scene.undone { scene.budget.tokens } else { scene.budget.share(self.settings.fold_over) };
+        scene.forced || many || tokens > over
+    }
+}
+
+impl Strategy for Artifacts {
+    fn recalls(&self) -> &'static [RecallTool] {
+        &[RecallTool::Page, RecallTool::Hold, RecallTool::Search]
+    }
+
+    fn fold(&self, scene: &Scene<'_>) -> Vec<Stretch> {
+        let costs = costs(scene, &self.holds, Holding::Usual);
+        if !self.is_time(scene, scene.fixed() + self.limit(scene).max(scene.fold.tokens) + costs.iter().sum::<u32>()) {
+            return Vec::new();
+        }
+        let pages = turns::pages(scene.open, scene.budget.share(UNIT_SHARE));
+        let room = scene.budget.share(75).saturating_sub(scene.fixed() + self.limit(scene));
+        let folded = pages.len() - turns::kept(&pages, &costs, (self.settings.keep, room));
+        let Some(last) = folded.checked_sub(1).map(|last| &pages[last]) else { return Vec::new() };
+        let range = 0..last.end;
+        let turn = scene.fold.turns + turns::count(&scene.open[range.clone()]);
+        turns::covers(scene.open, &range).map(|covers| Stretch { covers, listed: false, turn }).into_iter().collect()
+    }
+
+    fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold {
+        let limit = self.limit(scene);
+        let Some((first, last)) = notes.first().zip(notes.last()) else {
+            let Some(covers) = scene.fold.covers else { return scene.fold.clone() };
+            let open: u32 = costs(scene, &self.holds, Holding::All).iter().sum();
+            let room = scene.budget.tokens.saturating_sub(scene.fixed()).saturating_sub(open);
+            return shelved(scene, covers, scene.fold.turns, limit.min(room));
+        };
+        let covers = Covers { last: last.covers.last, to: last.covers.to, ..scene.fold.covers.unwrap_or(first.covers) };
+        shelved(scene, covers, last.turn, limit)
+    }
+
+    fn fit(&self, scene: &Scene<'_>) -> Result<Window> {
+        usual_or_least(scene, &self.holds)
+    }
+}
+
+/// A fold with artifacts.
+fn shelved(scene: &Scene<'_>, covers: Covers, turns: u32, limit: u32) -> Fold {
+    let listed = &scene.artifacts[..scene.artifacts.len().min(LISTED)];
+    let stays = scene.open.iter().filter(|leaf| leaf.stored.position().is_some_and(|at| at.depth > covers.to));
+    let words: HashSet<String> =
+        stays.filter(|leaf| leaf.begins_turn).flat_map(|leaf| terms(&leaf.stored.message().to_text())).collect();
+    let text = written(&covers, listed, &words, limit);
+    let tokens = tokens_of(&text);
+    let edition = |(branch, one): &Filed| Edition { id: one.id, branch: *branch, version: one.version };
+    let artifacts = listed.iter().map(edition).collect();
+    Fold { covers: Some(covers), turns, text, tokens, artifacts, ..Fold::default() }
+}
+
+/// Writes the text of a fold anew after its artifacts changed; it costs no more than before.
+pub(crate) fn rewrite_artifacts(fold: &mut Fold, listed: &[Filed]) {
+    if let Some(covers) = &fold.covers {
+        fold.text = written(covers, listed, &HashSet::new(), fold.tokens);
+        fold.tokens = tokens_of(&fold.text);
+    }
+}
+
+/// The artifacts as the model sees them, in at most about so many tokens: those that have most to do with what stays open
+/// whole, the others by title and summary, as many as fit.
+fn written(covers: &Covers, listed: &[Filed], words: &HashSet<String>, limit: u32) -> String {
+    let head = format!(
+        "The first {} messages of this conversation, kept word for word and worked into the documents below. \
+         search_history(words) loads the messages behind a section; so does [NEED_CONTEXT: words] where there are no \
+         tools. recall_page(index) shows a source with its turn.",
+        grouped(covers.count())
+    );
+    let mut room = limit.saturating_sub(DRESS);
+    let mut shown: Vec<Option<String>> = vec![None; listed.len()];
+    for whole in [false, true] {
+        for index in ranked(listed, words) {
+            let (_, artifact) = &listed[index];
+            let short = format!("[{}] {}\n{}", artifact.id, artifact.title, artifact.summary);
+            let text = if whole { format!("[{}]\n{}", artifact.id, artifact.shown()) } else { short };
+            let before = shown[index].as_deref().map_or(0, tokens_of);
+            if let Some(rest) = (room + before).checked_sub(tokens_of(&text)).filter(|_| !whole || before > 0) {
+                room = rest;
+                shown[index] = Some(text);
+            }
+        }
+    }
+    let missing = shown.iter().filter(|text| text.is_none()).count();
+    let more = (missing > 0).then(|| format!("{} more documents are not shown here.", grouped(missing as u64)));
+    let lines = std::iter::once(head).chain(shown.into_iter().flatten()).chain(more);
+    fence("artifacts", "Documents", &lines.collect::<Vec<_>>().join("\n\n"))
+}
+
+/// Places of artifacts, those that share most words first, then those that changed last.
+fn ranked(listed: &[Filed], words: &HashSet<String>) -> Vec<usize> {
+    let shared = |index: usize| {
+        let (_, artifact) = &listed[index];
+        let headings = artifact.sections.iter().map(|section| section.heading.as_str());
+        let told: Vec<&str> = [artifact.title.as_str(), &artifact.summary].into_iter().chain(headings).collect();
+        let own: HashSet<String> = terms(&told.join(" ")).into_iter().collect();
+        own.intersection(words).count()
+    };
+    let mut order: Vec<(usize, usize)> = (0..listed.len()).map(|index| (shared(index), index)).collect();
+    order.sort_by_key(|(shared, index)| (std::cmp::Reverse(*shared), *index));
+    order.into_iter().map(|(_, index)| index).collect()
+}

@@ -1,0 +1,203 @@
+//! Notes are written ahead of need, so that turns do not wait: a long replay with a helper that takes its time, in a clock that
+//! jumps from one event to the next.
+#![allow(clippy::unwrap_used, reason = "a failing test may panic")]
+
+mod kit;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use kit::{assistant, user};
+use scrollback::engine::{Ask, EngineSettings, Finish, Turn};
+use scrollback::log::{Arrival, History};
+use scrollback::note::Author;
+use scrollback::store::Urgency;
+use scrollback::strategy::StrategyName;
+use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
+use scrollback::window::Budget;
+use scrollback::{At, Engine, Error, MemoryStore, Message, SessionId, SessionKey, Tenant};
+use serde_json::Value;
+use tokio::time::Instant;
+
+const WINDOW: u32 = 32_000;
+/// How long a person takes between a reply and the next question.
+const THINKS: Duration = Duration::from_secs(20);
+
+/// What the helper is like.
+#[derive(Clone, Copy, Debug)]
+enum Manner {
+    /// Answers in the form asked for.
+    Good,
+    /// Says no.
+    Refuses,
+    /// Never answers; whoever asks gives up after a while.
+    Hangs,
+    /// Talks nonsense.
+    Garbage,
+}
+
+struct Slow {
+    manner: Manner,
+    takes: Duration,
+    asked: AtomicUsize,
+}
+
+#[async_trait]
+impl Model for Slow {
+    async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
+        let number = self.asked.fetch_add(1, Ordering::Relaxed);
+        tokio::time::sleep(self.takes).await;
+        let text = match self.manner {
+            Manner::Refuses | Manner::Hangs => {
+                return Err(Error::Model { what: "the helper model failed: no answer".into(), source: None });
+            }
+            Manner::Garbage => "}{".to_owned(),
+            Manner::Good => written(question, number),
+        };
+        Ok(Said { text, input_tokens: 500, output_tokens: 100 })
+    }
+}
+
+/// What a diligent helper writes.
+fn written(question: &Question, number: usize) -> String {
+    let ids: Vec<&str> = question.text.split(|c: char| !c.is_alphanumeric()).filter(|word| is_id(word)).collect();
+    match question.task {
+        "artifact_draft" | "artifact_merge" => {
+            let sources = ids.join(", ");
+            format!(
+                "# The harbour\n\nMoorings and depths.\n\n## Moorings {number} <!-- sources: {sources} -->\nDeep enough."
+            )
+        }
+        "artifact_decide" => "<none/>".to_owned(),
+        _ => format!("They go through the moorings one by one [{}]. Draft {number}.", ids.last().unwrap_or(&"m0")),
+    }
+}
+
+fn is_id(word: &str) -> bool {
+    word.strip_prefix('m').is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()))
+}
+
+/// What came of a replay.
+#[derive(Debug, Default)]
+struct Told {
+    /// How long each turn waited.
+    waited: Vec<Duration>,
+    folds: usize,
+    /// Folds whose note was not the helper's, because it was not ready.
+    unready: usize,
+}
+
+struct Client {
+    engine: Arc<Engine>,
+    history: Vec<Value>,
+    tenant: Tenant,
+    window: u32,
+    now: i64,
+}
+
+impl Client {
+    fn new(strategy: StrategyName, manner: Manner, takes: Duration) -> Self {
+        let model = Arc::new(Slow { manner, takes, asked: AtomicUsize::new(0) });
+        let settings = EngineSettings { strategy, ..EngineSettings::default() };
+        let tasks = Tasks::new(model, TaskSettings::default());
+        let engine = Arc::new(Engine::new(Arc::new(MemoryStore::default()), tasks, settings));
+        Self { engine, history: Vec::new(), tenant: Tenant::local(), window: WINDOW, now: 0 }
+    }
+
+    fn session(&self) -> SessionKey {
+        SessionKey { tenant: self.tenant.clone(), id: SessionId::declared(&self.tenant, "replay") }
+    }
+
+    async fn begin(&self) -> Turn {
+        let text = Value::Array(self.history.clone()).to_string();
+        let history = History::parse(&text).unwrap();
+        let arrival = Arrival::new(&self.tenant, Some("replay"), "gpt-5", At(self.now));
+        let budget = Budget { tokens: self.window };
+        let ask = Ask { arrival, history: &history, after: None, budget, limit_tokens: self.window };
+        self.engine.begin(ask).await.unwrap()
+    }
+
+    /// A turn; what can wait goes on in the background.
+    async fn turn(&mut self, question: Value, reply: Value) -> (Turn, Duration) {
+        self.now += 20_000_000;
+        self.history.push(question);
+        let begun = Instant::now();
+        let turn = self.begin().await;
+        let waited = begun.elapsed();
+        let again = self.begin().await;
+        let (chores, at) = (turn.chores(), At(self.now + 1));
+        let message = Some(Message::from_json(&reply.to_string()).unwrap());
+        let (whole, response, calls) = Default::default();
+        let finish = Finish { message, whole, model: "gpt-5", response, calls, urgency: Urgency::Now, at };
+        let stored = self.engine.finish(turn, finish).await.unwrap().unwrap();
+        self.history.push(reply);
+        self.engine.tidy(chores.at(stored.position().unwrap()), at).await.unwrap();
+        let (engine, tenant) = (self.engine.clone(), self.tenant.clone());
+        tokio::spawn(async move { engine.work_through(&tenant, at).await.unwrap() });
+        tokio::time::sleep(THINKS).await;
+        (again, waited)
+    }
+}
+
+async fn replay(mut client: Client, turns: usize) -> Told {
+    let (mut told, mut fold) = (Told::default(), None);
+    for i in 0..turns {
+        let words = format!("what grows at mooring {i}, how deep is it, who lies there this winter, ").repeat(6);
+        let question = user(&format!("Tell me {words}please?"));
+        let reply =
+            assistant(&format!("Mooring {i}. {}", "It is deep enough, and mussels grow on the chain. ".repeat(18)));
+        let (turn, waited) = client.turn(question, reply).await;
+        assert!(turn.window().fits() && turn.window().lost() == 0, "turn {i}");
+        told.waited.push(waited);
+        let views = client.engine.views(&client.session()).await.unwrap();
+        let view = &views.last().unwrap().view;
+        if view.fold != fold {
+            fold = view.fold;
+            told.folds += 1;
+            let written = client.engine.fold_of(&client.session(), view).await.unwrap();
+            let artifacts = client.engine.artifacts(&client.session(), &written).await.unwrap();
+            let by = written.summary.map(|summary| summary.by).or(artifacts.first().map(|first| first.by));
+            told.unready += usize::from(by != Some(Author::Helper));
+        }
+    }
+    told
+}
+
+/// How many turns of a thousand waited for longer.
+fn per_thousand(told: &Told, over: Duration) -> usize {
+    1_000 * told.waited.iter().filter(|waited| **waited > over).count() / told.waited.len()
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_most_one_turn_in_a_hundred_waits_for_a_fold() {
+    for strategy in [StrategyName::Summary, StrategyName::Artifacts] {
+        let told = replay(Client::new(strategy, Manner::Good, Duration::from_secs(5)), 500).await;
+        let waits = per_thousand(&told, Duration::ZERO);
+        eprintln!("{strategy}: {} folds, {} not ready, {waits} ‰ of turns waited", told.folds, told.unready);
+        assert!(told.folds >= 8 && waits <= 10 && told.unready <= 5, "{told:?}");
+    }
+}
+
+/// The goal of the original design: 95 of 100 turns take less than two seconds more, with a helper of 1.5 seconds.
+#[tokio::test(start_paused = true)]
+async fn with_a_quick_helper_nearly_every_turn_takes_less_than_two_seconds_more() {
+    let told = replay(Client::new(StrategyName::Summary, Manner::Good, Duration::from_millis(1_500)), 200).await;
+    assert!(told.folds >= 3 && per_thousand(&told, Duration::from_secs(2)) <= 50, "{told:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_helper_that_is_no_help_delays_nothing() {
+    for strategy in [StrategyName::Pages, StrategyName::Topics, StrategyName::Summary, StrategyName::Artifacts] {
+        for (manner, takes) in [
+            (Manner::Refuses, Duration::ZERO),
+            (Manner::Hangs, Duration::from_mins(10)),
+            (Manner::Garbage, Duration::ZERO),
+        ] {
+            let client = Client { window: 6_000, ..Client::new(strategy, manner, takes) };
+            let told = replay(client, 40).await;
+            assert!(told.folds >= 1, "{strategy} {manner:?}");
+        }
+    }
+}

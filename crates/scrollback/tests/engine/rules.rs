@@ -1,0 +1,130 @@
+//! Rules that the person states early stand in every window, whatever the strategy and whatever its helper forgets.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use scrollback::control::Change;
+use scrollback::strategy::StrategyName;
+use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
+use scrollback::window::Window;
+use scrollback::{At, MemoryStore};
+use serde_json::Value;
+
+use super::desk::{Desk, run, settings, texts};
+use super::kit::{assistant, user};
+use super::person::STRATEGIES;
+
+/// Answers every task in its form, and remembers nothing of what was said.
+struct Forgetful;
+
+#[async_trait]
+impl Model for Forgetful {
+    async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
+        let ids: Vec<&str> = question.text.split(|c: char| !c.is_alphanumeric()).filter(|word| is_id(word)).collect();
+        let first = ids.first().copied().unwrap_or("m0");
+        let text = match question.task {
+            "page_digest" => format!(r#"{{"title": "Small talk", "lines": {{"{first}": "they talk"}}}}"#),
+            "artifact_draft" | "artifact_merge" => {
+                format!("# Small talk\n\nThey talked.\n\n## Weather <!-- sources: {first} -->\nIt was fine.")
+            }
+            _ => "They talked about this and that, and nothing came of it.".to_owned(),
+        };
+        Ok(Said { text, input_tokens: 10, output_tokens: 10 })
+    }
+}
+
+fn is_id(word: &str) -> bool {
+    word.strip_prefix('m').is_some_and(|digits| !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()))
+}
+
+fn rules() -> Vec<String> {
+    let english = (0..30).map(|i| match i % 5 {
+        0 => format!("Never push to the branch release-{i}."),
+        1 => format!("Always answer questions about harbour {i} in metric units."),
+        2 => format!("From now on, sign reports on pier {i} with both initials."),
+        3 => format!("Don't ever name supplier {i} in a summary."),
+        _ => format!("You must ask me before you touch file-{i}.toml."),
+    });
+    let chinese = (30..40).map(|i| match i % 3 {
+        0 => format!("永远不要删除第{i}号日志。"),
+        1 => format!("以后所有第{i}号码头的金额必须用欧元。"),
+        _ => format!("从现在起，第{i}号报告一律用中文写。"),
+    });
+    english.chain(chinese).collect()
+}
+
+fn missing(window: &Window, rules: &[String]) -> Vec<String> {
+    let sent: String = texts(window).concat();
+    rules.iter().filter(|rule| !sent.contains(rule.as_str())).cloned().collect()
+}
+
+fn tasks(helped: bool) -> Tasks {
+    if helped { Tasks::new(Arc::new(Forgetful), TaskSettings::default()) } else { Tasks::offline() }
+}
+
+/// Talks until there were so many folds. Returns the desk and what was said.
+async fn talk(strategy: StrategyName, helped: bool, folds: u32) -> (Desk, Vec<Value>) {
+    let store = Arc::new(MemoryStore::default());
+    let mut desk = Desk::with_tasks(store, settings(strategy), 9_000, tasks(helped));
+    let (mut history, rules) = (Vec::new(), rules());
+    for said in rules.chunks(2) {
+        desk.turn(&mut history, user(&said.join(" ")), assistant("Understood.")).await;
+    }
+    for i in 0_u32.. {
+        let words = format!("how deep is the water at mooring {i}, and what grows there, ").repeat(12);
+        let reply = assistant(&format!("Mooring {i} is deep enough. {}", "Weed and mussels grow there. ".repeat(20)));
+        let window = desk.turn(&mut history, user(&format!("Tell me {words}please?")), reply).await;
+        assert!(window.fits());
+        assert_eq!(missing(&window, &rules), Vec::<String>::new(), "{strategy}, helped: {helped}, turn {i}");
+        let newest = desk.engine.views(&desk.session()).await.unwrap().pop().unwrap();
+        if newest.view.fold.is_some_and(|fold| fold.epoch >= folds) {
+            return (desk, history);
+        }
+        assert!(i < 2_000, "{strategy} does not fold");
+    }
+    unreachable!()
+}
+
+#[test]
+fn forty_rules_outlive_twenty_folds_of_every_strategy() {
+    for strategy in STRATEGIES {
+        for helped in [false, true] {
+            run(talk(strategy, helped, 20));
+        }
+    }
+}
+
+#[test]
+fn rules_are_listed_and_can_be_let_go() {
+    run(async {
+        let (mut desk, mut history) = talk(StrategyName::Summary, false, 2).await;
+        history.push(user("And now?"));
+        let turn = desk.begin(&history).await.unwrap();
+        let (session, head) = (desk.session(), turn.received().head.unwrap());
+        let stated = desk.engine.rules(&session, head).await.unwrap();
+        let words: Vec<&str> = stated.iter().map(|stated| stated.rule.text.as_str()).collect();
+        assert_eq!(words, rules(), "every rule is found once, in order");
+        let gone = stated[3].rule.clone();
+        let change = Change::DropRule(gone.name());
+        desk.engine.change(&session, &change, At(99)).await.unwrap();
+        let shown = desk.begin(&history).await.unwrap();
+        assert_eq!(missing(shown.window(), &rules()), std::slice::from_ref(&gone.text));
+        desk.engine.change(&session, &Change::RestoreRule(gone.name()), At(100)).await.unwrap();
+        let shown = desk.begin(&history).await.unwrap();
+        assert!(missing(shown.window(), &rules()).is_empty());
+    });
+}
+
+/// A long history that comes at once is not read whole in the turn; its rules are found after it.
+#[test]
+fn rules_in_what_was_never_read_are_found_in_the_background() {
+    run(async {
+        let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(StrategyName::Pages), 9_000);
+        let talk = |i: usize| [user(&format!("Day {i}: {}", "the tide is in. ".repeat(30))), assistant("Noted.")];
+        let mut history: Vec<Value> = [user("Never sail without a lamp."), assistant("Understood.")].into();
+        history.extend((0..700).flat_map(talk));
+        desk.turn(&mut history, user("Are we ready?"), assistant("We are.")).await;
+        let window = desk.turn(&mut history, user("Sure?"), assistant("Yes.")).await;
+        assert!(texts(&window).concat().contains("[r0.1] Never sail without a lamp."));
+    });
+}
