@@ -248,7 +248,8 @@ fn unquoted(line: &str) -> String {
     own + rest
 }
 
-fn closing(open: char) -> Option<char> {
+/// The mark that closes a quotation.
+pub(crate) fn closing(open: char) -> Option<char> {
     match open {
         '`' | '"' => Some(open),
         '“' => Some('”'),

@@ -118,6 +118,7 @@ impl Engine {
         let folded = folds.put(lane.head, &lane.folded, (fold, editions), at).await?;
         lane.pinned_for = (lane.controlled.version, folded.id);
         lane.fold_to(folded, covered);
+        self.renew_lane(lane);
         Ok(())
     }
 

@@ -182,7 +182,14 @@ impl Engine {
         let folds = Folds { store: self.store(), session, layout: &lane.layout };
         let folded = folds.put(lane.head, &lane.folded, (fold, Vec::new()), at).await?;
         lane.fold_to(folded, begins);
+        self.renew_lane(lane);
         Ok(())
+    }
+
+    /// Keeps a lane and drops all others of its session: a fold counts for the branches that left after it as well.
+    pub(super) fn renew_lane(&self, lane: &mut Lane) {
+        self.lanes.forget(Some(lane.session));
+        lane.born = self.lanes.now();
     }
 
     /// What the client never saw of a reply.

@@ -4,6 +4,7 @@
 //! sentence too.
 
 use super::block::{Blocks, Ends, blocks, end_in};
+use crate::phrase::closing;
 
 /// A line shorter than this was not broken to a width.
 const BROKEN_CHARS: usize = 50;
@@ -94,17 +95,6 @@ fn divide<'a>(paragraph: &'a str, found: &mut Vec<&'a str>) {
         }
     }
     found.extend(bare(&paragraph[start..]));
-}
-
-/// The mark that closes a quotation.
-fn closing(open: char) -> Option<char> {
-    match open {
-        '`' | '"' => Some(open),
-        '“' => Some('”'),
-        '「' => Some('」'),
-        '『' => Some('』'),
-        _ => None,
-    }
 }
 
 /// Whether a quotation is closed before long.

@@ -8,15 +8,13 @@ use std::collections::HashSet;
 
 use super::holds::HoldSettings;
 use super::showing::{Holding, costs, usual_or_least};
-use super::{Filed, Scene, Strategy, Stretch, turns};
+use super::{Filed, Scene, Strategy, Stretch};
 use crate::error::Result;
 use crate::note::{Covers, Edition, Fold, Note};
 use crate::recall::{RecallTool, fence};
 use crate::search::terms;
 use crate::window::{Window, grouped, tokens_of};
 
-/// A turn that is larger than this is archived in pieces, in hundredths of the budget.
-const UNIT_SHARE: u32 = 25;
 /// Tokens that the fence and the fixed lines cost.
 const DRESS: u32 = 130;
 /// How many artifacts the model is told of; the others are found by search.
@@ -74,24 +72,18 @@ impl Strategy for Artifacts {
         if !self.is_time(scene, scene.fixed() + self.limit(scene).max(scene.fold.tokens) + costs.iter().sum::<u32>()) {
             return Vec::new();
         }
-        let pages = turns::pages(scene.open, scene.budget.share(UNIT_SHARE));
         let room = scene.budget.share(75).saturating_sub(scene.fixed() + self.limit(scene));
-        let folded = pages.len() - turns::kept(&pages, &costs, (self.settings.keep, room));
-        let Some(last) = folded.checked_sub(1).map(|last| &pages[last]) else { return Vec::new() };
-        let range = 0..last.end;
-        let turn = scene.fold.turns + turns::count(&scene.open[range.clone()]);
-        turns::covers(scene.open, &range).map(|covers| Stretch { covers, listed: false, turn }).into_iter().collect()
+        scene.all_but(&costs, (self.settings.keep, room))
     }
 
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold {
         let limit = self.limit(scene);
-        let Some((first, last)) = notes.first().zip(notes.last()) else {
+        let Some((covers, last)) = scene.covered_with(&notes).zip(notes.last()) else {
             let Some(covers) = scene.fold.covers else { return scene.fold.clone() };
             let open: u32 = costs(scene, &self.holds, Holding::All).iter().sum();
             let room = scene.budget.tokens.saturating_sub(scene.fixed()).saturating_sub(open);
             return shelved(scene, covers, scene.fold.turns, limit.min(room));
         };
-        let covers = Covers { last: last.covers.last, to: last.covers.to, ..scene.fold.covers.unwrap_or(first.covers) };
         shelved(scene, covers, last.turn, limit)
     }
 

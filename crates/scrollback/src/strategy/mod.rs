@@ -115,6 +115,23 @@ impl<'a> Scene<'a> {
         self.fold.open().0 + u32::try_from(self.open.len()).expect("fewer messages than 2^32")
     }
 
+    /// A stretch of all but the newest open messages, if there is any: so many of those stay open, fewer if they do not fit. A
+    /// turn that takes more than a quarter of the budget may be parted.
+    fn all_but(&self, costs: &[u32], newest: (usize, u32)) -> Vec<Stretch> {
+        let pages = turns::pages(self.open, self.budget.share(25));
+        let folded = pages.len() - turns::kept(&pages, costs, newest);
+        let Some(last) = folded.checked_sub(1).map(|last| &pages[last]) else { return Vec::new() };
+        let range = 0..last.end;
+        let turn = self.fold.turns + turns::count(&self.open[range.clone()]);
+        turns::covers(self.open, &range).map(|covers| Stretch { covers, listed: false, turn }).into_iter().collect()
+    }
+
+    /// What is folded once the stretches of some notes are.
+    fn covered_with(&self, notes: &[Note]) -> Option<Covers> {
+        let (first, last) = (notes.first()?.covers, notes.last()?.covers);
+        Some(Covers { last: last.last, to: last.to, ..self.fold.covers.unwrap_or(first) })
+    }
+
     /// What the instructions cost, and what is shown however old it is.
     fn fixed(&self) -> u32 {
         let kept = self.kept.map_or(0, Kept::tokens);

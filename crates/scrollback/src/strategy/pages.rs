@@ -126,11 +126,7 @@ impl Strategy for Pages {
     }
 
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold {
-        let Some((first, last)) = notes.first().zip(notes.last()).map(|(first, last)| (first.covers, last.covers))
-        else {
-            return self.relisted(scene);
-        };
-        let covers = Covers { last: last.last, to: last.to, ..scene.fold.covers.unwrap_or(first) };
+        let Some(covers) = scene.covered_with(&notes) else { return self.relisted(scene) };
         let turns = notes.last().map_or(scene.fold.turns, |note| note.turn);
         let listed = scene.fold.listed.iter().cloned().chain(notes).collect();
         listing(covers, turns, self.trimmed(listed, turns, self.contents_limit(scene)))

@@ -8,15 +8,13 @@ use std::collections::BTreeMap;
 
 use super::holds::HoldSettings;
 use super::showing::{Holding, costs, usual_or_least};
-use super::{Scene, Strategy, Stretch, turns};
+use super::{Scene, Strategy, Stretch};
 use crate::error::Result;
-use crate::note::{Author, Covers, Fold, Note};
+use crate::note::{Author, Fold, Note};
 use crate::recall::{RecallTool, fence};
 use crate::summary::{Quote, Summary};
 use crate::window::{Window, grouped, tokens_of};
 
-/// A turn that is larger than this is folded in pieces, in hundredths of the budget.
-const UNIT_SHARE: u32 = 25;
 /// Tokens that the fence and the fixed lines cost.
 const DRESS: u32 = 110;
 /// How many of the things a summary lost are named in the window.
@@ -179,24 +177,18 @@ impl Strategy for Summaries {
         if !self.is_time(scene, fixed + costs.iter().sum::<u32>()) {
             return Vec::new();
         }
-        let pages = turns::pages(scene.open, scene.budget.share(UNIT_SHARE));
         let room = scene.budget.share(50).saturating_sub(scene.fixed());
-        let folded = pages.len() - turns::kept(&pages, &costs, (self.settings.recent(), room));
-        let Some(last) = folded.checked_sub(1).map(|last| &pages[last]) else { return Vec::new() };
-        let range = 0..last.end;
-        let turn = scene.fold.turns + turns::count(&scene.open[range.clone()]);
-        turns::covers(scene.open, &range).map(|covers| Stretch { covers, listed: false, turn }).into_iter().collect()
+        scene.all_but(&costs, (self.settings.recent(), room))
     }
 
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold {
         let limit = self.limit(scene);
-        let Some((first, last)) = notes.first().zip(notes.last()) else {
+        let Some((covers, last)) = scene.covered_with(&notes).zip(notes.last()) else {
             let Some(summary) = scene.fold.summary.clone() else { return scene.fold.clone() };
             let open: u32 = costs(scene, &self.holds, Holding::All).iter().sum();
             let room = scene.budget.tokens.saturating_sub(scene.fixed()).saturating_sub(open);
             return told(summary, scene.fold.turns, limit.min(room));
         };
-        let covers = Covers { last: last.covers.last, to: last.covers.to, ..scene.fold.covers.unwrap_or(first.covers) };
         let untold = || {
             let before = scene.fold.summary.clone();
             let nothing = Summary {

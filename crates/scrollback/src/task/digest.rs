@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::prompt::{fence, render};
+use super::prompt::{block, fence, render};
 use super::sentences::{brief, excerpt, questions, shortened};
 use super::{Question, Task, reply};
 use crate::ids::MessageId;
@@ -170,11 +170,6 @@ pub(super) fn said(message: &Message) -> String {
     });
     let said = pieces.filter(|piece| !piece.trim().is_empty()).collect::<Vec<_>>().join("\n");
     if said.is_empty() { message.to_text() } else { said }
-}
-
-fn block(stored: &Stored, text: &str, fence: &str) -> String {
-    let role: String = stored.role.as_str().chars().filter(|c| c.is_alphanumeric()).take(20).collect();
-    format!("<message-{fence} id=\"{}\" role=\"{role}\">\n{text}\n</message-{fence}>", stored.id)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Making a question from a prompt file: placeholders are filled, untrusted text is fenced.
 
 use crate::ids::Hash128;
+use crate::store::Stored;
 
 /// A prompt with each `{{name}}` replaced by its value. Values are not looked into.
 pub(super) fn render(template: &str, values: &[(&str, usize)]) -> String {
@@ -26,6 +27,25 @@ pub(super) fn fence(text: &str) -> String {
 pub(super) fn fence_from(seed: &[u8], is_inside: impl Fn(&str) -> bool) -> String {
     let suffix = |salt: u32| Hash128::of("fence", &[seed, &salt.to_le_bytes()]).to_string()[..8].to_owned();
     (0..=u32::MAX).map(suffix).find(|suffix| !is_inside(suffix)).expect("a text does not contain every suffix")
+}
+
+/// A message as a question shows it, inside tags that its text cannot close.
+pub(super) fn block(stored: &Stored, text: &str, fence: &str) -> String {
+    let role: String = stored.role.as_str().chars().filter(|c| c.is_alphanumeric()).take(20).collect();
+    format!("<message-{fence} id=\"{}\" role=\"{role}\">\n{text}\n</message-{fence}>", stored.id)
+}
+
+/// How much each of some texts may have so that all together have so much; short ones leave their room to long ones.
+pub(super) fn share(mut lengths: Vec<usize>, most: usize) -> usize {
+    lengths.sort_unstable();
+    let (mut left, mut count) = (most, lengths.len());
+    for length in lengths {
+        if length > left / count {
+            return left / count;
+        }
+        (left, count) = (left - length, count - 1);
+    }
+    most
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::desk::{Desk, contents, run, settings, texts};
 use super::kit::{assistant, call, result, user};
 use super::laws::assert_paired;
+use super::world::{Move, World};
 
 fn desk(strategy: StrategyName, budget: u32) -> Desk {
     Desk::new(Arc::new(MemoryStore::default()), settings(strategy), budget)
@@ -76,6 +77,27 @@ fn a_fork_has_its_own_rules_and_not_those_of_the_branch_it_left() {
             assert!(!shown.contains("Never sail on a Friday."), "{shown}");
             desk.finish(turn, &assistant("One.")).await;
             history.push(assistant("One."));
+        }
+    });
+}
+
+/// A branch without a fold of its own goes on with that of the branch it left, also if it was made later.
+#[test]
+fn a_fold_counts_for_the_branches_that_left_after_it() {
+    let script = [
+        Move::Agent { steps: 1, parallel: 1, chars: 1_600 },
+        Move::Chat(1),
+        Move::Chat(1),
+        Move::Chinese(4),
+        Move::Chat(75),
+        Move::Fork(3),
+        Move::ComeBack(11),
+        Move::ComeBack(7),
+    ];
+    run(async {
+        let mut world = World::new(StrategyName::Pages, 2_995, Arc::new(MemoryStore::default()));
+        for step in &script {
+            Box::pin(world.make(step)).await;
         }
     });
 }

@@ -20,15 +20,12 @@ pub use excerpt::{Excerpt, Finding, Shown, excerpt};
 
 use super::holds::HoldSettings;
 use super::showing::{Holding, Layout, costs, window};
-use super::{Scene, Strategy, Stretch, turns};
+use super::{Scene, Strategy, Stretch};
 use crate::error::Result;
 use crate::note::{Covers, Fold, Note};
 use crate::recall::{RecallTool, fence};
 use crate::topic::Card;
 use crate::window::{Window, grouped, tokens_of};
-
-/// A turn that is larger than this is sorted in pieces, in hundredths of the budget.
-const UNIT_SHARE: u32 = 25;
 
 /// Tokens that the fence around the index and its last line cost.
 const FENCE: u32 = 60;
@@ -130,24 +127,18 @@ impl Strategy for Topics {
         if !scene.forced && fixed + costs.iter().sum::<u32>() <= self.fold_over(scene) {
             return Vec::new();
         }
-        let pages = turns::pages(scene.open, scene.budget.share(UNIT_SHARE));
         let room = scene.budget.share(self.settings.fold_to).saturating_sub(fixed);
-        let folded = pages.len() - turns::kept(&pages, &costs, (self.settings.keep_messages, room));
-        let Some(last) = folded.checked_sub(1).map(|last| &pages[last]) else { return Vec::new() };
-        let range = 0..last.end;
-        let turn = scene.fold.turns + turns::count(&scene.open[range.clone()]);
-        turns::covers(scene.open, &range).map(|covers| Stretch { covers, listed: false, turn }).into_iter().collect()
+        scene.all_but(&costs, (self.settings.keep_messages, room))
     }
 
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold {
         let limit = self.index_limit(scene);
-        let Some((first, last)) = notes.first().zip(notes.last()) else {
+        let Some((covers, last)) = scene.covered_with(&notes).zip(notes.last()) else {
             let Some(covers) = scene.fold.covers else { return scene.fold.clone() };
             let open: u32 = costs(scene, &self.holds, Holding::All).iter().sum();
             let room = scene.budget.tokens.saturating_sub(scene.fixed()).saturating_sub(open);
             return filed(covers, scene.fold.turns, &scene.topics, limit.min(room));
         };
-        let covers = Covers { last: last.covers.last, to: last.covers.to, ..scene.fold.covers.unwrap_or(first.covers) };
         filed(covers, last.turn, &scene.topics, limit)
     }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::super::digest::{NO_WORDS, digest, offline_title, said};
-use super::super::prompt::{fence, render};
+use super::super::prompt::{block, fence, render, share};
 use super::super::sentences::{brief, excerpt};
 use super::super::{Question, Task};
 use super::fitting::fitted;
@@ -120,24 +120,6 @@ fn words(messages: &[Stored]) -> String {
     }
     let all = || messages.iter().map(|stored| said(&stored.message()) + "\n").collect();
     if told.trim().is_empty() { all() } else { told }
-}
-
-fn block(stored: &Stored, text: &str, fence: &str) -> String {
-    let role: String = stored.role.as_str().chars().filter(|c| c.is_alphanumeric()).take(20).collect();
-    format!("<message-{fence} id=\"{}\" role=\"{role}\">\n{text}\n</message-{fence}>", stored.id)
-}
-
-/// How much each text may have so that all together have so much; short ones leave their room to long ones.
-fn share(mut lengths: Vec<usize>, most: usize) -> usize {
-    lengths.sort_unstable();
-    let (mut left, mut count) = (most, lengths.len());
-    for length in lengths {
-        if length > left / count {
-            return left / count;
-        }
-        (left, count) = (left - length, count - 1);
-    }
-    most
 }
 
 #[cfg(test)]

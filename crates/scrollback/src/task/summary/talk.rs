@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::super::prompt::fence;
+use super::super::prompt::{block, fence, share};
 use super::super::sentences::{excerpt, shortened};
 use super::blocks::prose_lines;
 use crate::message::{Message, Part, Role};
@@ -106,24 +106,6 @@ fn shown(messages: &[Stored]) -> (&[Stored], usize, &[Stored]) {
     let (first, rest) = messages.split_at(SHOWN / 2);
     let (more, last) = rest.split_at(rest.len() - SHOWN / 2);
     (first, more.len(), last)
-}
-
-fn block(stored: &Stored, text: &str, fence: &str) -> String {
-    let role: String = stored.role.as_str().chars().filter(|c| c.is_alphanumeric()).take(20).collect();
-    format!("<message-{fence} id=\"{}\" role=\"{role}\">\n{text}\n</message-{fence}>", stored.id)
-}
-
-/// How much each may have so that all together have so much.
-fn share(mut lengths: Vec<usize>, most: usize) -> usize {
-    lengths.sort_unstable();
-    let (mut left, mut count) = (most, lengths.len());
-    for length in lengths {
-        if length > left / count {
-            return left / count;
-        }
-        (left, count) = (left - length, count - 1);
-    }
-    most
 }
 
 #[cfg(test)]

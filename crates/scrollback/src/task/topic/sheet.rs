@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::digest::said;
-use super::super::prompt::fence;
+use super::super::prompt::{fence, share};
 use super::super::sentences::{ends, excerpt, shortened};
 use super::NAME_CHARS;
 use crate::ids::At;
@@ -82,19 +82,6 @@ fn heading(stored: &Stored) -> String {
 fn dated(name: &str, at: At) -> String {
     let moment: String = at.to_string().chars().take("2026-11-15T09:30".len()).collect();
     if at.0 > 0 { format!(" {name}=\"{moment}\"") } else { String::new() }
-}
-
-/// How much each may have so that all together have so much.
-fn share(mut lengths: Vec<usize>, most: usize) -> usize {
-    lengths.sort_unstable();
-    let (mut left, mut count) = (most, lengths.len());
-    for length in lengths {
-        if length > left / count {
-            return left / count;
-        }
-        (left, count) = (left - length, count - 1);
-    }
-    most
 }
 
 /// Who speaks, where several people do.
