@@ -6,11 +6,16 @@ use std::time::Duration;
 use async_trait::async_trait;
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 use scrollback::Error;
+use scrollback::ledger::Usage;
 use scrollback::task::{Model, Question, Said};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::upstream::{Outgoing, Silence, Upstream};
+use crate::wire::{self, WireName};
+
+/// The version of Anthropic's API that helpers are asked in.
+const ANTHROPIC_VERSION: &str = "2023-06-01";
 
 /// A model of an upstream, asked one question at a time.
 pub(crate) struct Helper {
@@ -43,27 +48,44 @@ pub(crate) async fn at_most<T>(most: Duration, doing: impl Future<Output = T>) -
 
 impl Helper {
     async fn asked(&self, question: &Question) -> scrollback::Result<Said> {
-        let messages =
-            json!([{"role": "system", "content": question.instructions}, {"role": "user", "content": question.text}]);
-        let body = json!({"model": self.model, "messages": messages, "max_tokens": question.most_tokens});
-        let headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
-        let (path, body) = ("/chat/completions", body.to_string().into());
-        let outgoing = Outgoing { method: Method::POST, path, headers: &headers, body };
+        let wire = self.upstream.wire;
+        let (headers, body) = (headers(wire), written(&self.model, question, wire).to_string().into());
+        let outgoing = Outgoing { method: Method::POST, path: wire.path(), headers: &headers, body };
         let answer = self.upstream.send(outgoing).await.map_err(|silence| unheard(&silence))?;
         let status = answer.status;
         let body = answer.body.all().await.map_err(|error| failed(&error.to_string()))?;
-        let reply: Value = serde_json::from_slice(&body).map_err(|error| failed(&error.to_string()))?;
+        let speech = wire::of_path(wire.path()).map(wire::Wire::speech);
+        let said = speech.and_then(|speech| speech.read(&body)).filter(|_| status.is_success());
+        let said = said.ok_or_else(|| failed(&format!("it answered {status} without any words")))?;
         // A model that thought until its tokens were used up has no words, and is paid for them.
-        let text = reply["choices"][0]["message"]["content"].as_str().unwrap_or_default();
-        if text.is_empty() && !status.is_success() {
-            return Err(failed(&format!("it answered {status} without any words")));
+        let usage = said.usage.as_ref().and_then(Usage::read).unwrap_or_default();
+        Ok(Said { text: said.text(), input_tokens: usage.input, output_tokens: usage.output })
+    }
+}
+
+fn headers(wire: WireName) -> HeaderMap {
+    let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+    if wire == WireName::Anthropic {
+        headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
+    }
+    headers
+}
+
+/// A question as a request.
+fn written(model: &str, question: &Question, wire: WireName) -> Value {
+    let (instructions, most) = (&question.instructions, question.most_tokens);
+    let person = json!({"role": "user", "content": question.text});
+    match wire {
+        WireName::Chat => {
+            let messages = json!([{"role": "system", "content": instructions}, person]);
+            json!({"model": model, "messages": messages, "max_tokens": most})
         }
-        let count = |name: &str| reply["usage"][name].as_u64().and_then(|tokens| u32::try_from(tokens).ok());
-        Ok(Said {
-            text: text.to_owned(),
-            input_tokens: count("prompt_tokens").unwrap_or(0),
-            output_tokens: count("completion_tokens").unwrap_or(0),
-        })
+        WireName::Responses => {
+            json!({"model": model, "instructions": instructions, "input": [person], "max_output_tokens": most, "store": false})
+        }
+        WireName::Anthropic => {
+            json!({"model": model, "system": instructions, "messages": [person], "max_tokens": most})
+        }
     }
 }
 
@@ -104,7 +126,9 @@ mod tests {
 
     fn at(url: String) -> Helper {
         let timeout = Duration::from_millis(300);
-        let settings = UpstreamSettings { url, key_env: String::new(), recall: RecallBy::Off, window: 0, timeout };
+        let wire = WireName::Chat;
+        let settings =
+            UpstreamSettings { url, wire, key_env: String::new(), recall: RecallBy::Off, window: 0, timeout };
         let upstream = Upstream::http("mock", &settings, crate::upstream::client().unwrap()).unwrap();
         Helper { upstream: Arc::new(upstream), model: "small".into(), timeout }
     }

@@ -15,7 +15,11 @@ use futures_util::StreamExt;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpListener;
 
+use crate::door;
+use crate::hop::{self, Before};
 use crate::proxy::{Incoming, Proxy, error};
+use crate::wire;
+use crate::wire::chat::Chat;
 
 /// A body that is too large is read up to so many times what is allowed.
 const PATIENCE: usize = 4;
@@ -45,12 +49,14 @@ impl Server {
         // A second server in one process counts into the first one's numbers.
         let _ = metrics::set_global_recorder(recorder);
         let router = Router::new()
+            .route("/", get(|| async { "Scrollback\n" }))
             .route("/health", get(|| async { "ok\n" }))
             .route("/metrics", get(|State(desk): State<Desk>| async move { desk.numbers.render() }))
             .route("/v1/{*path}", axum::routing::any(usual))
             .route("/{upstream}/v1/{*path}", axum::routing::any(named))
             .with_state(Desk { proxy: proxy.clone(), numbers })
-            .merge(crate::api::router(&proxy));
+            .merge(crate::api::router(&proxy))
+            .merge(crate::mcp::router(&proxy));
         Ok(Self { listener, router, address })
     }
 
@@ -79,26 +85,42 @@ async fn named(
 async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<Body> {
     metrics::counter!("scrollback_requests_total").increment(1);
     let (parts, body) = request.into_parts();
+    let whole = parts.uri.path_and_query().map_or("", |path| path.as_str());
+    let path = whole.split_once("/v1").map_or("", |(_, path)| path).to_owned();
+    let wire = wire::of_path(&path).unwrap_or(&Chat);
     if !is_addressed(&parts.headers, &desk.proxy) {
         let what = "this name is not one of ours; add it to serve.hosts if it is yours";
-        return error(StatusCode::FORBIDDEN, "host_not_allowed", what);
+        return error(wire, StatusCode::FORBIDDEN, "host_not_allowed", what);
     }
-    let Some(upstream) = desk.proxy.upstream(name.as_deref()) else {
+    if let Some(what) = door::quarrel(&parts.headers) {
+        return error(wire, StatusCode::BAD_REQUEST, "two_keys", what);
+    }
+    let before = hop::before(&parts.headers);
+    if before == Before::Ourselves {
+        let what = "this request was here before: the upstream leads back to this very Scrollback";
+        return error(wire, StatusCode::LOOP_DETECTED, "proxy_loop", what);
+    }
+    let upstream = match &name {
+        Some(name) => desk.proxy.upstream(name),
+        None => desk.proxy.usual(&path, &parts.headers),
+    };
+    let Some(upstream) = upstream else {
         let what = format!("there is no upstream “{}”; the settings name them", name.unwrap_or_default());
-        return error(StatusCode::NOT_FOUND, "no_such_upstream", &what);
+        return error(wire, StatusCode::NOT_FOUND, "no_such_upstream", &what);
     };
     let limit = desk.proxy.serve.body_bytes;
     let Ok(body) = read(body, limit, &parts.headers).await else {
         let what = "the request broke off";
-        return error(StatusCode::BAD_REQUEST, "request_broken", what);
+        return error(wire, StatusCode::BAD_REQUEST, "request_broken", what);
     };
     let Some(body) = body else {
         let what = format!("the request is larger than {} MB; serve.body_megabytes allows more", limit >> 20);
-        return error(StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", &what);
+        return error(wire, StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", &what);
     };
-    let whole = parts.uri.path_and_query().map_or("", |path| path.as_str());
-    let path = whole.split_once("/v1").map_or("", |(_, path)| path).to_owned();
     let incoming = Incoming { method: parts.method, path, headers: parts.headers, body };
+    if before == Before::Another {
+        return desk.proxy.beside_another(&upstream, incoming).await;
+    }
     desk.proxy.answer(upstream, incoming).await
 }
 

@@ -12,7 +12,10 @@ use scrollback::quote;
 use serde_json::{Value, json};
 
 use crate::config::{RecallBy, UpstreamSettings};
-use crate::wire::answer::Own;
+use crate::door::Key;
+use crate::hop;
+use crate::wire::said::Called;
+use crate::wire::{self, Own, WireName};
 
 /// The built-in upstream, and its model.
 pub(crate) const QUOTE: &str = "quote";
@@ -39,11 +42,13 @@ pub(crate) struct Upstream {
     pub(crate) name: String,
     pub(crate) recall: RecallBy,
     pub(crate) window: u32,
+    /// How we speak to it ourselves.
+    pub(crate) wire: WireName,
     kind: Kind,
 }
 
 enum Kind {
-    Http { client: reqwest::Client, url: String, key: Option<HeaderValue>, timeout: Duration },
+    Http { client: reqwest::Client, url: String, key: Option<Key>, timeout: Duration },
     Quote,
 }
 
@@ -100,7 +105,7 @@ pub(crate) fn client() -> anyhow::Result<reqwest::Client> {
 
 impl Upstream {
     pub(crate) fn quote() -> Self {
-        Self { name: QUOTE.into(), recall: RecallBy::Tools, window: 0, kind: Kind::Quote }
+        Self { name: QUOTE.into(), recall: RecallBy::Tools, window: 0, wire: WireName::Chat, kind: Kind::Quote }
     }
 
     pub(crate) fn http(name: &str, settings: &UpstreamSettings, client: reqwest::Client) -> anyhow::Result<Self> {
@@ -109,14 +114,13 @@ impl Upstream {
             variable => {
                 let key = std::env::var(variable)
                     .with_context(|| format!("upstreams.{name}.key_env names {variable}, which is not set"))?;
-                let mut key = HeaderValue::from_str(&format!("Bearer {key}"))
-                    .map_err(|_| anyhow::anyhow!("{variable} holds characters that no key has"))?;
-                key.set_sensitive(true);
-                Some(key)
+                let key = Key::new(&key, settings.wire);
+                Some(key.with_context(|| format!("{variable} holds characters that no key has"))?)
             }
         };
         let kind = Kind::Http { client, url: settings.url.clone(), key, timeout: settings.timeout };
-        Ok(Self { name: name.to_owned(), recall: settings.recall, window: settings.window, kind })
+        let (recall, window, wire) = (settings.recall, settings.window, settings.wire);
+        Ok(Self { name: name.to_owned(), recall, window, wire, kind })
     }
 
     /// Sends a request and waits for the beginning of the answer.
@@ -126,8 +130,9 @@ impl Upstream {
             Kind::Http { client, url, key, timeout } => {
                 let mut headers = passed(request.headers);
                 if let Some(key) = key {
-                    headers.insert(header::AUTHORIZATION, key.clone());
+                    key.replace(&mut headers);
                 }
+                hop::mark(&mut headers);
                 let sending = client.request(request.method, format!("{url}{}", request.path)).headers(headers);
                 let sending = sending.body(request.body).send();
                 let response = tokio::time::timeout(*timeout, sending).await.map_err(|_| Silence::Late)?;
@@ -194,26 +199,26 @@ fn explained(error: &reqwest::Error) -> String {
 
 /// The answer of the built-in responder.
 fn responded(request: &Outgoing<'_>) -> Answer {
-    if !request.path.starts_with("/chat/completions") {
+    let Some(wire) = wire::of_path(request.path) else {
         let models = json!({"object": "list", "data": [{"id": QUOTE, "object": "model", "owned_by": "scrollback"}]});
         return ready("application/json", models.to_string().into());
-    }
+    };
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let said = quote::answer(&body);
-    let id = format!("quote-{}", &scrollback::ids::Hash128::of("quote", &[&request.body]).to_string()[..16]);
-    let call = |(i, call): (usize, &quote::Called)| {
-        json!({"index": i, "id": format!("call_{i}_{}", &id[6..]), "type": "function",
-               "function": {"name": call.name, "arguments": call.arguments}})
+    // Two conversations that say the same are two all the same.
+    let asked = scrollback::ids::Hash128::of("quote", &[&request.body, &crate::clock::now().0.to_le_bytes()]);
+    let id = format!("quote-{}", &asked.to_string()[..16]);
+    let call = |(i, call): (usize, &quote::Called)| Called {
+        id: format!("call_{i}_{}", &id[6..]),
+        name: call.name.clone(),
+        arguments: call.arguments.clone(),
+        value: Value::Null,
     };
-    let calls: Vec<Value> = said.calls.iter().enumerate().map(call).collect();
-    let finish = if calls.is_empty() { "stop" } else { "tool_calls" };
-    let mut message = json!({"role": "assistant", "content": said.content});
-    if !calls.is_empty() {
-        message["tool_calls"] = calls.into();
-    }
-    let own = Own { id: &id, model: QUOTE, message: &message, finish, usage: None };
-    let (kind, body) = own.written(body["stream"] == true);
-    ready(kind, body)
+    let calls = said.calls.iter().enumerate().map(call).collect();
+    let streams = body["stream"] == true;
+    let text = said.content.as_deref().unwrap_or_default();
+    let own = Own { id: &id, model: QUOTE, text, calls, streams, tells_usage: false };
+    ready(if streams { "text/event-stream" } else { "application/json" }, wire.speech().own(&own))
 }
 
 fn ready(kind: &'static str, body: Bytes) -> Answer {

@@ -11,7 +11,7 @@ use scrollback::engine::{Ask, EngineSettings, Finish};
 use scrollback::ids::Hash128;
 use scrollback::ledger::{CacheModel, Cost, Link, Prices, Sent};
 use scrollback::log::Arrival;
-use scrollback::store::{Durability, Urgency};
+use scrollback::store::Durability;
 use scrollback::strategy::{HeldFrom, StrategyName};
 use scrollback::task::Tasks;
 use scrollback::window::{Budget, Window};
@@ -128,12 +128,11 @@ async fn turn(engine: &Engine, history: &[Value], reply: &Value, at: At, window:
     let text = Value::Array(history.to_vec()).to_string();
     let (history, _) = engine.log().open(&tenant, &text).unwrap();
     let arrival = Arrival::new(&tenant, Some("replay"), "gpt-5.5", at);
-    let ask = Ask { arrival, history: &history, after: None, budget: Budget { tokens: window }, limit_tokens: window };
+    let ask = Ask::new(arrival, &history, Budget { tokens: window }, window);
     let turn = engine.begin(ask).await.ok()?;
     let sent = chain(turn.window());
-    let (message, chores) = (Some(Message::from_json(&reply.to_string()).unwrap()), turn.chores());
-    let finish =
-        Finish { message, whole: None, model: "gpt-5.5", response: None, calls: Vec::new(), urgency: Urgency::Now, at };
+    let (message, chores) = (Message::from_json(&reply.to_string()).unwrap(), turn.chores());
+    let finish = Finish::of(message, "gpt-5.5", at);
     let head = engine.finish(turn, finish).await.unwrap()?.position()?;
     engine.tidy(chores.at(head), at).await.unwrap();
     engine.work_through(&Tenant::local(), at).await.unwrap();

@@ -102,6 +102,12 @@ pub struct Fold {
     /// What the messages under it cost, as far as they were counted.
     #[serde(default)]
     pub original_tokens: u32,
+    /// Instructions among the messages under it, as far as they were read: they hold however old they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instructions: Vec<MessageId>,
+    /// The message that began the turn which goes on after it: what is being worked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<MessageId>,
     /// What tells all of it, if it is summarised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
@@ -122,6 +128,13 @@ pub struct Edition {
 }
 
 impl Fold {
+    /// The same with what is known of the messages under it, whoever laid out its text.
+    #[must_use]
+    pub(crate) fn knowing(self, known: &Self) -> Self {
+        let (original_tokens, question) = (known.original_tokens, known.question);
+        Self { original_tokens, instructions: known.instructions.clone(), question, ..self }
+    }
+
     /// The depth of the first message that is not under a note.
     pub fn open(&self) -> Depth {
         self.covers.map_or(Depth(0), |covers| covers.to.plus(1))

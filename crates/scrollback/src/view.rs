@@ -50,6 +50,9 @@ pub struct View {
     /// Its instructions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preamble: Vec<MessageId>,
+    /// Those of them that stood outside of the messages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub heads: Vec<MessageId>,
     /// What they cost.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub preamble_tokens: u32,
@@ -94,9 +97,18 @@ pub struct View {
     /// What the recalls cost.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub recalled_tokens: u32,
+    /// What the reasoning before messages cost.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning_tokens: u32,
     /// The calls it was sent with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<Call>,
+    /// What was done to the request on the way that its client should know.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<String>,
+    /// What the reply is bound to: it is good only where the same stands before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Hash128>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -134,6 +146,7 @@ impl View {
             layout: layout.to_owned(),
             budget: window.budget().tokens,
             preamble: Vec::new(),
+            heads: Vec::new(),
             preamble_tokens: 0,
             fold,
             fold_tokens: 0,
@@ -149,12 +162,18 @@ impl View {
             runs: Vec::new(),
             recalls: Vec::new(),
             recalled_tokens: 0,
+            reasoning_tokens: 0,
             calls: Vec::new(),
+            notices: Vec::new(),
+            bound: None,
         };
         for block in window.blocks() {
             match (&block.body, block.covers) {
                 (Body::Note(_) | Body::Original(_), None) if block.reason == Reason::Kept => {
                     view.kept_tokens += block.tokens;
+                }
+                (Body::Original(_), None) if block.reason == Reason::Reasoning => {
+                    view.reasoning_tokens += block.tokens;
                 }
                 (Body::Note(_), Some(_)) => view.fold_tokens += block.tokens,
                 (Body::Note(_), None) => {
@@ -193,7 +212,8 @@ impl View {
     /// What it cost.
     pub fn tokens(&self) -> u32 {
         let shown: u32 = self.runs.iter().map(|run| run.tokens).sum();
-        self.preamble_tokens + self.fold_tokens + self.kept_tokens + self.topics_tokens + self.recalled_tokens + shown
+        let ours = self.fold_tokens + self.kept_tokens + self.topics_tokens + self.recalled_tokens;
+        self.preamble_tokens + ours + self.reasoning_tokens + shown
     }
 
     /// How a message of its path stood to it.
@@ -262,6 +282,7 @@ pub fn reason_word(reason: Reason) -> &'static str {
         Reason::Recalled => "recalled by the model",
         Reason::Relevant => "quoted from topics that matter to this turn",
         Reason::Kept => "kept however old it is: a rule, a pin or an image",
+        Reason::Reasoning => "reasoning that led to the message after it",
         Reason::LeftOut => "left out, as the person wants it",
     }
 }

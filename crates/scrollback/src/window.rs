@@ -40,6 +40,8 @@ pub enum Reason {
     Relevant,
     /// The person stated it as a rule or pinned it, or no words can stand for it.
     Kept,
+    /// It is the reasoning that led to the message after it.
+    Reasoning,
     /// A person wants it left out; it is not sent.
     LeftOut,
 }
@@ -103,6 +105,7 @@ impl Block {
     /// Who speaks, in a word.
     pub fn speaker(&self) -> &str {
         match &self.body {
+            Body::Original(_) if self.reason == Reason::Reasoning => "reasoning",
             Body::Original(stored) | Body::Held(stored, _) | Body::Whole(stored, _) | Body::Nothing(stored) => {
                 role_of(&stored.role)
             }
@@ -155,6 +158,14 @@ impl Window {
     pub fn show(&mut self, stored: &Arc<Stored>, reason: Reason) {
         let (covers, tokens) = (covers(stored), stored.measure.tokens);
         self.blocks.push(Block { covers, body: Body::Original(stored.clone()), reason, tokens });
+    }
+
+    /// Shows the reasoning that led to the message that is shown next.
+    pub fn reason(&mut self, asides: &[Arc<Stored>]) {
+        for stored in asides {
+            let (body, tokens) = (Body::Original(stored.clone()), stored.measure.tokens);
+            self.blocks.push(Block { covers: None, body, reason: Reason::Reasoning, tokens });
+        }
     }
 
     /// Shows a message with a placeholder for its tool result.
@@ -215,6 +226,13 @@ impl Window {
             match block.message().filter(|stored| stored.id == around).cloned() {
                 None => blocks.push(block),
                 Some(stored) => {
+                    let reasoned = |block: &Block| block.reason == Reason::Reasoning;
+                    let led = blocks.iter().rposition(|block| !reasoned(block)).map_or(0, |last| last + 1);
+                    let asides = blocks.split_off(led);
+                    // Reasoning that led to a call of ours stands before that call.
+                    let stands = |block: &Block| hidden.rounds.iter().any(|(raw, _)| is_same(raw, block.text()));
+                    blocks.extend(hidden.rounds.iter().map(round));
+                    blocks.extend(asides.into_iter().filter(|aside| !stands(aside)));
                     blocks.extend(hidden.before.iter().map(round));
                     blocks.push(match &hidden.whole {
                         Some((raw, tokens)) => {
@@ -282,6 +300,12 @@ impl Window {
             items.join("; ")
         ))
     }
+}
+
+/// Whether two messages are the same, however they are written.
+fn is_same(raw: &RawValue, text: &str) -> bool {
+    let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+    raw.get() == text || read(raw.get()) == read(text)
 }
 
 fn item(block: &Block) -> String {

@@ -13,7 +13,6 @@ use kit::{assistant, user};
 use scrollback::engine::{Ask, EngineSettings, Finish, Turn};
 use scrollback::log::{Arrival, History};
 use scrollback::note::Author;
-use scrollback::store::Urgency;
 use scrollback::strategy::StrategyName;
 use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
 use scrollback::window::Budget;
@@ -115,7 +114,7 @@ impl Client {
         let history = History::parse(&text).unwrap();
         let arrival = Arrival::new(&self.tenant, Some("replay"), "gpt-5", At(self.now));
         let budget = Budget { tokens: self.window };
-        let ask = Ask { arrival, history: &history, after: None, budget, limit_tokens: self.window };
+        let ask = Ask::new(arrival, &history, budget, self.window);
         self.engine.begin(ask).await.unwrap()
     }
 
@@ -128,9 +127,8 @@ impl Client {
         let waited = begun.elapsed();
         let again = self.begin().await;
         let (chores, at) = (turn.chores(), At(self.now + 1));
-        let message = Some(Message::from_json(&reply.to_string()).unwrap());
-        let (whole, response, calls) = Default::default();
-        let finish = Finish { message, whole, model: "gpt-5", response, calls, urgency: Urgency::Now, at };
+        let message = Message::from_json(&reply.to_string()).unwrap();
+        let finish = Finish::of(message, "gpt-5", at);
         let stored = self.engine.finish(turn, finish).await.unwrap().unwrap();
         self.history.push(reply);
         self.engine.tidy(chores.at(stored.position().unwrap()), at).await.unwrap();

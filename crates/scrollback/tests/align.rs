@@ -5,7 +5,7 @@
 mod kit;
 
 use kit::{Bench, assistant, call, long, result, system, talk, user};
-use scrollback::log::{After, Arrival, History, Outcome};
+use scrollback::log::{After, Arrival, History, Outcome, Received};
 use scrollback::store::{Beside, Place};
 use scrollback::{At, Tenant};
 use serde_json::{Value, json};
@@ -251,14 +251,9 @@ async fn clients_may_send_only_what_is_new() {
     let first = bench.log.receive_new(arrival(Some("s")), After::Last("s"), &say(one)).await.unwrap();
     let retry = bench.log.receive_new(arrival(Some("s")), After::Last("s"), &say(one)).await.unwrap();
     assert_eq!((retry.outcome, retry.added, retry.head), (Outcome::Replay, 0, first.head));
-    let answer = scrollback::log::Answer {
-        message: scrollback::Message::from_json(&assistant("yes").to_string()).unwrap(),
-        model: "gpt-5",
-        response: Some("resp_1"),
-        records: Vec::new(),
-        urgency: scrollback::store::Urgency::Now,
-        at: At(2),
-    };
+    let message = scrollback::Message::from_json(&assistant("yes").to_string()).unwrap();
+    let answer =
+        scrollback::log::Answer { response: Some("resp_1"), ..scrollback::log::Answer::of(message, "gpt-5", At(2)) };
     bench.log.reply(&first, answer).await.unwrap();
     let second = bench.log.receive_new(arrival(None), After::Response("resp_1"), &say(two)).await.unwrap();
     assert_eq!(bench.texts(&second).await, ["one", "yes", "two"]);
@@ -413,4 +408,146 @@ async fn reasoning_keeps_its_own_time() {
     let received = bench.log.receive(arrival, &History::parse(&text).unwrap()).await.unwrap();
     let all = bench.all(&received.session).await;
     assert_eq!(all.iter().find(|m| m.place == Place::Beside(Beside::Aside)).unwrap().at, At(20));
+}
+
+fn heads(texts: &[&str]) -> Vec<Box<serde_json::value::RawValue>> {
+    texts.iter().map(|text| serde_json::value::to_raw_value(&system(text)).expect("JSON")).collect()
+}
+
+fn instructed(received: &Received) -> Option<Vec<String>> {
+    let preamble = received.preamble.as_ref()?;
+    Some(preamble.iter().map(|stored| stored.message().to_text()).collect())
+}
+
+#[tokio::test]
+async fn instructions_outside_of_the_array_come_before_those_in_it() {
+    let mut bench = Bench::sqlite();
+    let tenant = bench.tenant.clone();
+    let arrival = Arrival::new(&tenant, Some("s"), "gpt-5", At(1));
+    let text = Value::Array(vec![system("inner"), user("one")]).to_string();
+    for (i, outer) in [["a", "b"], ["a", "b"], ["a", "c"]].iter().enumerate() {
+        let history = History::parse(&text).unwrap().with_heads(heads(outer));
+        assert_eq!(history.len(), 4);
+        let received = bench.log.receive(arrival, &history).await.unwrap();
+        assert_eq!(instructed(&received).unwrap(), [outer[0], outer[1], "inner"], "{i}");
+        assert_eq!(bench.texts(&received).await, ["one"]);
+        assert_eq!(received.added, [4, 0, 1][i]);
+        bench.restart();
+    }
+    // A beginning that is passed over changes nothing.
+    let more = Value::Array(vec![system("inner"), user("one"), assistant("yes"), user("two")]).to_string();
+    for added in [2, 0] {
+        let (history, _) = bench.log.open(&bench.tenant, &more).unwrap();
+        let history = history.with_heads(heads(&["a", "c"]));
+        assert_eq!((history.len(), history.last().unwrap().to_text()), (6, "two".to_owned()));
+        let received = bench.log.receive(arrival, &history).await.unwrap();
+        assert_eq!((received.added, bench.texts(&received).await.len()), (added, 3));
+    }
+}
+
+#[tokio::test]
+async fn where_instructions_have_their_own_place_those_among_new_messages_are_links() {
+    let bench = Bench::sqlite();
+    let arrival = Arrival::new(&bench.tenant, Some("s"), "gpt-5", At(1));
+    let say = |messages: &[Value]| Value::Array(messages.to_vec()).to_string();
+    let tools = json!({"type": "additional_tools", "tools": []});
+    let first = say(&[system("leading"), tools.clone(), user("one"), system("in passing")]);
+    let told = History::parse(&first).unwrap().with_heads(heads(&["head"]));
+    let received = bench.log.receive_new(arrival, After::Last("s"), &told).await.unwrap();
+    assert_eq!(instructed(&received).unwrap().len(), 3);
+    assert_eq!(bench.texts(&received).await, ["one", "in passing"]);
+    let second = say(&[system("links"), tools, user("two")]);
+    let told = History::parse(&second).unwrap().with_heads(heads(&["other"]));
+    let received = bench.log.receive_new(arrival, After::Last("s"), &told).await.unwrap();
+    assert_eq!(instructed(&received).unwrap(), ["other"]);
+    assert_eq!(bench.texts(&received).await.len(), 5);
+    let again = bench.log.receive_new(arrival, After::Last("s"), &told).await.unwrap();
+    assert_eq!(
+        (again.outcome, again.added, instructed(&again).unwrap()),
+        (Outcome::Replay, 0, vec!["other".to_owned()])
+    );
+    // None at all are none, and not those of the turn before.
+    let third = say(&[user("three")]);
+    let none = History::parse(&third).unwrap().with_heads(Vec::new());
+    let received = bench.log.receive_new(arrival, After::Last("s"), &none).await.unwrap();
+    assert_eq!(instructed(&received), Some(Vec::new()));
+    // Without a place of their own they are instructions wherever they stand, as ever.
+    let fourth = say(&[user("four"), system("as ever")]);
+    let received = bench.log.receive_new(arrival, After::Last("s"), &History::parse(&fourth).unwrap()).await.unwrap();
+    assert_eq!(instructed(&received).unwrap(), ["as ever"]);
+    assert_eq!(bench.texts(&received).await.last().unwrap(), "four");
+}
+
+#[tokio::test]
+async fn a_reply_of_several_items_is_followed_by_its_response() {
+    for bench in [Bench::memory(), Bench::sqlite()] {
+        let received = bench.send(Some("s"), &[user("Look.")]).await;
+        let reasoning = json!({"type": "reasoning", "id": "rs_1", "summary": []});
+        let items = [reasoning, assistant("I will."), json!({"type": "function_call", "call_id": "c", "name": "f"})];
+        let messages = items.iter().map(|item| scrollback::Message::from_json(&item.to_string()).unwrap()).collect();
+        let one = scrollback::Message::text(&scrollback::Role::Assistant, "");
+        let answer = scrollback::log::Answer {
+            messages,
+            response: Some("resp_1"),
+            ..scrollback::log::Answer::of(one, "gpt-5", At(2))
+        };
+        let last = bench.log.reply(&received, answer).await.unwrap();
+        let all = bench.all(&received.session).await;
+        assert_eq!((last.id, all.len()), (all[3].id, 4));
+        // Reasoning stands next to the message it led to, and after the one that follows.
+        assert_eq!((all[1].place, all[1].parent), (Place::Beside(Beside::Aside), Some(all[0].id)));
+        let output = r#"[{"type":"function_call_output","call_id":"c","output":"found"}]"#;
+        let arrival = Arrival::new(&bench.tenant, None, "gpt-5", At(3));
+        let output = History::parse(output).unwrap();
+        let next = bench.log.receive_new(arrival, After::Response("resp_1"), &output).await.unwrap();
+        assert_eq!(next.base.unwrap().id, last.id);
+    }
+}
+
+/// A summary as agents ask their model for it.
+const SUMMED: &str = "1. The harbour office wants the lamp on the north mole repaired before the first storm of October.\n\
+                      2. Larsen offered to do it for 4,200 crowns; the board has not answered him yet.\n\
+                      3. The spare glass lies in shed seven, behind the old buoys, wrapped in sailcloth.";
+
+/// Agents ask their model to sum up, and go on with its words in the place of all that was said.
+#[tokio::test]
+async fn a_history_that_begins_anew_with_a_summary_continues_the_conversation_it_sums_up() {
+    for repeats in [false, true] {
+        let mut bench = Bench::sqlite();
+        let told = talk("ann", 6);
+        bench.send(Some("s"), &told).await;
+        let asked = bench.send(Some("s"), &with(told.clone(), &[user("Sum up all of this.")])).await;
+        let reply = format!("<analysis>Let me think.</analysis>\n<summary>\n{SUMMED}\n</summary>");
+        bench.answer(&asked, &assistant(&reply)).await;
+        bench.restart();
+        // Some repeat what the person said before the summary.
+        let said: Vec<Value> = told.iter().filter(|message| message["role"] == "user").cloned().collect();
+        let begun = user(&format!("This goes on from an earlier conversation. Summary:\n{SUMMED}\n"));
+        let mut history = if repeats { with(said, &[begun]) } else { vec![begun] };
+        history.push(user("And the glass?"));
+        let first = bench.send(Some("s"), &history).await;
+        let texts = bench.texts(&first).await;
+        assert_eq!(first.outcome, Outcome::Compacted, "{texts:?}");
+        assert!(texts[0] == long("ann", 0) && texts.contains(&reply), "all that was said is on its path: {texts:?}");
+        assert!(texts[texts.len() - 2].contains("Summary:") && texts.last().unwrap() == "And the glass?", "{texts:?}");
+        assert!(!first.as_sent);
+        bench.answer(&first, &assistant("In shed seven.")).await;
+        history.extend([assistant("In shed seven."), user("Thanks.")]);
+        let second = bench.send(Some("s"), &history).await;
+        assert_eq!((second.outcome, second.added), (Outcome::Continue, 1));
+        assert_eq!(bench.texts(&second).await.len(), texts.len() + 2);
+    }
+}
+
+/// What quotes a reply is no new beginning of the conversation it is from: nor in another session, nor as the last word.
+#[tokio::test]
+async fn a_quotation_is_no_summary() {
+    let bench = Bench::sqlite();
+    let asked = bench.send(Some("s"), &[user("Sum up all of this.")]).await;
+    bench.answer(&asked, &assistant(SUMMED)).await;
+    let quoted = user(&format!("Write a title for this:\n{SUMMED}"));
+    assert_eq!(bench.send(Some("s"), std::slice::from_ref(&quoted)).await.outcome, Outcome::New);
+    let elsewhere = [quoted.clone(), assistant("Lamp and glass"), user("Shorter.")];
+    assert_eq!(bench.send(Some("t"), &elsewhere).await.outcome, Outcome::New);
+    assert_eq!(bench.send(None, &elsewhere).await.outcome, Outcome::New);
 }

@@ -202,14 +202,7 @@ fn question() -> String {
 
 fn answer(raw: &str) -> Answer<'static> {
     let message = Message::from_json(raw).expect("JSON");
-    Answer {
-        message,
-        model: "gpt-5",
-        response: None,
-        records: Vec::new(),
-        urgency: scrollback::store::Urgency::Now,
-        at: At(0),
-    }
+    Answer::of(message, "gpt-5", At(0))
 }
 
 fn number(variable: &str) -> Option<u64> {

@@ -139,6 +139,7 @@ fn every_link_in_the_documents_leads_somewhere() {
         "docs/performance.md",
         "docs/evaluation.md",
         "docs/api.md",
+        "docs/mcp.md",
     ] {
         let path = root().join(document);
         let text = std::fs::read_to_string(&path).unwrap();

@@ -11,7 +11,7 @@ use scrollback::engine::{Ask, EngineSettings, Finish, Held, Turn, erase_results}
 use scrollback::log::{Arrival, History};
 use scrollback::note::Fold;
 use scrollback::recall::{RecallCall, RecallTool};
-use scrollback::store::{Keys, Kind, Scope, Urgency};
+use scrollback::store::{Keys, Kind, Scope};
 use scrollback::task::Tasks;
 use scrollback::window::Budget;
 use scrollback::{At, Engine, MemoryStore, Message, Store, Tenant};
@@ -36,15 +36,13 @@ impl Bench {
         let history = History::parse(&text).unwrap();
         let arrival = Arrival::new(&self.tenant, Some(session), "gpt-5", At(1_000_000));
         let budget = Budget { tokens: 2_000 };
-        self.engine.begin(Ask { arrival, history: &history, after: None, budget, limit_tokens: 3_000 }).await.unwrap()
+        self.engine.begin(Ask::new(arrival, &history, budget, 3_000)).await.unwrap()
     }
 
     async fn finish(&self, turn: Turn) {
         let message = Message::from_json(&assistant("done").to_string()).unwrap();
         let (chores, at) = (turn.chores(), At(2_000_000));
-        let urgency = Urgency::Now;
-        let finish =
-            Finish { message: Some(message), whole: None, model: "gpt-5", response: None, calls: vec![], urgency, at };
+        let finish = Finish::of(message, "gpt-5", at);
         let stored = self.engine.finish(turn, finish).await.unwrap().unwrap();
         self.engine.tidy(chores.at(stored.position().unwrap()), at).await.unwrap();
         self.engine.work_through(&Tenant::local(), at).await.unwrap();

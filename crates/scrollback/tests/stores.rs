@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use kit::{Bench, assistant, call, long, result, system, talk, user};
-use scrollback::log::{Arrival, History};
+use scrollback::log::{Answer, Arrival, History};
 use scrollback::search::{Need, Probe, Query, Reach, find};
 use scrollback::store::{Alias, Batch, Expect, Keys, Kind, Lineage, NodeRef, Put, Scope, Span, Which};
 use scrollback::{At, Error, MessageId, SessionId, SessionKey, Tenant};
@@ -215,14 +215,8 @@ async fn nothing_follows_an_unknown_node(bench: Bench) {
     let received = bench.send(Some("s"), &[user("hello")]).await;
     let mut lost = received.clone();
     lost.session.id = SessionId::declared(&bench.tenant, "elsewhere");
-    let answer = scrollback::log::Answer {
-        message: scrollback::Message::text(&scrollback::Role::Assistant, "hi"),
-        model: "gpt-5",
-        response: None,
-        records: Vec::new(),
-        urgency: scrollback::store::Urgency::Now,
-        at: At(2),
-    };
+    let message = scrollback::Message::text(&scrollback::Role::Assistant, "hi");
+    let answer = Answer::of(message, "gpt-5", At(2));
     assert!(matches!(bench.log.reply(&lost, answer).await, Err(Error::NotFound(_))));
     assert!(bench.all(&lost.session).await.is_empty());
     assert_eq!(bench.store.sessions(&bench.tenant, Which::Page { skip: 0, limit: 9 }).await.unwrap().len(), 1);
@@ -342,14 +336,7 @@ async fn forgetting_erases_one_session(bench: Bench) {
     let kept = bench.send(Some("kept"), &[user("keep the apricot")]).await;
     write(&bench, vec![put(&Scope::Session(gone.session.clone()), Kind::Note, "n", "1", Expect::Any)]).await.unwrap();
     let message = scrollback::Message::text(&scrollback::Role::Assistant, "as you wish");
-    let answer = scrollback::log::Answer {
-        message,
-        model: "gpt-5",
-        response: Some("resp"),
-        records: Vec::new(),
-        urgency: scrollback::store::Urgency::Now,
-        at: At(2),
-    };
+    let answer = Answer { response: Some("resp"), ..Answer::of(message, "gpt-5", At(2)) };
     bench.log.reply(&gone, answer).await.unwrap();
     assert_eq!(bench.forget.forget(&gone.session).await.unwrap(), 2);
     let scope = Scope::Tenant(bench.tenant.clone());

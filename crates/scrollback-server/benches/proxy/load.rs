@@ -4,12 +4,15 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+use crate::dialect::Dialect;
+
 /// A connection that is kept.
 pub(crate) struct Client {
     stream: TcpStream,
     reader: BufReader<TcpStream>,
     /// A header line that every request has.
     pub(crate) header: String,
+    dialect: Dialect,
 }
 
 /// How long a request took: until the first byte of the body, and all of it.
@@ -20,17 +23,18 @@ pub(crate) struct Took {
 }
 
 impl Client {
-    pub(crate) fn new(port: u16) -> Self {
+    pub(crate) fn new(port: u16, dialect: Dialect) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_nodelay(true).unwrap();
         let reader = BufReader::with_capacity(1 << 16, stream.try_clone().unwrap());
-        Self { stream, reader, header: String::new() }
+        Self { stream, reader, header: String::new(), dialect }
     }
 
     /// Sends a body and reads the whole answer.
     pub(crate) fn ask(&mut self, body: &str) -> Took {
         let head = format!(
-            "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{}content-length: {}\r\n\r\n",
+            "POST {} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{}content-length: {}\r\n\r\n",
+            self.dialect.path(),
             self.header,
             body.len()
         );
@@ -87,14 +91,17 @@ impl Client {
 /// A conversation that is sent whole with every turn.
 pub(crate) struct Conversation {
     messages: String,
+    /// The newest message, which may be written differently once it is not the newest.
+    newest: Option<(&'static str, String)>,
     turns: usize,
     name: u64,
+    dialect: Dialect,
 }
 
 impl Conversation {
     /// One with so many messages of about so many bytes.
-    pub(crate) fn new(name: u64, count: usize, bytes: usize) -> Self {
-        let mut conversation = Self { messages: String::new(), turns: 0, name };
+    pub(crate) fn new(dialect: Dialect, name: u64, count: usize, bytes: usize) -> Self {
+        let mut conversation = Self { messages: String::new(), newest: None, turns: 0, name, dialect };
         for i in 0..count {
             let role = if i % 2 == 0 { "user" } else { "assistant" };
             conversation.push(role, &text(name, i as u64, bytes));
@@ -102,11 +109,11 @@ impl Conversation {
         conversation
     }
 
-    fn push(&mut self, role: &str, text: &str) {
-        if !self.messages.is_empty() {
+    fn push(&mut self, role: &'static str, text: &str) {
+        if let Some((role, text)) = self.newest.replace((role, text.to_owned())) {
+            self.messages.push_str(&self.dialect.message(role, &text, false));
             self.messages.push(',');
         }
-        self.messages.extend(["{\"role\":\"", role, "\",\"content\":\"", text, "\"}"]);
     }
 
     /// The next turn's body; the reply to the one before is in it.
@@ -117,8 +124,8 @@ impl Conversation {
         let turn = self.turns as u64;
         self.turns += 1;
         self.push("user", &format!("question {turn} of {}", self.name));
-        let stream = if stream { ",\"stream\":true" } else { "" };
-        format!("{{\"messages\":[{}],\"model\":\"gpt-4o\"{stream}}}", self.messages)
+        let newest = self.newest.as_ref().map(|(role, text)| self.dialect.message(role, text, true));
+        self.dialect.request(&(self.messages.clone() + &newest.unwrap_or_default()), stream)
     }
 }
 

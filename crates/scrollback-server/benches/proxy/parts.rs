@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use crate::dialect::Dialect;
 use crate::load::{Client, Conversation, Took, quantiles, text};
 use crate::peers::{Running, nginx, scrollback, store, upstream};
 
@@ -25,9 +26,15 @@ fn peers() -> Vec<Peer> {
 }
 
 /// Times `count` requests of every peer, in turns, so that noise hits all alike.
-fn side_by_side(title: &str, count: usize, mut asks: impl FnMut(usize, usize) -> String, pick: fn(Took) -> Duration) {
+fn side_by_side(
+    dialect: Dialect,
+    title: &str,
+    count: usize,
+    mut asks: impl FnMut(usize, usize) -> String,
+    pick: fn(Took) -> Duration,
+) {
     let peers = peers();
-    let mut clients: Vec<Client> = peers.iter().map(|peer| Client::new(peer.port)).collect();
+    let mut clients: Vec<Client> = peers.iter().map(|peer| Client::new(peer.port, dialect)).collect();
     let mut times: Vec<Vec<Duration>> = vec![Vec::new(); peers.len()];
     for round in 0..count + 10 {
         for (i, client) in clients.iter_mut().enumerate() {
@@ -58,56 +65,57 @@ fn report(title: &str, peers: &[Peer], times: Vec<Vec<Duration>>) {
 }
 
 /// One message of 1 KB that nobody sent before.
-pub(crate) fn small() {
+pub(crate) fn small(dialect: Dialect) {
     println!("\none fdatasync on this disk: {:.0} µs", fdatasync());
     let body = |peer: usize, round: usize| {
         let said = text(peer as u64, round as u64, 900);
-        format!("{{\"messages\":[{{\"role\":\"user\",\"content\":\"{said}\"}}],\"model\":\"gpt-4o\"}}")
+        dialect.alone(&said)
     };
-    side_by_side("1 KB, a new message", 1_500, body, |took| took.all);
+    side_by_side(dialect, "1 KB, a new message", 1_500, body, |took| took.all);
 }
 
 /// Histories of 100 KB and 1 MB, sent again with every turn.
-pub(crate) fn history() {
+pub(crate) fn history(dialect: Dialect) {
     for (title, count, bytes, rounds) in [("100 KB of history", 250, 400, 300), ("1 MB of history", 2_500, 400, 100)] {
-        let mut conversations: Vec<Conversation> = (0..4).map(|i| Conversation::new(i, count, bytes)).collect();
-        side_by_side(title, rounds, |peer, _| conversations[peer].next(false), |took| took.all);
+        let mut conversations: Vec<Conversation> =
+            (0..4).map(|i| Conversation::new(dialect, i, count, bytes)).collect();
+        side_by_side(dialect, title, rounds, |peer, _| conversations[peer].next(false), |took| took.all);
     }
 }
 
 /// A streamed reply: its first byte, and all of it.
-pub(crate) fn stream() {
+pub(crate) fn stream(dialect: Dialect) {
     for (title, pick) in [
         ("stream, first byte", (|took: Took| took.first) as fn(Took) -> Duration),
         ("stream, 20 pieces, all of it", |took: Took| took.all),
     ] {
-        let mut conversations: Vec<Conversation> = (0..4).map(|i| Conversation::new(i, 4, 200)).collect();
-        side_by_side(title, 400, |peer, _| conversations[peer].next(true), pick);
+        let mut conversations: Vec<Conversation> = (0..4).map(|i| Conversation::new(dialect, i, 4, 200)).collect();
+        side_by_side(dialect, title, 400, |peer, _| conversations[peer].next(true), pick);
     }
 }
 
 /// A conversation of 10,000 messages, sent whole with every turn.
-pub(crate) fn grow() {
-    let mut conversations: Vec<Conversation> = (0..4).map(|i| Conversation::new(i, 10_000, 400)).collect();
-    side_by_side("10,000 messages (4.4 MB)", 30, |peer, _| conversations[peer].next(false), |took| took.all);
+pub(crate) fn grow(dialect: Dialect) {
+    let mut conversations: Vec<Conversation> = (0..4).map(|i| Conversation::new(dialect, i, 10_000, 400)).collect();
+    side_by_side(dialect, "10,000 messages (4.4 MB)", 30, |peer, _| conversations[peer].next(false), |took| took.all);
 }
 
 /// A session of which only new messages are sent.
-pub(crate) fn session() {
+pub(crate) fn session(dialect: Dialect) {
     println!("\nonly new messages are sent, microseconds p50 / p99 of a turn");
     let up = upstream();
-    let mut direct = Client::new(up);
+    let mut direct = Client::new(up, dialect);
     let message = |name: u64, i: usize| {
         let said = text(name, i as u64, 400);
-        format!("{{\"messages\":[{{\"role\":\"user\",\"content\":\"{said}\"}}],\"model\":\"gpt-4o\"}}")
+        dialect.alone(&said)
     };
     let times = (0..500).map(|i| direct.ask(&message(9, i)).all).collect();
     let (p50, p99) = quantiles(times);
     println!("  {:<26} {p50:>9.0} / {p99:>9.0}", "direct");
     for count in [100, 100_000] {
         let running = scrollback(up, "full");
-        let filled = Conversation::new(7, count, 400).next(false);
-        let mut client = Client::new(running.port);
+        let filled = Conversation::new(dialect, 7, count, 400).next(false);
+        let mut client = Client::new(running.port, dialect);
         client.header = "x-scrollback-session: bench\r\n".into();
         let first = client.ask(&filled).all;
         client.header.push_str("x-scrollback-history: new\r\n");
@@ -120,8 +128,30 @@ pub(crate) fn session() {
     }
 }
 
+/// How many turns a second sixteen clients get, each with a conversation of its own that grows.
+pub(crate) fn throughput(dialect: Dialect) {
+    println!("\n16 clients at once, turns per second");
+    for peer in peers() {
+        let until = Instant::now() + Duration::from_secs(4);
+        let client = |number: u64| {
+            let (port, mut count) = (peer.port, 0_u32);
+            std::thread::spawn(move || {
+                let (mut client, mut talk) = (Client::new(port, dialect), Conversation::new(dialect, number, 4, 200));
+                while Instant::now() < until {
+                    client.ask(&talk.next(false));
+                    count += 1;
+                }
+                count
+            })
+        };
+        let clients: Vec<_> = (0..16).map(client).collect();
+        let turns: u32 = clients.into_iter().map(|client| client.join().unwrap()).sum();
+        println!("  {:<18} {:>9.0}", peer.name, f64::from(turns) / 4.0);
+    }
+}
+
 /// How soon it is ready.
-pub(crate) fn ready() {
+pub(crate) fn ready(_: Dialect) {
     let up = upstream();
     let mut times: Vec<Duration> = (0..9).map(|_| scrollback(up, "full").started).collect();
     times.sort();
@@ -133,16 +163,16 @@ pub(crate) fn ready() {
 }
 
 /// What it keeps in memory.
-pub(crate) fn memory() {
+pub(crate) fn memory(dialect: Dialect) {
     let up = upstream();
     let running = scrollback(up, "normal");
     std::thread::sleep(Duration::from_millis(500));
     println!("\nresident memory: idle {:.1} MB", resident(running.pid, "VmRSS"));
-    let mut client = Client::new(running.port);
-    client.ask("{\"messages\":[{\"role\":\"user\",\"content\":\"hello\"}],\"model\":\"gpt-4o\"}");
+    let mut client = Client::new(running.port, dialect);
+    client.ask(&dialect.alone("hello"));
     let warm = resident(running.pid, "VmRSS");
     println!("  after one request (the vocabulary is loaded) {warm:.1} MB");
-    let body = Conversation::new(3, 10_000, 500).next(false);
+    let body = Conversation::new(dialect, 3, 10_000, 500).next(false);
     let before = resident(running.pid, "VmHWM");
     client.ask(&body);
     let peak = resident(running.pid, "VmHWM");
@@ -152,7 +182,7 @@ pub(crate) fn memory() {
         (peak - before) / megabytes
     );
     for i in 0..1_000 {
-        let mut conversation = Conversation::new(1_000 + i, 20, 400);
+        let mut conversation = Conversation::new(dialect, 1_000 + i, 20, 400);
         client.ask(&conversation.next(false));
         client.ask(&conversation.next(false));
     }
@@ -164,14 +194,14 @@ pub(crate) fn memory() {
 }
 
 /// What it writes.
-pub(crate) fn bytes() {
+pub(crate) fn bytes(dialect: Dialect) {
     println!("\njournal bytes per turn (new bytes: a question and a reply)");
     let up = upstream();
     for (count, size) in [(10, 400), (10, 4_000), (10, 40_000), (2_000, 400)] {
         let running = scrollback(up, "full");
-        let mut client = Client::new(running.port);
+        let mut client = Client::new(running.port, dialect);
         client.header = "x-scrollback-session: bench\r\n".into();
-        client.ask(&Conversation::new(5, count, 400).next(false));
+        client.ask(&Conversation::new(dialect, 5, count, 400).next(false));
         client.header.push_str("x-scrollback-history: new\r\n");
         let (turns, mut new, mut journal) = (20_u64, 0, 0);
         for i in 0..turns {
@@ -179,8 +209,7 @@ pub(crate) fn bytes() {
             std::thread::sleep(Duration::from_millis(300));
             let said = text(6, i, size);
             new += said.len() + 90;
-            client
-                .ask(&format!("{{\"messages\":[{{\"role\":\"user\",\"content\":\"{said}\"}}],\"model\":\"gpt-4o\"}}"));
+            client.ask(&dialect.alone(&said));
             std::thread::sleep(Duration::from_millis(15));
             journal += running.folder.as_ref().map_or(0, |folder| in_journal(&store(folder)));
         }

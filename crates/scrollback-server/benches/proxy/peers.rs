@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How many pieces a streamed reply has.
-pub(crate) const PIECES: usize = 20;
+use crate::dialect::Dialect;
 
 /// An upstream that answers at once, on its own threads.
 pub(crate) fn upstream() -> u16 {
@@ -24,35 +23,39 @@ pub(crate) fn upstream() -> u16 {
 fn answer(mut stream: TcpStream) {
     stream.set_nodelay(true).unwrap();
     let mut reader = BufReader::with_capacity(1 << 16, stream.try_clone().unwrap());
-    let body = r#"{"id":"c1","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"ok"},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}}"#;
-    let plain =
-        format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len());
     let mut buffer = Vec::new();
-    while let Some(length) = head(&mut reader) {
+    while let Some((dialect, length)) = head(&mut reader) {
         buffer.resize(length, 0);
         if reader.read_exact(&mut buffer).is_err() {
             return;
         }
         let tail = &buffer[buffer.len().saturating_sub(64)..];
         let streams = tail.windows(13).any(|window| window == b"\"stream\":true");
-        let sent = if streams { streamed(&mut stream) } else { stream.write_all(plain.as_bytes()) };
+        let sent = if streams { streamed(&mut stream, dialect) } else { plain(&mut stream, dialect) };
         if sent.is_err() {
             return;
         }
     }
 }
 
-/// Reads a request's head and returns the length of its body.
-fn head(reader: &mut impl BufRead) -> Option<usize> {
-    let (mut line, mut length) = (String::new(), 0);
+fn plain(stream: &mut TcpStream, dialect: Dialect) -> std::io::Result<()> {
+    let body = dialect.reply();
+    let head = format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", body.len());
+    stream.write_all((head + body).as_bytes())
+}
+
+/// Reads a request's head and returns what it speaks and the length of its body.
+fn head(reader: &mut impl BufRead) -> Option<(Dialect, usize)> {
+    let (mut line, mut length, mut dialect) = (String::new(), 0, None);
     loop {
         line.clear();
         if reader.read_line(&mut line).ok()? == 0 {
             return None;
         }
         if line == "\r\n" {
-            return Some(length);
+            return Some((dialect?, length));
         }
+        dialect = dialect.or_else(|| Some(Dialect::of_line(&line)));
         if let Some((name, value)) = line.split_once(':')
             && name.eq_ignore_ascii_case("content-length")
         {
@@ -61,20 +64,11 @@ fn head(reader: &mut impl BufRead) -> Option<usize> {
     }
 }
 
-fn streamed(stream: &mut TcpStream) -> std::io::Result<()> {
+fn streamed(stream: &mut TcpStream, dialect: Dialect) -> std::io::Result<()> {
     stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n")?;
-    let mut piece = |text: &str| stream.write_all(format!("{:x}\r\n{text}\r\n", text.len()).as_bytes());
-    let chunk = |delta: &str, finish: &str| {
-        format!(
-            "data: {{\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{finish}}}]}}\n\n"
-        )
-    };
-    piece(&chunk("{\"role\":\"assistant\",\"content\":\"\"}", "null"))?;
-    for _ in 0..PIECES {
-        piece(&chunk("{\"content\":\"word \"}", "null"))?;
+    for event in dialect.events() {
+        stream.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes())?;
     }
-    piece(&chunk("{}", "\"stop\""))?;
-    piece("data: [DONE]\n\n")?;
     stream.write_all(b"0\r\n\r\n")
 }
 

@@ -6,6 +6,7 @@
 
 mod artifacts;
 mod ask;
+mod context;
 mod controls;
 mod expansion;
 mod folds;
@@ -35,15 +36,16 @@ pub(crate) use artifacts::{Compared, Listed as Artifacts, Versions, Whole as Who
 pub(crate) use ask::Ask;
 pub(crate) use controls::{Controlled, Effect, Line as MessageLine};
 pub(crate) use folds::{Chosen, Moved};
-pub(crate) use notes::{Entry as NoteEntry, NoteKind, NoteList, Whole as WholeNote};
+pub(crate) use notes::{Entry as NoteEntry, NoteKind, NoteList, Whole as WholeNote, all as notes_at};
 pub(crate) use place::{branch, find_session};
 pub(crate) use refusal::Refusal;
 pub(crate) use rules::{RuleLine, Rules};
+pub(crate) use sessions::title_of;
 pub(crate) use tellings::{Telling, tellings};
 pub(crate) use views::{Line as ViewLine, cost};
 
 use crate::config::WindowSettings;
-use crate::proxy::Proxy;
+use crate::proxy::{Incoming, Proxy};
 use crate::serve::{is_addressed, read};
 
 /// What every request works with.
@@ -73,6 +75,8 @@ pub(crate) fn router(proxy: &Arc<Proxy>) -> Router {
     Router::new()
         .route("/api/{*path}", any(asked))
         .route("/v1/summarize", any(summarized))
+        .route(context::RENDER, any(rendered))
+        .route(context::RECALL, any(recalled))
         .with_state(Door { room, proxy: proxy.clone() })
 }
 
@@ -90,6 +94,30 @@ async fn summarized(State(door): State<Door>, request: Request) -> Response<Body
     let answer = async {
         let (parts, body) = opened(&door, request).await?;
         summarize::answer(&door.room.engine, &parts.method, &body).await
+    };
+    Box::pin(answer).await.map_or_else(|refusal: Refusal| refusal.response(), |value| written(&value))
+}
+
+async fn rendered(State(door): State<Door>, request: Request) -> Response<Body> {
+    let answer = async {
+        let (parts, body) = opened(&door, request).await?;
+        let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
+        let ask = Ask::read(&parts.method, path, body)?;
+        context::posted(&ask, context::RENDER)?;
+        let wire = context::dialect(&ask, &parts.headers)?;
+        let (method, path, headers) = (parts.method, wire.name().path().to_owned(), parts.headers);
+        Ok(door.proxy.rendered(wire, &Incoming { method, path, headers, body: ask.body }).await)
+    };
+    Box::pin(answer).await.unwrap_or_else(|refusal: Refusal| refusal.response())
+}
+
+async fn recalled(State(door): State<Door>, request: Request) -> Response<Body> {
+    let answer = async {
+        let (parts, body) = opened(&door, request).await?;
+        let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
+        let ask = Ask::read(&parts.method, path, body)?;
+        context::posted(&ask, context::RECALL)?;
+        context::recall(&door.room, &ask).await
     };
     Box::pin(answer).await.map_or_else(|refusal: Refusal| refusal.response(), |value| written(&value))
 }

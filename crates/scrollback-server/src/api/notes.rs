@@ -120,7 +120,8 @@ pub(super) fn names(fold: &Fold) -> Vec<String> {
     fold.summary.iter().map(Summary::name).chain(artifacts).chain(pages).collect()
 }
 
-async fn all(room: &Room, place: &Place, fold: &Fold) -> Result<Vec<Whole>, Refusal> {
+/// The notes of a fold, whole.
+pub(crate) async fn all(room: &Room, place: &Place, fold: &Fold) -> Result<Vec<Whole>, Refusal> {
     let artifacts = room.engine.artifacts(&place.key, fold).await?;
     let artifacts = artifacts.iter().map(|artifact| of_artifact(artifact));
     Ok(fold.summary.iter().map(of_summary).chain(artifacts).chain(fold.listed.iter().map(of_page)).collect())

@@ -18,6 +18,9 @@ pub(crate) struct Line<'a> {
     layout: &'a str,
     fold: Option<FoldId>,
     recalls: &'a [String],
+    /// What had to be done to it.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    notices: &'a [String],
     cost: Option<Cost>,
 }
 
@@ -32,6 +35,7 @@ impl<'a> Line<'a> {
             layout: &view.layout,
             fold: view.fold,
             recalls: &view.recalls,
+            notices: &view.notices,
             cost: cost(recorded),
         }
     }

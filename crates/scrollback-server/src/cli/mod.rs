@@ -12,6 +12,8 @@ mod forget;
 mod holds;
 mod jobs;
 mod ledger;
+mod mcp;
+mod models;
 mod pages;
 mod recall;
 mod review;
@@ -38,6 +40,7 @@ use scrollback::store::Session;
 use scrollback::task::Tasks;
 use scrollback::window::grouped;
 use scrollback::{At, Engine, SqliteStore, Store, Tenant};
+use tracing_subscriber::EnvFilter;
 
 use crate::api::find_session;
 use crate::clock::now;
@@ -76,6 +79,8 @@ enum Command {
     Export(exchange::Export),
     /// Run the proxy: point an OpenAI client at it
     Serve(serve::Serve),
+    /// Let clients of MCP recall and read, over stdin and stdout
+    Mcp(mcp::Mcp),
     /// List the conversations
     Sessions(sessions::Sessions),
     /// Show a conversation, a window that was sent, the ledger or the contents page
@@ -122,6 +127,8 @@ enum Command {
     Review(review::Review),
     /// List the work that waits, is under way, done or given up
     Jobs(jobs::Jobs),
+    /// List the models that are known, or say what is assumed of one
+    Models(models::Models),
     /// Find messages by their words, in any language
     Search(search::Search),
     /// Check every byte of the store
@@ -154,6 +161,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             Command::Import(command) => command.run(&desk).await,
             Command::Export(command) => command.run(&desk).await,
             Command::Serve(command) => command.run(&desk).await,
+            Command::Mcp(command) => command.run(desk).await,
             Command::Sessions(command) => command.run(&desk).await,
             Command::Show(command) => command.run(&desk).await,
             Command::Diff(command) => command.run(&desk).await,
@@ -177,6 +185,7 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
             Command::Topics(command) => command.run(&desk).await,
             Command::Review(command) => command.run(&desk).await,
             Command::Jobs(command) => command.run(&desk).await,
+            Command::Models(command) => command.run(&desk),
             Command::Search(command) => command.run(&desk).await,
             Command::Doctor(command) => command.run(&desk).await,
             Command::Eval(command) => command.run(&desk).await,
@@ -230,6 +239,14 @@ fn local(at: At) -> String {
 pub(crate) fn talk(text: &str) {
     // If even stderr is gone there is nobody to tell.
     let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Lets what goes wrong be told on stderr, as much of it as `SCROLLBACK_LOG` says. What clients of MCP get wrong they are told
+/// themselves, and if stderr is gone nobody need know: saying so would end the request.
+fn log_to_stderr() {
+    let filter = EnvFilter::try_from_env("SCROLLBACK_LOG").unwrap_or_else(|_| EnvFilter::new("warn,rmcp=error"));
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    log.log_internal_errors(false).init();
 }
 
 /// Writes a line of output.

@@ -1,4 +1,4 @@
-//! `scrollback serve`: point an OpenAI client at it, and the conversation never overflows.
+//! `scrollback serve`: point an OpenAI or Anthropic client at it, and the conversation never overflows.
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -10,9 +10,8 @@ use scrollback::Engine;
 use scrollback::strategy::SummarySettings;
 use scrollback::task::{TaskSettings, Tasks};
 use tokio::signal::unix::{SignalKind, signal};
-use tracing_subscriber::EnvFilter;
 
-use super::{Desk, talk};
+use super::{Desk, log_to_stderr, talk};
 use crate::address::Posted;
 use crate::config::{HelperSettings, Serve as Settings};
 use crate::helper::Helper;
@@ -26,7 +25,7 @@ pub(super) struct Serve {
     /// Where to listen, such as 127.0.0.1:4141; port 0 takes any that is free
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
-    /// The upstream of requests that name none: one from the settings, or quote
+    /// The upstream of all requests that name none: one from the settings, or quote
     #[arg(long, value_name = "NAME")]
     upstream: Option<String>,
 }
@@ -35,23 +34,25 @@ impl Serve {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         let mut settings = desk.settings.serve.clone();
         settings.listen = self.listen.unwrap_or(settings.listen);
-        settings.upstream = self.upstream.unwrap_or(settings.upstream);
-        let filter = EnvFilter::try_from_env("SCROLLBACK_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-        tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+        if let Some(upstream) = self.upstream {
+            (settings.upstream, settings.messages_upstream) = (upstream.clone(), upstream);
+        }
+        log_to_stderr();
         let store = desk.writing()?;
         let engine = Engine::new(store, tasks(&settings)?, desk.settings.engine.clone());
         let engine = with_helpers(engine, &settings, &desk.settings.engine.strategies.summary)?;
         let proxy = Arc::new(Proxy::new(Arc::new(engine), settings)?);
-        proxy.upstream(None).with_context(|| format!("there is no upstream “{}”", proxy.serve.upstream))?;
+        proxy
+            .upstream(&proxy.serve.upstream)
+            .with_context(|| format!("there is no upstream “{}”", proxy.serve.upstream))?;
         let server = Server::bind(proxy.clone()).await?;
         // Whoever hears where it listens may tell it to stop.
         let stop = stopped()?;
         let _posted = Posted::post(&desk.settings.store.path, server.address)?;
         talk(&format!("listening on http://{}", server.address));
-        talk(&format!(
-            "point an OpenAI client at http://{}/v1; it is sent on to “{}”",
-            server.address, proxy.serve.upstream
-        ));
+        for line in pointers(&proxy, server.address) {
+            talk(&line);
+        }
         let reviews = tokio::spawn(reviews(desk, &proxy).run());
         let jobs = Jobs { engine: proxy.engine.clone(), tenant: desk.tenant.clone() };
         let jobs = tokio::spawn(jobs.run());
@@ -63,6 +64,16 @@ impl Serve {
         talk("stopped");
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Where clients are to be pointed.
+fn pointers(proxy: &Proxy, address: std::net::SocketAddr) -> Vec<String> {
+    let serve = &proxy.serve;
+    let messages = proxy.upstream(&serve.messages_upstream).map_or(&serve.upstream, |_| &serve.messages_upstream);
+    vec![
+        format!("point an OpenAI client at http://{address}/v1; it is sent on to “{}”", serve.upstream),
+        format!("point an Anthropic client at http://{address}; it is sent on to “{messages}”"),
+    ]
 }
 
 fn reviews(desk: &Desk, proxy: &Proxy) -> Reviews {

@@ -3,13 +3,12 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use scrollback::store::{Session, Span, Which};
-use scrollback::{MessageId, SessionKey, Store};
+use scrollback::Store;
+use scrollback::store::{Session, Which};
 
 use super::{Desk, counted, local, say, say_json, shortened, table, talk};
+use crate::api::title_of;
 
-/// Among so many messages the first that is not an instruction is looked for.
-const BEGINNING: usize = 16;
 /// How many columns of a title are shown.
 const TITLE_COLUMNS: usize = 48;
 
@@ -50,14 +49,7 @@ impl Sessions {
     }
 }
 
-/// What a session is called: its title, else how it begins, else its declared name.
+/// What a session is called, in a few columns.
 pub(super) async fn title(desk: &Desk, store: &dyn Store, session: &Session) -> anyhow::Result<String> {
-    if let Some(title) = session.title.as_ref().filter(|title| !title.is_empty()) {
-        return Ok(shortened(title, TITLE_COLUMNS));
-    }
-    let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
-    let first = store.read(&key, Span::Arrival { from: MessageId(0), limit: BEGINNING }).await?;
-    let first = first.into_iter().find(|stored| stored.position().is_some());
-    let begins = first.map(|stored| stored.message().to_text()).filter(|text| !text.trim().is_empty());
-    Ok(shortened(&begins.or_else(|| session.declared.clone()).unwrap_or_default(), TITLE_COLUMNS))
+    Ok(shortened(&title_of(store, &desk.tenant, session).await?, TITLE_COLUMNS))
 }

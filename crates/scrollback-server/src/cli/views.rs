@@ -56,6 +56,7 @@ pub(super) async fn show(desk: &Desk, engine: &Engine, key: &SessionKey, wanted:
         say(sketch(&drawn))?;
         window::reasons(&drawn)?;
     }
+    view.notices.iter().try_for_each(|notice| say(format!("notice: {notice}")))?;
     recalls(&recorded)
 }
 

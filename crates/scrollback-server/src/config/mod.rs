@@ -18,6 +18,7 @@ use scrollback::store::Durability;
 use scrollback::strategy::{StrategySettings, SummarySettings};
 use scrollback::task::{Purse, SpendLimit};
 
+use crate::wire::WireName;
 use said::{Said, SaidDurability, SaidHelper, SaidRecallBy, SaidUpstream};
 
 /// What the settings mean.
@@ -38,6 +39,8 @@ pub(crate) struct Serve {
     pub(crate) listen: String,
     /// The upstream of requests that name none.
     pub(crate) upstream: String,
+    /// The same for clients that speak to Anthropic.
+    pub(crate) messages_upstream: String,
     /// Names it may be called by, beside those of this machine.
     pub(crate) hosts: Vec<String>,
     pub(crate) body_bytes: usize,
@@ -45,6 +48,8 @@ pub(crate) struct Serve {
     pub(crate) window: WindowSettings,
     pub(crate) rounds: u32,
     pub(crate) helper: Option<HelperSettings>,
+    /// Whether streams end with a comment that tells what the headers tell.
+    pub(crate) comments: bool,
 }
 
 /// How large windows are.
@@ -61,6 +66,8 @@ pub(crate) struct WindowSettings {
 #[derive(Clone, Debug)]
 pub(crate) struct UpstreamSettings {
     pub(crate) url: String,
+    /// What it is spoken to in by ourselves, and how it takes a key.
+    pub(crate) wire: WireName,
     /// The variable that holds the key; empty if clients bring their own.
     pub(crate) key_env: String,
     pub(crate) recall: RecallBy,
@@ -186,8 +193,8 @@ fn serve_meant(said: Said) -> anyhow::Result<Serve> {
         bail!("serve.upstream is “{}”, but the upstreams are: {}", said.serve.upstream, names.join(", "));
     }
     let mut prices = Prices::shipped();
-    if !said.window.prices.as_os_str().is_empty() {
-        let path = &said.window.prices;
+    if !said.window.models.as_os_str().is_empty() {
+        let path = &said.window.models;
         let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
         prices = prices.with(&text).with_context(|| format!("{} is not understood", path.display()))?;
     }
@@ -195,6 +202,8 @@ fn serve_meant(said: Said) -> anyhow::Result<Serve> {
     Ok(Serve {
         listen: said.serve.listen,
         upstream: said.serve.upstream,
+        messages_upstream: said.serve.messages_upstream,
+        comments: said.serve.comments,
         hosts: said.serve.hosts,
         body_bytes: said.serve.body_megabytes << 20,
         upstreams,
@@ -228,7 +237,7 @@ fn helper_meant(
     if let Some(model) = unpriced.filter(|_| dollars_per_hour > 0.0 && said.tokens_per_hour == 0) {
         bail!(
             "helper.dollars_per_hour is set, but what “{model}” charges is not known: name it in a file with \
-             window.prices, or set helper.tokens_per_hour"
+             window.models, or set helper.tokens_per_hour"
         );
     }
     let limit = SpendLimit { dollars_per_hour, tokens_per_hour: said.tokens_per_hour };
@@ -252,7 +261,7 @@ fn upstream(name: &str, said: &SaidUpstream) -> anyhow::Result<UpstreamSettings>
         SaidRecallBy::Off => RecallBy::Off,
     };
     let timeout = Duration::from_secs(said.timeout_seconds);
-    Ok(UpstreamSettings { url, key_env: said.key_env.clone(), recall, window: said.window, timeout })
+    Ok(UpstreamSettings { url, wire: said.wire, key_env: said.key_env.clone(), recall, window: said.window, timeout })
 }
 
 #[cfg(test)]
@@ -270,13 +279,17 @@ mod tests {
         // Every name that serde knows is in the file: the error for an unknown one lists them.
         let parts =
             ["store", "serve", "window", "pages", "topics", "summary", "artifacts", "holds", "recall", "helper"];
-        for part in parts.into_iter().chain(["upstreams.openai"]) {
+        for part in parts.into_iter().chain(["upstreams.openai", "upstreams.anthropic"]) {
             let error = toml::from_str::<Said>(&format!("[{part}]\nno_such_setting = 1")).unwrap_err().to_string();
             let known = error.split("expected").nth(1).unwrap();
             let section = shipped.split(&format!("[{part}]")).nth(1).unwrap().split("\n[").next().unwrap();
             for name in known.split('`').skip(1).step_by(2) {
                 // What is different for some models has no default: an example shows it.
-                let found = if name == "models" { format!("\n# [{part}.{name}.") } else { format!("\n{name} = ") };
+                let found = if (part, name) == ("summary", "models") {
+                    format!("\n# [{part}.{name}.")
+                } else {
+                    format!("\n{name} = ")
+                };
                 assert!(section.contains(&found), "{part}.{name} is not in scrollback.toml");
             }
         }

@@ -9,6 +9,8 @@ use scrollback::strategy::{
 };
 use serde::Deserialize;
 
+use crate::wire::WireName;
+
 /// The whole file.
 #[derive(Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
@@ -28,7 +30,9 @@ pub(super) struct Said {
 
 impl Default for Said {
     fn default() -> Self {
-        let openai = SaidUpstream { url: "https://api.openai.com/v1".into(), ..SaidUpstream::default() };
+        let at = |url: &str, wire| SaidUpstream { url: url.into(), wire, ..SaidUpstream::default() };
+        let openai = at("https://api.openai.com/v1", WireName::Chat);
+        let anthropic = at("https://api.anthropic.com/v1", WireName::Anthropic);
         Self {
             store: SaidStore::default(),
             serve: SaidServe::default(),
@@ -40,7 +44,7 @@ impl Default for Said {
             holds: SaidHolds::default(),
             recall: SaidRecall::default(),
             helper: SaidHelper::default(),
-            upstreams: BTreeMap::from([("openai".to_owned(), openai)]),
+            upstreams: BTreeMap::from([("openai".to_owned(), openai), ("anthropic".to_owned(), anthropic)]),
         }
     }
 }
@@ -71,13 +75,22 @@ impl Default for SaidStore {
 pub(super) struct SaidServe {
     pub(super) listen: String,
     pub(super) upstream: String,
+    pub(super) messages_upstream: String,
     pub(super) hosts: Vec<String>,
     pub(super) body_megabytes: usize,
+    pub(super) comments: bool,
 }
 
 impl Default for SaidServe {
     fn default() -> Self {
-        Self { listen: "127.0.0.1:4141".into(), upstream: "openai".into(), hosts: Vec::new(), body_megabytes: 64 }
+        Self {
+            listen: "127.0.0.1:4141".into(),
+            upstream: "openai".into(),
+            messages_upstream: "anthropic".into(),
+            hosts: Vec::new(),
+            body_megabytes: 64,
+            comments: false,
+        }
     }
 }
 
@@ -88,7 +101,7 @@ pub(super) struct SaidWindow {
     pub(super) tokens: u32,
     pub(super) unknown_tokens: u32,
     pub(super) reply_tokens: u32,
-    pub(super) prices: PathBuf,
+    pub(super) models: PathBuf,
 }
 
 impl Default for SaidWindow {
@@ -98,7 +111,7 @@ impl Default for SaidWindow {
             tokens: 0,
             unknown_tokens: 32_000,
             reply_tokens: 4_096,
-            prices: PathBuf::new(),
+            models: PathBuf::new(),
         }
     }
 }
@@ -295,6 +308,7 @@ impl Default for SaidHelper {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct SaidUpstream {
     pub(super) url: String,
+    pub(super) wire: WireName,
     pub(super) key_env: String,
     pub(super) recall: SaidRecallBy,
     pub(super) window: u32,
@@ -305,6 +319,7 @@ impl Default for SaidUpstream {
     fn default() -> Self {
         Self {
             url: String::new(),
+            wire: WireName::Chat,
             key_env: String::new(),
             recall: SaidRecallBy::Tools,
             window: 0,

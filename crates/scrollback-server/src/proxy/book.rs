@@ -52,6 +52,13 @@ impl Book {
         })
     }
 
+    /// What a turn's first call saves in dollars, as far as it can be foretold: both ways in a cache that has lost nothing.
+    pub(super) fn foretold(&self, turn: &Turn, model: &str, tools: u32) -> Option<f64> {
+        let price = self.prices.of(model)?;
+        let cost = |tokens: u32| price.cost(price.ideal(tokens + tools, turn.new_tokens()), 0).dollars();
+        Some(cost(turn.path_tokens()) - cost(turn.window().tokens()))
+    }
+
     /// The entry of a call.
     pub(super) fn entry(&self, turn: &Turn, ended: &Ended<'_>) -> Call {
         let price = self.prices.of(ended.model);
@@ -88,7 +95,7 @@ fn tokens(window: &Window, tools: u32) -> Tokens {
     for block in window.blocks() {
         let kind = match block.reason {
             Reason::Instructions => &mut tokens.instructions,
-            Reason::Open => &mut tokens.open,
+            Reason::Open | Reason::Reasoning => &mut tokens.open,
             Reason::CurrentTurn => &mut tokens.current,
             Reason::Covers => &mut tokens.contents,
             Reason::TooLarge => &mut tokens.held,

@@ -14,17 +14,15 @@ use scrollback::ids::{Depth, Hash128};
 use scrollback::log::{Answer, History, Received};
 use scrollback::note::Fold;
 use scrollback::search::is_unspaced;
-use scrollback::store::{Position, Span, Urgency};
+use scrollback::store::{Position, Span};
 use scrollback::{Error, Message, Part, Result, Role};
-use serde_json::json;
 
 use super::{Plan, Proxy, pass};
 use crate::clock::now;
 use crate::helper::at_most;
 use crate::proxy::told::{Done, Language};
-use crate::wire::answer::Own;
-use crate::wire::edit::raw;
 use crate::wire::request::Request;
+use crate::wire::{Own, Wire};
 
 const COMPRESS: &str = "/compress";
 /// How long helpers may take in all while somebody waits for a fold; the rest is done without them.
@@ -40,25 +38,35 @@ pub(super) fn is_compress(history: &History<'_>) -> bool {
 
 impl Proxy {
     /// Folds what is old enough, and tells the client as a model would. Whatever goes wrong is told in the same way.
-    pub(super) async fn compress(&self, request: &Request, history: &History<'_>, plan: &Plan) -> Response<Body> {
+    pub(super) async fn compress(
+        &self,
+        wire: &dyn Wire,
+        request: &Request,
+        history: &History<'_>,
+        plan: &Plan,
+    ) -> Response<Body> {
         let outcome = AssertUnwindSafe(self.compressed(history, plan)).catch_unwind().await;
         let (text, received) = match outcome {
             Ok(Ok((text, received))) => (text, Some(received)),
             Ok(Err(error)) => (Language::English.failed(&error.to_string()), None),
             Err(_) => (Language::English.failed("an error in Scrollback itself; please report it"), None),
         };
-        let message = json!({"role": "assistant", "content": text});
+        let place = received.as_ref().map(|received| format!("{:?} {:?}", received.session.id, received.head));
+        let place = place.unwrap_or_default();
+        let of = Hash128::of("control", &[text.as_bytes(), place.as_bytes(), &now().0.to_le_bytes()]);
+        let id = format!("scrollback-{}", &of.to_string()[..16]);
+        let streams = request.value("stream") == true;
+        let tells_usage = !streams || request.value("stream_options")["include_usage"] == true;
+        let own = Own { id: &id, model: &plan.model, text: &text, calls: Vec::new(), streams, tells_usage };
+        let body = wire.speech().own(&own);
+        let answer = Answer::of(Message::text(&Role::Assistant, &text), &plan.model, now());
+        let answer = Answer { response: plan.followed.then_some(&id), ..answer };
         if let Some(received) = &received
-            && let Err(error) = self.keep_control(received, &plan.model, Message::new(raw(&message))).await
+            && let Err(error) = self.keep_control(received, answer).await
         {
             tracing::warn!(%error, "a control message could not be left out of later windows");
         }
-        let id = format!("scrollback-{}", &Hash128::of("control", &[text.as_bytes()]).to_string()[..16]);
-        let streams = request.value("stream") == true;
-        let tells = !streams || request.value("stream_options")["include_usage"] == true;
-        let usage = tells.then(|| json!({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}));
-        let own = Own { id: &id, model: &plan.model, message: &message, finish: "stop", usage };
-        let (kind, body) = own.written(streams);
+        let kind = if streams { "text/event-stream" } else { "application/json" };
         pass::with(StatusCode::OK, labels(kind, received.as_ref()), Body::from(body))
     }
 
@@ -85,7 +93,12 @@ impl Proxy {
     }
 
     /// Folds what is old enough; what was folded before and after.
-    async fn fold_now(&self, received: &Received, head: Position, plan: &Plan) -> Result<Option<(Fold, Fold)>> {
+    pub(super) async fn fold_now(
+        &self,
+        received: &Received,
+        head: Position,
+        plan: &Plan,
+    ) -> Result<Option<(Fold, Fold)>> {
         let session = &received.session;
         let controls = self.engine.controls(session).await?;
         let usual = (plan.budget, plan.limit);
@@ -98,8 +111,7 @@ impl Proxy {
     }
 
     /// Keeps the answer, and leaves it and the command out of later windows.
-    async fn keep_control(&self, received: &Received, model: &str, message: Message) -> Result<()> {
-        let answer = Answer { message, model, response: None, records: Vec::new(), urgency: Urgency::Now, at: now() };
+    async fn keep_control(&self, received: &Received, answer: Answer<'_>) -> Result<()> {
         let stored = self.engine.log().reply(received, answer).await?;
         for id in received.head.map(|head| head.id).into_iter().chain([stored.id]) {
             self.engine.change(&received.session, &Change::Exclude(id), now()).await?;

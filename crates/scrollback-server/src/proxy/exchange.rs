@@ -8,22 +8,26 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Response, StatusCode, header};
 use bytes::Bytes;
 use scrollback::engine::{Ask, Turn};
+use scrollback::ids::Hash128;
 use scrollback::ledger::Call;
 use scrollback::log::{Arrival, History};
-use scrollback::recall::{RecallCall, calls_in};
+use scrollback::recall::{RecallCall, Sieve, calls_in};
 use scrollback::window::Budget;
 use serde_json::{Value, json};
 
+use super::hidden::Hidden;
 use super::{Incoming, Managed, Plan, Proxy, pass, refused, stream};
 use crate::clock::now;
 use crate::config::RecallBy;
 use crate::upstream::{Answer, Outgoing, Silence, Upstream};
-use crate::wire::edit::{edited, is_overflow, raw, stopped, summed};
+use crate::wire::edit::{is_overflow, raw};
 use crate::wire::offer::Offer;
-use crate::wire::render;
-use crate::wire::reply::{Gathered, answered, called};
 use crate::wire::request::Request;
+use crate::wire::said::{Called, End, Piece, Said};
+use crate::wire::{Dress, Ear, Echo, Wire};
 
+/// How much of a session's id names it.
+const HANDLE: usize = 12;
 /// A window that was too large for its model is made smaller once, to this share.
 const SHRINK_PERCENT: u32 = 60;
 
@@ -31,6 +35,7 @@ const SHRINK_PERCENT: u32 = 60;
 pub(super) struct Exchange {
     pub(super) proxy: Arc<Proxy>,
     pub(super) upstream: Arc<Upstream>,
+    pub(super) wire: &'static dyn Wire,
     incoming: Incoming,
     request: Request,
     offer: Offer,
@@ -38,8 +43,18 @@ pub(super) struct Exchange {
     pub(super) turn: Turn,
     round: u32,
     /// What the client has already been shown of earlier rounds.
-    pub(super) said: String,
+    pub(super) shown: Vec<Piece>,
+    /// All messages of earlier rounds.
+    rounds: Vec<Value>,
+    /// Fields of the request that were not sent.
+    gone: Vec<&'static str>,
+    /// The id by which the client knows the response.
+    pub(super) response: Option<String>,
     pub(super) calls: Vec<Call>,
+    /// What had to be done to the window, for the view.
+    pub(super) notices: Vec<String>,
+    /// What the reply's reasoning is bound to.
+    pub(super) bound: Option<Hash128>,
     pub(super) sent: Instant,
     shrunk: bool,
 }
@@ -56,9 +71,28 @@ pub(super) enum Verdict {
 
 impl Exchange {
     pub(super) fn new(proxy: Arc<Proxy>, upstream: Arc<Upstream>, managed: Managed, plan: Plan, turn: Turn) -> Self {
-        let (Managed { incoming, request, offer }, sent) = (managed, Instant::now());
-        let (round, said, calls, shrunk) = Default::default();
-        Self { proxy, upstream, incoming, request, offer, plan, turn, round, said, calls, sent, shrunk }
+        let (Managed { wire, incoming, request, offer }, sent) = (managed, Instant::now());
+        let (round, shown, rounds, gone, response, calls, notices, bound, shrunk) = Default::default();
+        Self {
+            proxy,
+            upstream,
+            wire,
+            incoming,
+            request,
+            offer,
+            plan,
+            turn,
+            round,
+            shown,
+            rounds,
+            gone,
+            response,
+            calls,
+            notices,
+            bound,
+            sent,
+            shrunk,
+        }
     }
 
     /// Answers the request.
@@ -67,7 +101,7 @@ impl Exchange {
             let answer = match self.send().await {
                 Ok(answer) => answer,
                 Err(silence) => {
-                    let response = pass::silent(&self.upstream.name, &silence);
+                    let response = pass::silent(self.wire, &self.upstream.name, &silence);
                     self.fail();
                     return response;
                 }
@@ -98,20 +132,31 @@ impl Exchange {
     }
 
     /// The client's body with the window in the place of its messages and our tools after its own.
-    fn compose(&self) -> Bytes {
+    pub(super) fn compose(&mut self) -> Bytes {
         let window = self.turn.window();
+        let as_sent = self.turn.received().as_sent && !self.plan.is_new();
         let instruction = self.offer.instruction();
-        let as_sent = self.turn.received().as_sent;
-        let untouched = as_sent && !self.plan.only_new && instruction.is_none() && window.is_untouched();
-        let messages = (!untouched).then(|| render::messages(window, instruction.as_deref()));
-        let tools = self.offer.tools(self.request.tools());
-        let last = self.round >= self.most_rounds() && self.offer.by() == RecallBy::Tools;
-        let choice = last.then(|| last_choice(&self.request));
-        let mut changes: Vec<(&str, &str)> = Vec::new();
-        changes.extend(messages.as_deref().map(|messages| ("messages", messages)));
-        changes.extend(tools.as_deref().map(|tools| ("tools", tools)));
-        changes.extend(choice.as_deref().filter(|_| self.round > 0).map(|choice| ("tool_choice", choice)));
-        self.request.write(&changes)
+        let untouched = as_sent && instruction.is_none() && window.is_untouched();
+        let touched = self.plan.is_known_here_alone() || !untouched && self.plan.untouched.is_none();
+        let session = self.turn.received().session.id.to_string();
+        let handle = self.offer.is_elsewhere().then_some(&session[..HANDLE.min(session.len())]);
+        let binds = self.plan.binds_thinking;
+        let ours = self.offer.tools(self.request.tools());
+        let tools = ours.as_deref().or(self.request.tools());
+        let dress = Dress { turn: &self.turn, request: &self.request, tools, touched, instruction, handle, binds };
+        let rendered = self.wire.render(&dress);
+        let last = self.round > 0 && self.round >= self.most_rounds() && self.offer.by() == RecallBy::Tools;
+        let choice = last.then(|| self.wire.toolbox().without_ours(&self.request));
+        let mut changes: Vec<(&str, Option<&str>)> = Vec::new();
+        changes.extend(rendered.changes.iter().map(|(name, value)| (*name, value.as_deref())));
+        changes.extend(ours.as_deref().map(|tools| ("tools", Some(tools))));
+        changes.extend(choice.as_deref().map(|choice| ("tool_choice", Some(choice))));
+        let body = self.request.write(&changes);
+        let did = if touched { "offered nothing" } else { "passed on as it came" };
+        self.gone = rendered.changes.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| *name).collect();
+        (self.notices, self.bound) = (rendered.notices, rendered.bound);
+        self.notices.extend(self.plan.untouched.map(|why| format!("{did}: {why}")));
+        body
     }
 
     /// An upstream's refusal goes to the client, unless a smaller window may help.
@@ -119,7 +164,7 @@ impl Exchange {
         let (status, headers) = (answer.status, answer.headers);
         let Ok(body) = answer.body.all().await else {
             let silence = Silence::Broken("its answer was cut off".into());
-            let response = pass::silent(&self.upstream.name, &silence);
+            let response = pass::silent(self.wire, &self.upstream.name, &silence);
             self.fail();
             return Ok(response);
         };
@@ -138,12 +183,14 @@ impl Exchange {
         let tokens = self.turn.window().tokens() / 100 * SHRINK_PERCENT;
         let model = self.plan.model.clone();
         let tenant = self.proxy.tenant.clone();
-        let history = History::parse("[]").map_err(|error| Box::new(refused("invalid_request", &error.to_string())))?;
+        let history = History::parse("[]")
+            .map_err(|error| Box::new(refused(self.wire, "invalid_request", &error.to_string())))?;
         let arrival = Arrival::new(&tenant, None, &model, now());
         let budget = Budget { tokens };
-        let ask = Ask { arrival, history: &history, after: None, budget, limit_tokens: self.turn.limit_tokens() };
+        let ask = Ask::new(arrival, &history, budget, self.turn.limit_tokens());
         let shrunk = self.proxy.engine.shrink(self.turn, &ask).await;
-        self.turn = shrunk.map_err(|error| Box::new(refused("context_length_exceeded", &error.to_string())))?;
+        self.turn =
+            shrunk.map_err(|error| Box::new(refused(self.wire, "context_length_exceeded", &error.to_string())))?;
         self.shrunk = true;
         tracing::warn!(model, tokens, "the model refused the window as too large; a smaller one is sent");
         Ok(self)
@@ -154,40 +201,31 @@ impl Exchange {
         let (status, mut headers) = (answer.status, answer.headers);
         let Ok(body) = answer.body.all().await else {
             let silence = Silence::Broken("its answer was cut off".into());
-            let response = pass::silent(&self.upstream.name, &silence);
+            let response = pass::silent(self.wire, &self.upstream.name, &silence);
             self.fail();
             return Ok(response);
         };
-        let Some(gathered) = Gathered::whole(&body) else {
+        let speech = self.wire.speech();
+        let Some(said) = speech.read(&body) else {
+            let body = speech.restored(body, &self.echo());
             self.fail();
             return Ok(pass::with(status, headers, Body::from(body)));
         };
         let earlier = self.output_before();
-        self.enter(gathered.usage.as_ref());
+        self.enter(said.usage.as_ref());
+        self.response.clone_from(&said.id);
         headers.extend(self.labels());
-        match self.judge(&gathered) {
-            Verdict::Again(calls) => {
-                self.again(&gathered, &calls).await;
-                Err(Box::new(self))
-            }
-            Verdict::Mixed(calls) => {
-                let (theirs, results) = self.park(&gathered, &calls).await;
-                let body = edited(&body, &gathered.message(&theirs), None);
-                self.finish(&gathered, &theirs, Some(results)).await;
-                Ok(pass::with(status, headers, Body::from(summed(body, earlier))))
-            }
-            Verdict::Deliver => {
-                let theirs = self.theirs(&gathered.calls);
-                let text = self.visible(&gathered);
-                let changed = theirs.len() != gathered.calls.len() || text.is_some();
-                let mut shown = gathered.clone();
-                shown.fields.extend(text.map(|text| ("content".to_owned(), text.into())));
-                let body =
-                    if changed { edited(&body, &shown.message(&theirs), stopped(&gathered, &theirs)) } else { body };
-                self.finish(&shown, &theirs, None).await;
-                Ok(pass::with(status, headers, Body::from(summed(body, earlier))))
-            }
+        let verdict = self.judge(&said);
+        if let Verdict::Again(calls) = verdict {
+            self.again(&said, &calls).await;
+            return Err(Box::new(self));
         }
+        let left = self.left(&said);
+        let changed = left.pieces != said.pieces || earlier > 0;
+        let body = if changed { speech.edited(&body, &left, earlier) } else { body };
+        let body = speech.restored(body, &self.echo());
+        self.conclude(&said, left, verdict).await;
+        Ok(pass::with(status, headers, Body::from(body)))
     }
 
     /// How often the model may recall. One with tools of the client's is first asked to leave ours alone, and only then
@@ -198,18 +236,21 @@ impl Exchange {
     }
 
     /// What a reply asks for.
-    pub(super) fn judge(&self, gathered: &Gathered) -> Verdict {
-        let cut_off = matches!(gathered.finish.as_deref(), Some("length" | "content_filter"));
+    pub(super) fn judge(&self, said: &Said) -> Verdict {
+        let cut_off = said.end == Some(End::Cut);
         let may = self.round < self.most_rounds() && !cut_off;
-        if self.offer.by() == RecallBy::Text {
-            let calls = calls_in(gathered.text()).filter(|_| may && gathered.calls.is_empty());
+        let count = said.calls().count();
+        if self.hides_markers() {
+            let calls = calls_in(&said.text()).filter(|_| may && count == 0);
             return calls.map_or(Verdict::Deliver, Verdict::Again);
         }
-        let ours = self.ours(&gathered.calls);
+        let ours: Vec<_> =
+            said.calls().filter_map(|call| self.offer.tool(&call.name).map(|tool| (tool, call))).collect();
         if ours.is_empty() || cut_off {
             return Verdict::Deliver;
         }
-        let mixed = ours.len() < gathered.calls.len();
+        let mixed = ours.len() < count;
+        let ours = ours.into_iter().map(|(tool, call)| RecallCall::read(tool, &call.arguments)).collect();
         match (mixed, may) {
             (true, _) => Verdict::Mixed(ours),
             (false, true) => Verdict::Again(ours),
@@ -217,53 +258,50 @@ impl Exchange {
         }
     }
 
-    fn ours(&self, calls: &[Value]) -> Vec<Result<RecallCall, String>> {
-        let ours = calls.iter().filter_map(|call| Some((self.offer.tool(called(call))?, call)));
-        ours.map(|(tool, call)| RecallCall::read(tool, call["function"]["arguments"].as_str().unwrap_or_default()))
-            .collect()
-    }
-
-    pub(super) fn is_ours(&self, name: &str) -> bool {
-        self.offer.tool(name).is_some()
-    }
-
-    /// Whether a name could still become one of ours.
-    pub(super) fn could_be_ours(&self, name: &str) -> bool {
-        self.offer.begins(name)
+    fn is_ours(&self, call: &Called) -> bool {
+        self.offer.is_ours(&call.name)
     }
 
     /// Whether the end of the reply may only be told once it is kept.
     pub(super) fn must_wait(&self) -> bool {
-        self.turn.has_recalled() || self.plan.only_new
+        self.turn.has_recalled() || self.plan.is_new() || self.plan.followed
     }
 
-    pub(super) fn reads_text(&self) -> bool {
+    /// What has to be known where the reply passes.
+    pub(super) fn ear(&self) -> Ear<'_> {
+        Ear { offer: &self.offer, waits: self.must_wait(), earlier_output: self.output_before() }
+    }
+
+    /// What a reply may tell of the request that was not sent as it came.
+    pub(super) fn echo(&self) -> Echo {
+        Echo { offer: self.offer.clone(), request: self.request.clone(), gone: self.gone.clone() }
+    }
+
+    /// Whether the model recalls by writing, which the client must not see.
+    pub(super) fn hides_markers(&self) -> bool {
         self.offer.by() == RecallBy::Text
     }
 
-    /// The client's calls among all.
-    pub(super) fn theirs(&self, calls: &[Value]) -> Vec<Value> {
-        calls.iter().filter(|call| !self.is_ours(called(call))).cloned().collect()
-    }
-
-    /// A reply's text without markers that were not carried out.
-    pub(super) fn visible(&self, gathered: &Gathered) -> Option<String> {
-        if !self.reads_text() {
-            return None;
+    /// What the client sees of a reply: no calls of ours, and no markers that were not carried out.
+    pub(super) fn left(&self, said: &Said) -> Said {
+        let left = said.without(|call| self.is_ours(call));
+        if !self.hides_markers() {
+            return left;
         }
-        let mut sieve = scrollback::recall::Sieve::default();
-        let shown = sieve.push(gathered.text());
-        let text = shown + &sieve.finish().text;
-        (text != gathered.text()).then_some(text)
+        let (mut sieve, text) = (Sieve::default(), said.text());
+        let shown = sieve.push(&text) + &sieve.finish().text;
+        if shown == text { left } else { left.saying(shown) }
     }
 
     /// Remembers what the client was shown of a round that is not the last.
-    pub(super) fn has_said(&mut self, text: &str) {
-        self.said.push_str(text);
+    pub(super) fn has_shown(&mut self, said: &Said) {
+        let left = said.without(|call| self.is_ours(call));
+        let left = if self.hides_markers() { left.saying(Sieve::default().push(&said.text())) } else { left };
+        self.shown.extend(left.pieces);
     }
 
     /// Answers the model's calls and adds the round to the window.
-    pub(super) async fn again(&mut self, gathered: &Gathered, calls: &[Result<RecallCall, String>]) {
+    pub(super) async fn again(&mut self, said: &Said, calls: &[Result<RecallCall, String>]) {
         self.round += 1;
         let mut answers = self.proxy.engine.recall(&mut self.turn, calls).await;
         metrics::counter!("scrollback_recalls_total").increment(answers.len() as u64);
@@ -272,41 +310,44 @@ impl Exchange {
                 answer.push_str("\nNo more can be recalled in this turn: answer now.");
             }
         }
-        let mut messages = vec![gathered.message(&gathered.calls)];
-        if self.reads_text() {
+        let mut messages = self.wire.speech().messages(said);
+        if self.hides_markers() {
             messages.push(json!({"role": "user", "content": answers.join("\n\n")}));
         } else {
-            messages.extend(gathered.calls.iter().zip(&answers).map(|(call, text)| answered(call, text)));
+            let answered: Vec<_> = said.calls().zip(answers.iter().map(String::as_str)).collect();
+            messages.extend(self.wire.answers(&answered));
         }
         self.turn.push_round(messages.iter().map(raw).collect());
+        self.rounds.extend(messages);
     }
 
-    /// Answers the model's own calls among the client's, to be put back when the client returns with its results.
-    pub(super) async fn park(
-        &mut self,
-        gathered: &Gathered,
-        calls: &[Result<RecallCall, String>],
-    ) -> (Vec<Value>, Vec<Value>) {
-        let answers = self.proxy.engine.recall(&mut self.turn, calls).await;
-        let ours = gathered.calls.iter().filter(|call| self.is_ours(called(call)));
-        let results = ours.zip(&answers).map(|(call, text)| answered(call, text)).collect();
-        (self.theirs(&gathered.calls), results)
+    /// Keeps a reply. Calls of ours among the client's are answered, to be put back when the client returns with its results.
+    pub(super) async fn conclude(mut self, said: &Said, left: Said, verdict: Verdict) {
+        let (speech, left_calls) = (self.wire.speech(), left.calls().count());
+        let mut results = Vec::new();
+        let mixed = if let Verdict::Mixed(calls) = &verdict {
+            let answers = self.proxy.engine.recall(&mut self.turn, calls).await;
+            let ours = said.calls().filter(|call| self.is_ours(call));
+            let answered: Vec<_> = ours.zip(answers.iter().map(String::as_str)).collect();
+            results = self.wire.answers(&answered);
+            true
+        } else {
+            false
+        };
+        let shown = speech.messages(&left.after(std::mem::take(&mut self.shown)));
+        let mut all = std::mem::take(&mut self.rounds);
+        if !all.is_empty() && left_calls == 0 {
+            // The client has reasoning of several rounds in one message, as no model made it.
+            self.bound = self.bound.map(|_| Hash128::default());
+        }
+        all.extend(speech.messages(said));
+        let hidden =
+            if mixed || all.len() > shown.len() { Hidden::around(&all, &shown, &results) } else { Hidden::default() };
+        self.finish(shown, hidden).await;
     }
 }
 
 fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
-}
-
-/// The choice of tools in the last round: none of ours.
-fn last_choice(request: &Request) -> String {
-    let tools = request.value("tools");
-    let functions = tools.as_array().into_iter().flatten().filter_map(|tool| tool["function"]["name"].as_str());
-    let named = |name: &str| json!({"type": "function", "function": {"name": name}});
-    let theirs: Vec<Value> = functions.map(named).collect();
-    if request.value("tool_choice") == "required" && !theirs.is_empty() {
-        return json!({"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": theirs}}).to_string();
-    }
-    "\"none\"".to_owned()
 }

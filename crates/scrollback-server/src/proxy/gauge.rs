@@ -15,19 +15,23 @@ pub(super) struct Gauge {
 }
 
 impl Gauge {
-    /// How many of our tokens a model's limit holds.
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "a share of a u32 that is not negative"
-    )]
-    pub(super) fn counted(&self, model: &str, limit: u32) -> u32 {
+    /// How many of our tokens a model's limit holds; `family` is how it counts, where that is said.
+    pub(super) fn counted(&self, model: &str, family: Option<Family>, limit: u32) -> u32 {
+        rounded(f64::from(limit) / self.ratio(model, family))
+    }
+
+    /// How many tokens a model would count where we count so many.
+    pub(super) fn told(&self, model: &str, family: Option<Family>, ours: u32) -> u32 {
+        rounded(f64::from(ours) * self.ratio(model, family))
+    }
+
+    /// How many tokens a model counts for one of ours.
+    fn ratio(&self, model: &str, family: Option<Family>) -> f64 {
         let learned = self.models.lock().unwrap_or_else(PoisonError::into_inner).get(model).map(|(_, ratio)| *ratio);
-        let assumed = || match Family::of_model(model) {
+        learned.unwrap_or_else(|| match family.unwrap_or_else(|| Family::of_model(model)) {
             Family::Exact(_) => 1.0,
             Family::Estimated { spaced, unspaced } => spaced.max(unspaced).max(1.0),
-        };
-        (f64::from(limit) / learned.unwrap_or_else(assumed)) as u32
+        })
     }
 
     /// Learns from the input that a provider reported for a window and its tools.
@@ -52,6 +56,11 @@ impl Gauge {
         *ratio = calibration.estimate(&sample) as f64 / f64::from(counted.max(1)) * (1.0 + MARGIN_PERCENT / 100.0);
         *ratio = ratio.clamp(0.5, 3.0);
     }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count that is not negative")]
+fn rounded(tokens: f64) -> u32 {
+    tokens as u32
 }
 
 fn ours(tokens: u32) -> Measure {

@@ -1,17 +1,26 @@
 //! The end of a request: its calls go into the ledger, its reply into the log.
 
-use axum::http::{HeaderMap, HeaderValue, header};
-use scrollback::Message;
+use axum::body::Body;
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use scrollback::engine::Finish;
+use scrollback::ledger::{Call, Cost};
 use scrollback::store::Urgency;
-use serde_json::Value;
-use serde_json::value::RawValue;
+use scrollback::{Message, Part};
+use serde_json::{Value, json};
 
 use super::book::Ended;
 use super::exchange::Exchange;
+use super::hidden::Hidden;
+use super::pass;
 use crate::clock::now;
 use crate::wire::edit::raw;
-use crate::wire::reply::Gathered;
+
+/// What the calls of a turn saved, in dollars; less than nothing if folding cost more than it saved.
+fn saved(calls: &[Call]) -> Option<f64> {
+    let without = calls.iter().filter_map(|call| call.without).find_map(|without| without.cost)?;
+    let cost = calls.iter().map(|call| call.cost.map(Cost::dollars)).sum::<Option<f64>>()?;
+    Some(without.dollars() - cost)
+}
 
 impl Exchange {
     /// Writes a call into the ledger.
@@ -38,55 +47,85 @@ impl Exchange {
         self.calls.iter().filter_map(|call| call.reported).map(|usage| u64::from(usage.output)).sum()
     }
 
-    /// What tells the client where its request is in the log.
+    /// What tells the client where its request is in the log, and what it was worth.
     pub(super) fn labels(&self) -> HeaderMap {
-        let session = self.turn.received().session.id.to_string();
-        let values = [("x-scrollback-session", session), ("x-scrollback-view", self.turn.view())];
-        let label = |(name, value): (&'static str, String)| {
-            Some((header::HeaderName::from_static(name), HeaderValue::from_str(&value).ok()?))
+        let label = |(name, value): (&str, String)| {
+            let name = header::HeaderName::from_bytes(format!("x-scrollback-{name}").as_bytes()).ok()?;
+            Some((name, HeaderValue::from_str(&value).ok()?))
         };
-        values.into_iter().filter_map(label).collect()
+        self.told().into_iter().filter_map(label).collect()
+    }
+
+    /// The same as a comment for the end of a stream, if it is wanted.
+    pub(super) fn comment(&self) -> Option<String> {
+        let told: Vec<String> = self.told().into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+        self.proxy.serve.comments.then(|| format!(": scrollback {}\n\n", told.join(" ")))
+    }
+
+    /// The session, the view, the tokens that were sent and those that were not, and what that saved in dollars: as billed once
+    /// the reply is there, and as foretold before.
+    fn told(&self) -> Vec<(&'static str, String)> {
+        let tokens = self.turn.window().tokens() + self.plan.tools;
+        let whole = self.turn.path_tokens() + self.plan.tools;
+        let mut told = vec![
+            ("session", self.turn.received().session.id.to_string()),
+            ("view", self.turn.view()),
+            ("tokens", tokens.to_string()),
+            ("saved-tokens", whole.saturating_sub(tokens).to_string()),
+        ];
+        let foretold = || self.proxy.book.foretold(&self.turn, &self.plan.model, self.plan.tools);
+        let saved = if self.calls.is_empty() { foretold() } else { saved(&self.calls) };
+        told.extend(saved.map(|dollars| ("saved-dollars", format!("{dollars:.6}"))));
+        told
     }
 
     /// Keeps the reply. What the client may need before it comes back is on the disk when this returns; the rest follows, also
     /// if the client goes away meanwhile.
-    pub(super) async fn finish(mut self, gathered: &Gathered, theirs: &[Value], parked: Option<Vec<Value>>) {
-        let said = std::mem::take(&mut self.said);
-        let in_rounds = !said.is_empty() && !theirs.is_empty();
-        let whole = parked
-            .or_else(|| in_rounds.then(Vec::new))
-            .map(|results| (raw(&gathered.message(&gathered.calls)), results.iter().map(raw).collect::<Vec<_>>()));
-        let must_wait = whole.is_some() || self.must_wait();
-        let mut message = gathered.message(theirs);
-        if !said.is_empty() {
-            message["content"] = (said + gathered.text()).into();
-        }
+    pub(super) async fn finish(self, messages: Vec<Value>, hidden: Hidden) {
+        let must_wait = !hidden.lead.is_empty() || !hidden.around.is_empty() || self.must_wait();
         let urgency = if must_wait { Urgency::Now } else { Urgency::Soon };
         let (proxy, conversation) = (self.proxy.clone(), self.plan.conversation.clone());
-        let message = Message::new(raw(&message));
-        let strong = message.strong();
-        proxy.later.keep(conversation.clone(), strong, self.keep(Some(message), whole, urgency));
+        let messages: Vec<Message> = messages.iter().map(|message| Message::new(raw(message))).collect();
+        let Some(last) = messages.iter().rev().find(|message| !message.is_aside()) else { return self.fail() };
+        // What is known of reasoning is kept with the reply: a request that brings it back cannot do without.
+        let thinks = |message: &Message| message.parts().iter().any(|part| matches!(part, Part::Thinking(_)));
+        let known = (!messages.iter().any(thinks)).then(|| last.strong());
+        proxy.later.keep(conversation.clone(), known, self.keep(messages, hidden, urgency));
         if must_wait {
             proxy.later.replies(&conversation, |_| false).await;
         }
+    }
+
+    /// What would be sent, and nothing is: the window as a request, and where it is in the log.
+    pub(super) async fn rendered(mut self) -> Response<Body> {
+        let body = self.compose();
+        let told = self.told().into_iter().map(|(name, value)| {
+            let value = serde_json::from_str::<Value>(&value).ok().filter(Value::is_number).unwrap_or(value.into());
+            format!(",\"{}\":{value}", name.replace('-', "_"))
+        });
+        let told: String = told.collect();
+        let (request, notices) = (String::from_utf8_lossy(&body), json!(self.notices));
+        let rendered = format!("{{\"request\":{request}{told},\"notices\":{notices}}}");
+        let mut headers = self.labels();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        self.keep(Vec::new(), Hidden::default(), Urgency::Now).await;
+        pass::with(StatusCode::OK, headers, Body::from(rendered))
     }
 
     /// Records that no reply came.
     pub(super) fn fail(self) {
         metrics::counter!("scrollback_failed_turns_total").increment(1);
         let proxy = self.proxy.clone();
-        proxy.later.spawn(self.keep(None, None, Urgency::Soon));
+        proxy.later.spawn(self.keep(Vec::new(), Hidden::default(), Urgency::Soon));
     }
 
-    async fn keep(
-        self,
-        message: Option<Message>,
-        whole: Option<(Box<RawValue>, Vec<Box<RawValue>>)>,
-        urgency: Urgency,
-    ) {
-        let Self { proxy, plan, turn, calls, .. } = self;
+    async fn keep(self, messages: Vec<Message>, hidden: Hidden, urgency: Urgency) {
+        let Self { proxy, plan, turn, calls, notices, bound, response, .. } = self;
         let chores = turn.chores();
-        let finish = Finish { message, whole, model: &plan.model, response: None, calls, urgency, at: now() };
+        let (model, response) = (plan.model.as_str(), response.as_deref().filter(|_| plan.followed));
+        let Hidden { lead, around } = hidden;
+        let lead = Some(lead);
+        let finish = Finish { messages, lead, around, model, response, calls, notices, bound, urgency, at: now() };
         let kept = match proxy.engine.finish(turn, finish).await {
             Ok(kept) => kept,
             Err(error) => {

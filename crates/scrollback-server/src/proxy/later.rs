@@ -17,7 +17,8 @@ pub(super) struct Later {
 struct Reply {
     /// The conversation it belongs to.
     of: String,
-    message: Fingerprint,
+    /// Its message; `None` if a request that holds it has to wait all the same.
+    message: Option<Fingerprint>,
     /// Ends when its sender is gone.
     end: watch::Receiver<()>,
 }
@@ -30,7 +31,12 @@ impl Later {
     }
 
     /// Keeps a reply; it is kept even if nobody waits for it.
-    pub(super) fn keep(&self, of: String, message: Fingerprint, work: impl Future<Output = ()> + Send + 'static) {
+    pub(super) fn keep(
+        &self,
+        of: String,
+        message: Option<Fingerprint>,
+        work: impl Future<Output = ()> + Send + 'static,
+    ) {
         let (under_way, end) = watch::channel(());
         let mut replies = held(&self.replies);
         replies.retain(|reply| reply.end.has_changed().is_ok());
@@ -44,7 +50,7 @@ impl Later {
 
     /// Waits until the replies of a conversation that are being kept now are kept, but for those that are known.
     pub(super) async fn replies(&self, of: &str, known: impl Fn(Fingerprint) -> bool) {
-        let awaited = |reply: &&Reply| reply.of == of && !known(reply.message);
+        let awaited = |reply: &&Reply| reply.of == of && !reply.message.is_some_and(&known);
         let ends: Vec<_> = held(&self.replies).iter().filter(awaited).map(|reply| reply.end.clone()).collect();
         for mut end in ends {
             while end.changed().await.is_ok() {}

@@ -1,16 +1,22 @@
 //! The proxy: a client's request becomes a turn, its window goes upstream, and the reply comes back as if nothing were between.
 //!
-//! `exchange` is the state machine of one request, `stream` the same for streamed replies, `book` keeps the ledger, `gauge`
-//! learns how models count, `control` answers what is said to us and not to a model, `later` does what need not be waited for, `pass` sends on what is none of our business, or what we
-//! failed at.
+//! `plan` is what is known of a request at first, `exchange` the state machine of one, `stream` the same for streamed replies,
+//! `hidden` what has to be put back when the client returns, `keep` the end. `book` keeps the ledger, `gauge` learns how models
+//! count, `count` tells what a request would cost, `control` answers what is said to us and not to a model, `responses` what the
+//! Responses API offers beside replies, `later` does what need not be waited for, `pass` sends on what is none of our business, or
+//! what we failed at.
 
 mod book;
 mod control;
+mod count;
 mod exchange;
 mod gauge;
+mod hidden;
 mod keep;
 mod later;
 mod pass;
+mod plan;
+mod responses;
 mod stream;
 mod told;
 
@@ -23,21 +29,24 @@ use axum::http::{HeaderMap, Method, Response, StatusCode};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use scrollback::engine::{Ask, Engine, Turn};
-use scrollback::log::{After, Arrival, Declared, History};
-use scrollback::window::Budget;
+use scrollback::log::{After, Arrival, History};
+use scrollback::strategy::StrategyName;
 use scrollback::{Error, Tenant};
-use serde_json::json;
 
 use crate::clock::now;
-use crate::config::Serve;
+use crate::config::{RecallBy, Serve};
 use crate::upstream::{QUOTE, Upstream};
 use crate::wire::offer::Offer;
 use crate::wire::request::Request;
+use crate::wire::{self, ErrorKind, Follows, Wire, WireName};
 use book::Book;
 use exchange::Exchange;
 use gauge::Gauge;
 use later::Later;
+use plan::{Asked, Plan};
 
+/// What is told of an error in our own code.
+const BROKEN: &str = "an error in Scrollback itself; please report it";
 /// Says that a request holds only new messages of its session.
 const HISTORY_HEADER: &str = "x-scrollback-history";
 /// Says what went wrong on our side, when a request was sent on as it came.
@@ -90,80 +99,144 @@ impl Proxy {
         self.later.done().await;
     }
 
-    /// An upstream by its name, or the usual one.
-    pub(crate) fn upstream(&self, name: Option<&str>) -> Option<Arc<Upstream>> {
-        let name = name.unwrap_or(&self.serve.upstream);
+    /// An upstream by its name.
+    pub(crate) fn upstream(&self, name: &str) -> Option<Arc<Upstream>> {
         if name == QUOTE { Some(self.quote.clone()) } else { self.upstreams.get(name).cloned() }
+    }
+
+    /// The upstream of a request that names none: one for clients of Anthropic, if there is one, and one for all others.
+    pub(crate) fn usual(&self, path: &str, headers: &HeaderMap) -> Option<Arc<Upstream>> {
+        let anthropic = path.starts_with(WireName::Anthropic.path()) || headers.contains_key("anthropic-version");
+        let theirs = anthropic.then(|| self.upstream(&self.serve.messages_upstream)).flatten();
+        theirs.or_else(|| self.upstream(&self.serve.upstream))
+    }
+
+    /// Sends a request on as it came, because another Scrollback has laid it out already.
+    pub(crate) async fn beside_another(&self, upstream: &Upstream, incoming: Incoming) -> Response<Body> {
+        let what = "another Scrollback on the way manages this conversation; this one only passed it on";
+        tracing::warn!("{what}");
+        pass::as_it_is(upstream, incoming, Some(what)).await
     }
 
     /// Answers a request to an upstream.
     pub(crate) async fn answer(self: Arc<Self>, upstream: Arc<Upstream>, incoming: Incoming) -> Response<Body> {
-        let chat = incoming.method == Method::POST && incoming.path.split('?').next() == Some("/chat/completions");
-        if chat { self.chat(upstream, incoming).await } else { pass::as_it_is(&upstream, incoming, None).await }
+        if let Some(wire) = wire::of_path(&incoming.path).filter(|_| incoming.method == Method::POST) {
+            return self.managed(wire, upstream, incoming).await;
+        }
+        if let Some(wire) = count::asked(&incoming) {
+            return Box::pin(self.counted(wire, &upstream, incoming)).await;
+        }
+        match Box::pin(self.served(&upstream, &incoming)).await {
+            Some(response) => response,
+            None => pass::as_it_is(&upstream, incoming, None).await,
+        }
     }
 
-    async fn chat(self: Arc<Self>, upstream: Arc<Upstream>, incoming: Incoming) -> Response<Body> {
-        let only_new = incoming.headers.get(HISTORY_HEADER).is_some_and(|value| value == "new");
+    async fn managed(
+        self: Arc<Self>,
+        wire: &'static dyn Wire,
+        upstream: Arc<Upstream>,
+        incoming: Incoming,
+    ) -> Response<Body> {
+        match self.exchange(wire, upstream.clone(), &incoming).await {
+            Ok(exchange) => Box::pin(exchange.run()).await,
+            Err(Stop::Said(response)) => *response,
+            Err(Stop::AsItIs(None)) => pass::as_it_is(&upstream, incoming, None).await,
+            Err(Stop::AsItIs(Some(trouble))) => Self::troubled(&upstream, incoming, &trouble).await,
+        }
+    }
+
+    /// Sends a request on as it came, because we failed at it.
+    async fn troubled(upstream: &Upstream, incoming: Incoming, trouble: &str) -> Response<Body> {
+        tracing::error!(trouble, "the request is sent on as it came");
+        metrics::counter!("scrollback_trouble_total").increment(1);
+        pass::as_it_is(upstream, incoming, Some(trouble)).await
+    }
+
+    /// The window that a request would be sent with, in its own dialect. Nothing is sent.
+    pub(crate) async fn rendered(self: &Arc<Self>, wire: &'static dyn Wire, incoming: &Incoming) -> Response<Body> {
+        let Some(upstream) = self.usual(wire.name().path(), &incoming.headers) else {
+            return refused(wire, "no_such_upstream", "there is no upstream to lay out a window for");
+        };
+        match self.exchange(wire, upstream, incoming).await {
+            Ok(exchange) => Box::pin(exchange.rendered()).await,
+            Err(Stop::Said(response)) => *response,
+            Err(Stop::AsItIs(Some(trouble))) => error(wire, StatusCode::INTERNAL_SERVER_ERROR, "trouble", &trouble),
+            Err(Stop::AsItIs(None)) => refused(wire, "invalid_request", "this is no request with messages to lay out"),
+        }
+    }
+
+    /// Takes a request into the log and lays out its window.
+    async fn exchange(
+        self: &Arc<Self>,
+        wire: &'static dyn Wire,
+        upstream: Arc<Upstream>,
+        incoming: &Incoming,
+    ) -> Result<Exchange, Stop> {
         let mut history = None;
         let body = incoming.body.clone();
-        let read = Request::read(&body, |text| {
+        let read = Request::read(&body, wire.history(), |text| {
             let (opened, end) = self.engine.log().open(&self.tenant, text).ok()?;
             history = Some(opened);
             Some(end)
         });
-        let Some((request, history)) = read.zip(history) else {
-            return pass::as_it_is(&upstream, incoming, None).await;
+        let request = read.ok_or(Stop::AsItIs(None))?;
+        // A dialect may take a text for a conversation of one message.
+        let spoken = request.raw(wire.history()).filter(|text| text.starts_with('"'));
+        let spoken = spoken.map(|text| format!("[{{\"role\":\"user\",\"content\":{text}}}]"));
+        let alone = spoken.as_deref().and_then(|text| self.engine.log().open(&self.tenant, text).ok());
+        let history = history.or(alone.map(|(history, _)| history)).ok_or(Stop::AsItIs(None))?;
+        let mut opened = wire.opened(&request, &incoming.headers);
+        let new = opened.new.take();
+        let new = new.as_deref().and_then(|text| History::parse(text).ok());
+        let history = new.unwrap_or(history);
+        let history = match opened.heads.take() {
+            Some(heads) => history.with_heads(heads),
+            None => history,
         };
         let upstream = if request.model() == QUOTE { self.quote.clone() } else { upstream };
-        let offer = Offer::new(upstream.recall, self.engine.tools(), &request);
-        let header = |name: &str| incoming.headers.get(name).and_then(|value| value.to_str().ok());
-        let session = Declared::read(header, &request.declares()).session;
-        let opening = || history.opening().map(|hash| format!("{hash:x}"));
-        let conversation = session.clone().or_else(opening).unwrap_or_default();
-        let plan = Plan { only_new, session, conversation, ..self.plan(&upstream, &request, &offer) };
+        let offer = Offer::new(upstream.recall, self.engine.tools(), &opened, wire);
+        let asked = Asked { request: &request, headers: &incoming.headers, history: &history, opened: &opened };
+        let plan = self.plan(&upstream, &asked, &offer);
         if control::is_compress(&history) {
-            return Box::pin(self.compress(&request, &history, &plan)).await;
+            return Err(Stop::said(Box::pin(self.compress(wire, &request, &history, &plan)).await));
         }
         let begun = AssertUnwindSafe(self.begin(&history, &plan)).catch_unwind().await;
-        let trouble = match begun {
-            Ok(Ok(_)) if request.choices() > 1 => return pass::as_it_is(&upstream, incoming, None).await,
-            Ok(Ok(turn)) => {
-                // A person may have chosen another strategy for this session, which offers other tools.
-                let offer = Offer::new(upstream.recall, turn.tools(), &request);
-                let plan = Plan { tools: self.cost(&offer, &request), ..plan };
-                let incoming = Managed { incoming, request, offer };
-                return Box::pin(Exchange::new(self.clone(), upstream, incoming, plan, turn).run()).await;
-            }
-            Ok(Err(Error::TooLarge(what))) => return refused("context_length_exceeded", &what),
-            Ok(Err(Error::Invalid(what) | Error::NotFound(what))) if plan.only_new => {
-                return refused("invalid_request", &what);
-            }
-            // What is wrong with the request itself, its model's API will say.
-            Ok(Err(Error::Invalid(_))) => return pass::as_it_is(&upstream, incoming, None).await,
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "an error in Scrollback itself; please report it".to_owned(),
-        };
-        tracing::error!(trouble, "the request is sent on as it came");
-        metrics::counter!("scrollback_trouble_total").increment(1);
-        pass::as_it_is(&upstream, incoming, Some(&trouble)).await
+        let begun = begun.map_err(|_| Stop::trouble(wire, &plan, BROKEN.into()))?;
+        let turn = begun.map_err(|error| Stop::of(wire, &plan, error))?;
+        // A person may have chosen another strategy for this session, which offers other tools.
+        let by = if plan.untouched.is_some() { RecallBy::Off } else { upstream.recall };
+        let offer = Offer::new(by, turn.tools(), &opened, wire);
+        let plan = Plan { tools: self.cost(&offer, &request), ..plan };
+        let managed = Managed { wire, incoming: incoming.clone(), request, offer };
+        Ok(Exchange::new(self.clone(), upstream, managed, plan, turn))
     }
 
     /// Takes the request into the log and lays out its window.
     async fn begin(&self, history: &History<'_>, plan: &Plan) -> scrollback::Result<Turn> {
         // A client may be back with a reply before it is kept, and words it in its own way: it would be taken for another.
         self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
+        if let Some(Follows::Conversation(name)) = &plan.follows
+            && !self.has_conversation(name).await?
+        {
+            return Err(Error::NotFound(format!("the conversation “{name}” is not in the log")));
+        }
         let (arrival, after) = self.arrival(plan)?;
-        let ask = Ask { arrival, history, after, budget: plan.budget, limit_tokens: plan.limit };
+        // What was compacted here may be too long for any other strategy than the one it was compacted for.
+        let strategy = plan.untouched.filter(|_| !plan.is_compacted()).map(|_| StrategyName::Passthrough);
+        let ask = Ask { arrival, history, after, budget: plan.budget, limit_tokens: plan.limit, strategy };
         if plan.is_assumed { self.engine.begin_unsure(ask).await } else { self.engine.begin(ask).await }
     }
 
     /// Whose a request is, and what it follows if it holds only new messages.
     fn arrival<'p>(&'p self, plan: &'p Plan) -> scrollback::Result<(Arrival<'p>, Option<After<'p>>)> {
         let name = plan.session.as_deref();
-        let after = match (plan.only_new, name) {
-            (false, _) => None,
-            (true, Some(name)) => Some(After::Last(name)),
-            (true, None) => {
+        let after = match (&plan.follows, plan.only_new, name) {
+            (Some(Follows::Response(id) | Follows::Compaction(id)), ..) => Some(After::Response(id)),
+            (Some(Follows::Conversation(name)), ..) => Some(After::Last(name)),
+            (None, false, _) => None,
+            (None, true, Some(name)) => Some(After::Last(name)),
+            (None, true, None) => {
                 let what = "a request with only new messages must name its session, for example with the header \
                             x-scrollback-session";
                 return Err(Error::Invalid(what.into()));
@@ -171,76 +244,65 @@ impl Proxy {
         };
         Ok((Arrival::new(&self.tenant, name, &plan.model, now()), after))
     }
+}
 
-    /// How large a request's window may be.
-    fn plan(&self, upstream: &Upstream, request: &Request, offer: &Offer) -> Plan {
-        let (model, settings) = (request.model(), &self.serve.window);
-        let price = settings.prices.of(&model);
-        let set = [settings.tokens, upstream.window].into_iter().find(|tokens| *tokens > 0);
-        let known = self.engine.limit_of(&model).or(set).or_else(|| price.and_then(|price| price.window));
-        let limit = known.unwrap_or(settings.unknown_tokens);
-        let reply = request.reply_tokens().unwrap_or(settings.reply_tokens).min(limit / 2);
-        let most = price.and_then(|price| price.most_input).unwrap_or(u32::MAX);
-        let tools = self.cost(offer, request);
-        let tokens = self.gauge.counted(&model, (limit - reply).min(most)).saturating_sub(tools);
-        Plan {
-            is_assumed: known.is_none() && model != QUOTE,
-            model,
-            limit,
-            tools,
-            budget: Budget { tokens },
-            only_new: false,
-            session: None,
-            conversation: String::new(),
+/// Why a request does not become a turn.
+enum Stop {
+    /// It goes on as it came; what went wrong on our side is told beside the answer.
+    AsItIs(Option<String>),
+    /// It is answered already.
+    Said(Box<Response<Body>>),
+}
+
+impl Stop {
+    fn said(response: Response<Body>) -> Self {
+        Self::Said(Box::new(response))
+    }
+
+    /// What becomes of a request whose window could not be laid out.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all that is left is a failure of ours")]
+    fn of(wire: &dyn Wire, plan: &Plan, error: Error) -> Self {
+        let told = error.to_string();
+        match error {
+            Error::TooLarge(what) => Self::said(refused(wire, "context_length_exceeded", &what)),
+            // What is not in our log, the model's API may know all the same.
+            Error::NotFound(what) if plan.follows.is_some() && !plan.is_compacted() => Self::AsItIs(Some(what)),
+            Error::Invalid(what) | Error::NotFound(what) if plan.is_new() => {
+                Self::said(refused(wire, "invalid_request", &what))
+            }
+            // What is wrong with the request itself, its model's API will say.
+            Error::Invalid(_) => Self::AsItIs(None),
+            _ => Self::trouble(wire, plan, told),
         }
     }
 
-    /// What a request's tools cost, and the instruction that stands for ours where there are none.
-    fn cost(&self, offer: &Offer, request: &Request) -> u32 {
-        let theirs = request.tools();
-        let tools = offer.tools(theirs).map_or(0, |tools| self.book.tokens_of(&tools));
-        let tools = if tools == 0 { theirs.map_or(0, |tools| self.book.tokens_of(tools)) } else { tools };
-        tools + offer.instruction().map_or(0, |text| self.book.tokens_of(&text))
+    /// What becomes of a request that we failed at. One that no provider can read is not sent on.
+    fn trouble(wire: &dyn Wire, plan: &Plan, what: String) -> Self {
+        if plan.is_compacted() {
+            tracing::error!(trouble = what, "a request that goes on from a compaction of ours cannot be answered");
+            return Self::said(error(wire, StatusCode::INTERNAL_SERVER_ERROR, "trouble", &what));
+        }
+        Self::AsItIs(Some(what))
     }
 }
 
 /// A request that became a turn.
 struct Managed {
+    wire: &'static dyn Wire,
     incoming: Incoming,
     request: Request,
     offer: Offer,
 }
 
-/// What is known of a request before it is a turn.
-#[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    pub(crate) model: String,
-    /// The model's limit.
-    pub(crate) limit: u32,
-    /// Whether nobody knows that limit.
-    pub(crate) is_assumed: bool,
-    /// What the tools cost.
-    pub(crate) tools: u32,
-    /// What the messages may cost.
-    pub(crate) budget: Budget,
-    /// Whether the request holds only new messages.
-    pub(crate) only_new: bool,
-    /// The session it declares.
-    pub(crate) session: Option<String>,
-    /// What it is called here: by its declared name, or by how it begins.
-    pub(crate) conversation: String,
-}
-
-/// An error of ours, in the shape that OpenAI's clients understand.
-pub(crate) fn error(status: StatusCode, code: &str, what: &str) -> Response<Body> {
-    let kind = if status.is_client_error() { "invalid_request_error" } else { "upstream_error" };
-    let body = json!({"error": {"message": what, "type": kind, "param": null, "code": code}});
+/// An error of ours, in the shape that the clients of a dialect understand.
+pub(crate) fn error(wire: &dyn Wire, status: StatusCode, code: &str, what: &str) -> Response<Body> {
+    let body = wire.speech().error(ErrorKind::of(status), code, what);
     let mut response = Response::new(Body::from(body.to_string()));
     *response.status_mut() = status;
     response.headers_mut().insert("content-type", axum::http::HeaderValue::from_static("application/json"));
     response
 }
 
-fn refused(code: &str, what: &str) -> Response<Body> {
-    error(StatusCode::BAD_REQUEST, code, what)
+fn refused(wire: &dyn Wire, code: &str, what: &str) -> Response<Body> {
+    error(wire, StatusCode::BAD_REQUEST, code, what)
 }

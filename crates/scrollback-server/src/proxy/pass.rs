@@ -9,6 +9,8 @@ use futures_util::stream;
 
 use super::{Incoming, TROUBLE_HEADER, error};
 use crate::upstream::{Answer, AnswerBody, Outgoing, Silence, Upstream};
+use crate::wire::chat::Chat;
+use crate::wire::{self, Wire};
 
 /// What has come has this long to go out before the connection is cut, as it was on the other side.
 const BEFORE_AN_END: Duration = Duration::from_millis(20);
@@ -18,7 +20,7 @@ pub(super) async fn as_it_is(upstream: &Upstream, incoming: Incoming, trouble: O
     let Incoming { method, path, headers, body } = incoming;
     let mut response = match upstream.send(Outgoing { method, path: &path, headers: &headers, body }).await {
         Ok(answer) => answered(answer),
-        Err(silence) => silent(&upstream.name, &silence),
+        Err(silence) => silent(wire::of_path(&path).unwrap_or(&Chat), &upstream.name, &silence),
     };
     let trouble = trouble.map(|trouble| trouble.replace(|c: char| c.is_control() || !c.is_ascii(), " "));
     if let Some(value) = trouble.and_then(|trouble| HeaderValue::from_str(&trouble).ok()) {
@@ -56,15 +58,12 @@ pub(super) fn with(status: StatusCode, headers: HeaderMap, body: Body) -> Respon
 }
 
 /// What is said when an upstream says nothing.
-pub(super) fn silent(name: &str, silence: &Silence) -> Response<Body> {
+pub(super) fn silent(wire: &dyn Wire, name: &str, silence: &Silence) -> Response<Body> {
+    let what = format!("the upstream “{name}” failed: {silence}");
     match silence {
-        Silence::Late => {
-            let what = format!("the upstream “{name}” failed: {silence}");
-            error(StatusCode::GATEWAY_TIMEOUT, "upstream_timeout", &what)
-        }
+        Silence::Late => error(wire, StatusCode::GATEWAY_TIMEOUT, "upstream_timeout", &what),
         Silence::Unreachable(_) | Silence::Broken(_) => {
-            let what = format!("the upstream “{name}” failed: {silence}");
-            error(StatusCode::BAD_GATEWAY, "upstream_unreachable", &what)
+            error(wire, StatusCode::BAD_GATEWAY, "upstream_unreachable", &what)
         }
     }
 }

@@ -1,14 +1,49 @@
-//! Replies with something changed in them, and what can be told from one that refuses.
+//! What dialects do alike when they write.
 
-use bytes::Bytes;
-use serde_json::Value;
+use std::borrow::Cow;
+
+use scrollback::window::{Block, Reason, Window};
 use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Value, json};
 
-use super::reply::Gathered;
+use super::ErrorKind;
 
 /// A JSON value as text.
 pub(crate) fn raw(value: &Value) -> Box<RawValue> {
     to_raw_value(value).expect("a JSON value is valid JSON")
+}
+
+/// The blocks of a window that are sent.
+pub(crate) fn sent(window: &Window) -> impl Iterator<Item = &Block> {
+    window.blocks().iter().filter(|block| block.reason != Reason::LeftOut)
+}
+
+/// A JSON array of values that are JSON already.
+pub(crate) fn array<'a>(values: impl Iterator<Item = Cow<'a, str>>) -> String {
+    let mut out = String::new();
+    for value in values {
+        out.push(if out.is_empty() { '[' } else { ',' });
+        out.push_str(&value);
+    }
+    out.push_str(if out.is_empty() { "[]" } else { "]" });
+    out
+}
+
+/// A text of ours, with the name of the session where the model has to say it to recall something.
+pub(crate) fn addressed<'t>(text: &'t str, handle: Option<&str>) -> Cow<'t, str> {
+    match handle {
+        Some(handle) => format!("{text}\n(Call the tools of Scrollback with session = \"{handle}\".)").into(),
+        None => text.into(),
+    }
+}
+
+/// An error of ours, as OpenAI writes errors.
+pub(crate) fn openai_error(kind: ErrorKind, code: &str, what: &str) -> Value {
+    let kind = match kind {
+        ErrorKind::Request => "invalid_request_error",
+        ErrorKind::Upstream => "upstream_error",
+    };
+    json!({"error": {"message": what, "type": kind, "param": null, "code": code}})
 }
 
 /// Whether a refusal says that the request is too long.
@@ -18,43 +53,9 @@ pub(crate) fn is_overflow(body: &[u8]) -> bool {
         "context_length_exceeded",
         "maximum context length",
         "context window",
+        "exceed context limit",
         "prompt is too long",
         "too many tokens",
     ];
     signs.iter().any(|sign| text.contains(sign))
-}
-
-/// Why a reply ended, once calls of ours are taken out of it.
-pub(crate) fn stopped(gathered: &Gathered, theirs: &[Value]) -> Option<&'static str> {
-    (theirs.is_empty() && gathered.finish.as_deref() == Some("tool_calls")).then_some("stop")
-}
-
-/// A whole reply's body with the output of earlier rounds counted in; their input is not, as clients size their window by it.
-pub(crate) fn summed(body: Bytes, earlier: u64) -> Bytes {
-    if earlier == 0 {
-        return body;
-    }
-    let reply = serde_json::from_slice::<Value>(&body).ok().filter(|reply| reply["usage"].is_object());
-    let Some(mut reply) = reply else { return body };
-    add_output(&mut reply, earlier);
-    reply.to_string().into()
-}
-
-/// Adds the output of earlier rounds to reported usage.
-pub(crate) fn add_output(reply: &mut Value, earlier: u64) {
-    for name in ["completion_tokens", "total_tokens"] {
-        if let Some(tokens) = reply["usage"][name].as_u64() {
-            reply["usage"][name] = (tokens + earlier).into();
-        }
-    }
-}
-
-/// A reply's body with another message in it.
-pub(crate) fn edited(body: &[u8], message: &Value, finish: Option<&str>) -> Bytes {
-    let Ok(mut reply) = serde_json::from_slice::<Value>(body) else { return Bytes::copy_from_slice(body) };
-    reply["choices"][0]["message"] = message.clone();
-    if let Some(finish) = finish {
-        reply["choices"][0]["finish_reason"] = finish.into();
-    }
-    reply.to_string().into()
 }

@@ -1,13 +1,250 @@
-//! One API's JSON dialect: OpenAI Chat Completions. Reads what is needed, and leaves every other byte as it came.
+//! The JSON dialects of APIs. Each reads what is needed of a request and a reply, and leaves every other byte as it came.
 //!
-//! `request` finds the fields of a body and writes it again with some of them changed; `render` turns a window into messages;
-//! `reply` gathers what a model says, whole or chunk by chunk; `sse` splits a stream into events; `offer` is what we add, `edit`
-//! what we change, `answer` what we say ourselves.
+//! A [`Wire`] tells what a request holds and writes windows; its [`Toolbox`] writes our tools, its [`Speech`] reads and writes
+//! replies, a [`Relay`] is a streamed reply on its way through. `chat` is OpenAI Chat Completions, `responses` OpenAI Responses,
+//! `anthropic` Anthropic Messages. What they share: `request` (the fields of a body), `offer` (what we add), `said` (what a
+//! model said), `sse` (events of a stream), `edit`.
 
-pub(crate) mod answer;
+pub(crate) mod anthropic;
+pub(crate) mod chat;
 pub(crate) mod edit;
 pub(crate) mod offer;
-pub(crate) mod render;
-pub(crate) mod reply;
 pub(crate) mod request;
+pub(crate) mod responses;
+pub(crate) mod said;
 pub(crate) mod sse;
+
+use axum::http::{HeaderMap, StatusCode};
+use bytes::{Bytes, BytesMut};
+use scrollback::engine::Turn;
+use scrollback::ids::Hash128;
+use scrollback::recall::RecallTool;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use offer::Offer;
+use request::Request;
+use said::{Called, Said};
+use sse::Event;
+
+/// One API's JSON dialect: how its requests are read and written.
+pub(crate) trait Wire: Send + Sync {
+    /// Its name.
+    fn name(&self) -> WireName;
+    /// The field of a request that holds its messages.
+    fn history(&self) -> &'static str;
+    /// What a request says beside its messages.
+    fn opened(&self, request: &Request, headers: &HeaderMap) -> Opened;
+    /// How our tools are written.
+    fn toolbox(&self) -> &'static dyn Toolbox;
+    /// A window as fields of the request.
+    fn render(&self, dress: &Dress<'_>) -> Rendered;
+    /// The messages that answer calls, in their order.
+    fn answers(&self, answered: &[(&Called, &str)]) -> Vec<Value>;
+    /// How its replies are read and written.
+    fn speech(&self) -> &'static dyn Speech;
+}
+
+/// How a dialect writes tools.
+pub(crate) trait Toolbox: Send + Sync {
+    /// One of ours, under this name.
+    fn spec(&self, tool: RecallTool, name: &str) -> String;
+    /// The choice of tools for a round in which none of ours may be called.
+    fn without_ours(&self, request: &Request) -> String;
+}
+
+/// How a dialect's replies are read and written.
+pub(crate) trait Speech: Send + Sync {
+    /// Reads a whole reply; `None` if it is none.
+    fn read(&self, body: &[u8]) -> Option<Said>;
+    /// A whole reply's body that says this instead, with the output of earlier rounds counted in. Their input is not, as
+    /// clients size their window by it.
+    fn edited(&self, body: &[u8], said: &Said, earlier_output: u64) -> Bytes;
+    /// A whole reply's body that tells of its request as the client sent it. Most dialects' replies tell nothing of it.
+    fn restored(&self, body: Bytes, _: &Echo) -> Bytes {
+        body
+    }
+    /// What was said as messages of a history.
+    fn messages(&self, said: &Said) -> Vec<Value>;
+    /// A reply that no model made: one body, or the events of a stream.
+    fn own(&self, own: &Own<'_>) -> Bytes;
+    /// An error of ours.
+    fn error(&self, kind: ErrorKind, code: &str, what: &str) -> Value;
+    /// A streamed reply on its way through.
+    fn relay(&self, hides_markers: bool) -> Box<dyn Relay>;
+}
+
+/// A streamed reply on its way through, over all its rounds.
+pub(crate) trait Relay: Send {
+    /// Learns what the reply may tell of its request that was not sent as it came.
+    fn expect(&mut self, _: Echo) {}
+    /// Hears an event; what the client may see of it now goes to `out`. Calls of ours are kept back, and the end is if it has
+    /// to wait.
+    fn hear(&mut self, event: &Event, ear: &Ear<'_>, out: &mut BytesMut) -> Heard;
+    /// What was said in this round, as far as it came. The next event belongs to another round.
+    fn take(&mut self) -> Said;
+    /// Lets out what was kept back: the reply ends here, and this is what is left of it.
+    fn close(&mut self, left: &Said, out: &mut BytesMut);
+    /// Whether the round that is coming has ended, though its stream may go on.
+    fn has_ended(&self) -> bool;
+    /// Says that a reply which has begun cannot go on; `why` may be the upstream's own words.
+    fn fail(&mut self, why: &str, out: &mut BytesMut);
+}
+
+/// What a relay has to know of its request.
+pub(crate) struct Ear<'a> {
+    pub(crate) offer: &'a Offer,
+    /// Whether the end of the reply may only be told once it is kept.
+    pub(crate) waits: bool,
+    /// The output of earlier rounds, in tokens.
+    pub(crate) earlier_output: u64,
+}
+
+/// What a reply may tell of its request that was not sent as it came.
+#[derive(Clone)]
+pub(crate) struct Echo {
+    /// What was added.
+    pub(crate) offer: Offer,
+    /// The request as the client sent it.
+    pub(crate) request: Request,
+    /// The fields of it that were taken out.
+    pub(crate) gone: Vec<&'static str>,
+}
+
+/// Which round of a reply a relay is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Round {
+    First,
+    /// A round was taken, and what was kept back of it may still be let out.
+    Taken,
+    Later,
+}
+
+/// What an event means for its round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// It goes on.
+    More,
+    /// It is over.
+    End,
+}
+
+/// What a request says beside its messages.
+#[derive(Debug, Default)]
+pub(crate) struct Opened {
+    /// Instructions that stand outside of the messages, each as a message; `None` where they stand among them.
+    pub(crate) heads: Option<Vec<Box<RawValue>>>,
+    /// What it follows, if it holds only what is new.
+    pub(crate) follows: Option<Follows>,
+    /// The messages that are new, if it holds older ones too that are not to be read.
+    pub(crate) new: Option<String>,
+    /// Why it has to go on as it came.
+    pub(crate) untouched: Option<&'static str>,
+    /// The names of the client's tools.
+    pub(crate) tools: Vec<String>,
+    /// Whether tools of ours may not be added to them.
+    pub(crate) sealed: bool,
+    /// Whether a later request may follow its reply by an id alone.
+    pub(crate) followed: bool,
+    /// The longest reply the client wants.
+    pub(crate) reply_tokens: Option<u32>,
+}
+
+/// What a request follows that holds only what is new.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Follows {
+    /// A response, by its id.
+    Response(String),
+    /// The last message of a conversation, by its name.
+    Conversation(String),
+    /// What a compaction of ours stands for, by its id. No provider can read it.
+    Compaction(String),
+}
+
+/// What a window is written from.
+pub(crate) struct Dress<'a> {
+    pub(crate) turn: &'a Turn,
+    pub(crate) request: &'a Request,
+    /// The tools as they are sent, ours included.
+    pub(crate) tools: Option<&'a str>,
+    /// Whether the client's messages cannot go on as they came.
+    pub(crate) touched: bool,
+    /// What a model without tools is told.
+    pub(crate) instruction: Option<&'a str>,
+    /// What a model that recalls by tools of the client's own has to call this session.
+    pub(crate) handle: Option<&'a str>,
+    /// Whether the model accepts its reasoning only after the very words it was made after.
+    pub(crate) binds: bool,
+}
+
+/// A window, written.
+#[derive(Debug, Default)]
+pub(crate) struct Rendered {
+    /// Fields of the request, with what they become; `None` takes a field out.
+    pub(crate) changes: Vec<(&'static str, Option<String>)>,
+    /// What had to be done to it, for the view.
+    pub(crate) notices: Vec<String>,
+    /// What the reply's reasoning will be bound to.
+    pub(crate) bound: Option<Hash128>,
+}
+
+/// A reply that no model made.
+#[derive(Debug)]
+pub(crate) struct Own<'a> {
+    pub(crate) id: &'a str,
+    pub(crate) model: &'a str,
+    pub(crate) text: &'a str,
+    pub(crate) calls: Vec<Called>,
+    pub(crate) streams: bool,
+    /// Whether a stream tells what it cost.
+    pub(crate) tells_usage: bool,
+}
+
+/// Whose fault an error is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ErrorKind {
+    /// The request cannot be served as it is.
+    Request,
+    /// The model's API did not answer.
+    Upstream,
+}
+
+impl ErrorKind {
+    /// By what the status says.
+    pub(crate) fn of(status: StatusCode) -> Self {
+        if status.is_client_error() { Self::Request } else { Self::Upstream }
+    }
+}
+
+/// A dialect, by its name in settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum WireName {
+    /// OpenAI Chat Completions.
+    Chat,
+    /// OpenAI Responses.
+    Responses,
+    /// Anthropic Messages.
+    Anthropic,
+}
+
+impl WireName {
+    /// Where it is spoken.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::Chat => "/chat/completions",
+            Self::Responses => "/responses",
+            Self::Anthropic => "/messages",
+        }
+    }
+}
+
+/// The dialect that a path speaks.
+pub(crate) fn of_path(path: &str) -> Option<&'static dyn Wire> {
+    match path.split('?').next().unwrap_or_default() {
+        "/chat/completions" => Some(&chat::Chat),
+        "/responses" => Some(&responses::Responses),
+        "/messages" => Some(&anthropic::Anthropic),
+        _ => None,
+    }
+}

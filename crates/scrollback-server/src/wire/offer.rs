@@ -2,35 +2,44 @@
 //! every request of a conversation, or an instruction for models without tools.
 
 use scrollback::recall::{RecallTool, instructions};
-use serde_json::Value;
 
-use super::request::Request;
+use super::{Opened, Toolbox, Wire};
 use crate::config::RecallBy;
 
 /// Put before our tools' names where the client has tools of the same names.
 const PREFIX: &str = "scrollback_";
 
 /// What a request offers its model.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Offer {
     by: RecallBy,
     tools: &'static [RecallTool],
     renamed: bool,
+    elsewhere: bool,
+    toolbox: &'static dyn Toolbox,
 }
 
 impl Offer {
     /// What can be offered with a request.
-    pub(crate) fn new(by: RecallBy, tools: &'static [RecallTool], request: &Request) -> Self {
-        let theirs = names(&request.value("tools"));
+    pub(crate) fn new(by: RecallBy, tools: &'static [RecallTool], opened: &Opened, wire: &dyn Wire) -> Self {
+        let theirs = &opened.tools;
         let ours = |name: &String| tools.iter().any(|tool| name == tool.name());
         // A client that mounts our tools itself resolves them itself.
-        let mounted = theirs.iter().any(|name| tools.iter().any(|tool| name.ends_with(&format!("__{}", tool.name()))));
-        let by = if mounted || tools.is_empty() { RecallBy::Off } else { by };
-        Self { by, tools, renamed: theirs.iter().any(ours) }
+        let mounted = theirs.iter().any(|name| tools.iter().any(|tool| is_mounted(name, tool.name())));
+        let no_tools = by == RecallBy::Tools && opened.sealed;
+        let by = if mounted || no_tools || tools.is_empty() { RecallBy::Off } else { by };
+        // Where tools cannot be added, they can only be mounted, though nothing may tell of it.
+        let elsewhere = mounted || no_tools;
+        Self { by, tools, renamed: theirs.iter().any(ours), elsewhere, toolbox: wire.toolbox() }
     }
 
     pub(crate) fn by(&self) -> RecallBy {
         self.by
+    }
+
+    /// Whether our tools are called where we do not see it, if they are: through the client's own.
+    pub(crate) fn is_elsewhere(&self) -> bool {
+        self.elsewhere
     }
 
     /// The tool that a model means, if it is one of ours.
@@ -40,10 +49,14 @@ impl Offer {
         found.filter(|_| self.by == RecallBy::Tools)
     }
 
+    /// Whether a model means one of our tools.
+    pub(crate) fn is_ours(&self, name: &str) -> bool {
+        self.tool(name).is_some()
+    }
+
     /// Whether a tool of ours has a longer name that begins so.
     pub(crate) fn begins(&self, name: &str) -> bool {
-        let prefix = if self.renamed { PREFIX } else { "" };
-        let longer = |tool: &RecallTool| format!("{prefix}{}", tool.name()).starts_with(name);
+        let longer = |tool: &RecallTool| self.name(*tool).starts_with(name);
         self.by == RecallBy::Tools && self.tools.iter().any(longer) && self.tool(name).is_none()
     }
 
@@ -52,61 +65,70 @@ impl Offer {
         if self.by != RecallBy::Tools {
             return None;
         }
-        let ours: Vec<String> = self.tools.iter().map(|tool| self.spec(*tool)).collect();
+        let ours: Vec<String> = self.tools.iter().map(|tool| self.toolbox.spec(*tool, &self.name(*tool))).collect();
         let theirs = theirs.map(|tools| tools.trim().trim_start_matches('[').trim_end_matches(']').trim());
         let head = theirs.filter(|tools| !tools.is_empty()).map(|tools| format!("{tools},")).unwrap_or_default();
         Some(format!("[{head}{}]", ours.join(",")))
     }
 
-    fn spec(&self, tool: RecallTool) -> String {
-        let name = format!("\"name\":\"{}\"", tool.name());
-        let renamed = format!("\"name\":\"{PREFIX}{}\"", tool.name());
-        if self.renamed { tool.spec().replacen(&name, &renamed, 1) } else { tool.spec().to_owned() }
+    /// What a tool of ours is called here.
+    fn name(&self, tool: RecallTool) -> String {
+        format!("{}{}", if self.renamed { PREFIX } else { "" }, tool.name())
     }
 
-    /// What a model without tools is told, as a message.
-    pub(crate) fn instruction(&self) -> Option<String> {
-        (self.by == RecallBy::Text)
-            .then(|| serde_json::json!({"role": "system", "content": instructions()}).to_string())
+    /// What a model without tools is told.
+    pub(crate) fn instruction(&self) -> Option<&'static str> {
+        (self.by == RecallBy::Text).then(instructions)
     }
 }
 
-fn names(tools: &Value) -> Vec<String> {
-    let name = |tool: &Value| tool["function"]["name"].as_str().or(tool["name"].as_str()).map(str::to_owned);
-    tools.as_array().map(|tools| tools.iter().filter_map(name).collect()).unwrap_or_default()
+/// Whether a name is that of our tool under the prefix of a client's server of tools.
+fn is_mounted(name: &str, tool: &str) -> bool {
+    let server = name.strip_suffix(tool).filter(|server| server.ends_with('_'));
+    server.is_some_and(|server| server.to_ascii_lowercase().contains("scrollback"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use serde_json::Value;
 
-    fn offered(tools: &str) -> Offer {
-        let body = format!("{{\"messages\":[],\"tools\":{tools}}}").into();
-        Offer::new(RecallBy::Tools, &RecallTool::ALL, &Request::read(&body, |_| Some(2)).unwrap())
+    use super::*;
+    use crate::wire::chat::Chat;
+
+    fn offered(tools: &[&str]) -> Offer {
+        let tools = tools.iter().map(|name| (*name).to_owned()).collect();
+        Offer::new(RecallBy::Tools, &RecallTool::ALL, &Opened { tools, ..Opened::default() }, &Chat)
+    }
+
+    fn names(tools: &str) -> Vec<String> {
+        let tools: Vec<Value> = serde_json::from_str(tools).unwrap();
+        tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
     }
 
     #[test]
     fn ours_come_after_the_clients() {
         let theirs = r#"[ {"type":"function","function":{"name":"look"}} ]"#;
-        let tools: Value = serde_json::from_str(&offered(theirs).tools(Some(theirs)).unwrap()).unwrap();
         let ours = RecallTool::ALL.map(RecallTool::name);
-        assert_eq!(names(&tools), [&["look"][..], &ours].concat());
-        let alone: Value = serde_json::from_str(&offered("[]").tools(Some("[]")).unwrap()).unwrap();
-        assert_eq!(alone.as_array().unwrap().len(), RecallTool::ALL.len());
+        assert_eq!(names(&offered(&["look"]).tools(Some(theirs)).unwrap()), [&["look"][..], &ours].concat());
+        assert_eq!(names(&offered(&[]).tools(Some("[]")).unwrap()).len(), RecallTool::ALL.len());
     }
 
     #[test]
     fn names_that_collide_are_ours_to_change() {
-        let offer = offered(r#"[{"type":"function","function":{"name":"search_history"}}]"#);
+        let offer = offered(&["search_history"]);
         assert!(offer.tool("search_history").is_none());
         assert_eq!(offer.tool("scrollback_search_history"), Some(RecallTool::Search));
-        let tools: Value = serde_json::from_str(&offer.tools(None).unwrap()).unwrap();
-        assert_eq!(names(&tools)[1], "scrollback_recall_page");
+        assert_eq!(names(&offer.tools(None).unwrap())[1], "scrollback_recall_page");
     }
 
     #[test]
     fn a_client_that_mounts_our_tools_gets_none() {
-        let offer = offered(r#"[{"type":"function","function":{"name":"mcp__scrollback__recall_page"}}]"#);
-        assert_eq!((offer.by(), offer.tools(None)), (RecallBy::Off, None));
+        for name in ["mcp__scrollback__recall_page", "scrollback_search_history"] {
+            let offer = offered(&[name]);
+            assert_eq!((offer.by(), offer.tools(None), offer.is_elsewhere()), (RecallBy::Off, None, true), "{name}");
+        }
+        for other in ["research_history", "mcp__slack__search_history"] {
+            assert!(!offered(&[other]).is_elsewhere(), "{other}");
+        }
     }
 }

@@ -17,11 +17,15 @@ pub(crate) struct Request {
 
 impl Request {
     /// Finds the fields; `None` if this is no request that we understand, which is then none of our business. `messages` finds
-    /// the end of the array that a text begins with.
-    pub(crate) fn read<'b>(body: &'b Bytes, messages: impl FnMut(&'b str) -> Option<usize>) -> Option<Self> {
+    /// the end of the array that a text begins with; the array is the value of the field `history`.
+    pub(crate) fn read<'b>(
+        body: &'b Bytes,
+        history: &str,
+        messages: impl FnMut(&'b str) -> Option<usize>,
+    ) -> Option<Self> {
         let text = std::str::from_utf8(body).ok()?;
-        let fields = Cursor { text, at: 0 }.fields(messages)?;
-        let once = fields.iter().filter(|(name, _)| name == "messages").count() == 1;
+        let fields = Cursor { text, at: 0 }.fields(history, messages)?;
+        let once = fields.iter().filter(|(name, _)| name == history).count() == 1;
         once.then(|| Self { body: body.clone(), fields })
     }
 
@@ -39,15 +43,9 @@ impl Request {
         self.value("model").as_str().unwrap_or_default().to_owned()
     }
 
-    /// How many answers are asked for.
-    pub(crate) fn choices(&self) -> u64 {
-        self.value("n").as_u64().unwrap_or(1)
-    }
-
-    /// The longest reply the client wants.
-    pub(crate) fn reply_tokens(&self) -> Option<u32> {
-        let given = |name| self.value(name).as_u64().and_then(|tokens| u32::try_from(tokens).ok());
-        given("max_completion_tokens").or_else(|| given("max_tokens"))
+    /// A field that holds a number of tokens.
+    pub(crate) fn tokens(&self, name: &str) -> Option<u32> {
+        self.value(name).as_u64().and_then(|tokens| u32::try_from(tokens).ok())
     }
 
     /// The tools, as they stand.
@@ -66,30 +64,55 @@ impl Request {
         said.map(|name| (name.to_owned(), self.value(name))).collect::<serde_json::Map<_, _>>().into()
     }
 
-    /// The same body with some fields changed or added; all other bytes stay.
-    pub(crate) fn write(&self, changes: &[(&str, &str)]) -> Bytes {
+    /// The same body with some fields changed, added or, where there is no value, taken out; all other bytes stay.
+    pub(crate) fn write(&self, changes: &[(&str, Option<&str>)]) -> Bytes {
         if changes.is_empty() {
             return self.body.clone();
         }
         let mut edits: Vec<(Range<usize>, Cow<'_, str>)> = Vec::new();
         let mut added = String::new();
         for (name, value) in changes {
-            match self.span(name) {
-                Some(span) => edits.push((span, Cow::Borrowed(value))),
-                None => added.extend([",\"", name, "\":", value]),
+            match (self.span(name), value) {
+                (Some(span), Some(value)) => edits.push((span, Cow::Borrowed(value))),
+                (Some(_), None) => edits.extend(self.all(name).map(|span| (self.with_comma(span), Cow::Borrowed("")))),
+                (None, Some(value)) => added.extend([",\"", name, "\":", value]),
+                (None, None) => {}
             }
         }
         if !added.is_empty() {
             let brace = self.body.iter().rposition(|byte| *byte == b'}').unwrap_or(self.body.len());
             edits.push((brace..brace, added.into()));
         }
+        self.spliced(edits)
+    }
+
+    fn all(&self, name: &str) -> impl Iterator<Item = Range<usize>> {
+        self.fields.iter().filter(move |(key, _)| key == name).map(|(_, span)| span.clone())
+    }
+
+    /// A field with its name and the comma before it, or, for the first field, the one behind it.
+    fn with_comma(&self, value: Range<usize>) -> Range<usize> {
+        let place = self.fields.iter().position(|(_, span)| *span == value).unwrap_or(0);
+        let (before, after) = (place.checked_sub(1).map(|i| self.fields[i].1.end), self.fields.get(place + 1));
+        match (before, after) {
+            (Some(before), _) => before..value.end,
+            (None, Some((_, after))) => {
+                let comma = self.body[value.end..after.start].iter().position(|byte| *byte == b',').unwrap_or(0);
+                let open = self.body.iter().position(|byte| *byte == b'{').unwrap_or(0);
+                open + 1..value.end + comma + 1
+            }
+            (None, None) => value,
+        }
+    }
+
+    fn spliced(&self, mut edits: Vec<(Range<usize>, Cow<'_, str>)>) -> Bytes {
         edits.sort_by_key(|(range, _)| range.start);
         let mut out = Vec::with_capacity(self.body.len() + edits.iter().map(|(_, text)| text.len()).sum::<usize>());
         let mut at = 0;
         for (range, text) in edits {
-            out.extend_from_slice(&self.body[at..range.start]);
+            out.extend_from_slice(&self.body[at..range.start.max(at)]);
             out.extend_from_slice(text.as_bytes());
-            at = range.end;
+            at = range.end.max(at);
         }
         out.extend_from_slice(&self.body[at..]);
         out.into()
@@ -103,7 +126,11 @@ struct Cursor<'b> {
 }
 
 impl<'b> Cursor<'b> {
-    fn fields(mut self, mut messages: impl FnMut(&'b str) -> Option<usize>) -> Option<Vec<(String, Range<usize>)>> {
+    fn fields(
+        mut self,
+        history: &str,
+        mut messages: impl FnMut(&'b str) -> Option<usize>,
+    ) -> Option<Vec<(String, Range<usize>)>> {
         let mut fields = Vec::new();
         self.step(b'{')?;
         if self.peek() == Some(b'}') {
@@ -113,8 +140,7 @@ impl<'b> Cursor<'b> {
             let key = self.value()?;
             let name: Cow<'_, str> = serde_json::from_str::<Key<'_>>(&self.text[key]).ok()?.0;
             self.step(b':')?;
-            self.peek();
-            let span = if name == "messages" {
+            let span = if self.peek() == Some(b'[') && name == history {
                 let start = self.at;
                 self.at += messages(&self.text[start..])?;
                 start..self.at
@@ -164,7 +190,7 @@ mod tests {
 
     fn read(body: &[u8]) -> Option<Request> {
         let body = Bytes::copy_from_slice(body);
-        Request::read(&body, |text| {
+        Request::read(&body, "messages", |text| {
             let end = text.find(']')? + 1;
             History::parse(&text[..end]).ok().map(|_| end)
         })
@@ -175,8 +201,21 @@ mod tests {
         let body = br#" { "model" : "m",  "messages":[ {"role":"user","content":"a"} ],"x":{"deep":[1, 2]} } "#;
         let request = read(body).unwrap();
         assert_eq!(&request.write(&[])[..], body);
-        let written = request.write(&[("messages", "[]"), ("tools", "[1]")]);
+        let written = request.write(&[("messages", Some("[]")), ("tools", Some("[1]"))]);
         assert_eq!(&written[..], br#" { "model" : "m",  "messages":[],"x":{"deep":[1, 2]} ,"tools":[1]} "#);
+    }
+
+    #[test]
+    fn fields_can_be_taken_out() {
+        let check = |body: &str, gone: &[&str], left: &str| {
+            let request = read(body.as_bytes()).unwrap();
+            let changes: Vec<_> = gone.iter().map(|name| (*name, None)).collect();
+            assert_eq!(request.write(&changes), left.as_bytes(), "{body}");
+        };
+        check(r#"{"a":1,"messages":[],"b":{"c":[2]}}"#, &["a"], r#"{"messages":[],"b":{"c":[2]}}"#);
+        check(r#"{"a":1,"messages":[],"b":{"c":[2]}}"#, &["b"], r#"{"a":1,"messages":[]}"#);
+        check(r#"{ "a" : 1 , "messages" : [] , "b":2}"#, &["a", "b", "z"], r#"{ "messages" : []}"#);
+        check(r#"{"a":1,"messages":[],"a":2}"#, &["a"], r#"{"messages":[]}"#);
     }
 
     #[test]
@@ -185,7 +224,6 @@ mod tests {
             "",
             "[]",
             "{}",
-            "{\"messages\":{}}",
             "{\"messages\":[],\"messages\":[]}",
             "{\"messages\":[1}",
             "{\"messages\":[]",
@@ -204,8 +242,8 @@ mod tests {
         let body =
             br#"{"messages":[],"model":"gpt-5","max_tokens":50,"max_completion_tokens":60,"n":2,"metadata":{"a":1}}"#;
         let request = read(body).unwrap();
-        assert_eq!((request.model(), request.choices()), ("gpt-5".into(), 2));
-        assert_eq!(request.reply_tokens(), Some(60));
+        assert_eq!((request.model(), request.tokens("n")), ("gpt-5".into(), Some(2)));
+        assert_eq!(request.tokens("max_completion_tokens"), Some(60));
         assert_eq!(request.declares(), serde_json::json!({"metadata": {"a": 1}}));
     }
 }

@@ -140,6 +140,19 @@ fn if_the_store_fails_the_request_goes_on() {
     assert_eq!(upstream.asked()[0].json(), body, "nothing was added to it");
 }
 
+/// A connection that breaks after the end of a reply takes nothing of it along.
+#[test]
+fn a_reply_that_has_ended_is_kept_though_its_connection_breaks() {
+    let text = events(&[json!({"role": "assistant", "content": "All said."})], "stop").replace("data: [DONE]\n\n", "");
+    let sent = text.clone();
+    let upstream = Upstream::new(move |_, _| stream(&sent, 4096, false));
+    let server = Server::new(upstream.port, "");
+    let mut body = chat(&[user("hello")]);
+    body["stream"] = json!(true);
+    assert_eq!(server.ask(&body).text(), text);
+    assert_eq!(server.messages().len(), 2);
+}
+
 #[test]
 fn two_at_once_do_not_disturb_each_other() {
     let upstream = Upstream::new(|_, asked| {

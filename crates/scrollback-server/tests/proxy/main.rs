@@ -1,10 +1,16 @@
 //! The proxy over real sockets, against an upstream that says just what a test wants, byte by byte if need be.
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
+mod anthropic;
 mod control;
+mod count;
+mod doors;
 mod faithful;
 mod folds;
+mod follows;
+mod laws;
 mod recall;
+mod responses;
 mod safety;
 mod scene;
 mod sections;

@@ -193,11 +193,20 @@ impl Server {
         Self::with(upstream, settings, |program| Command::new(program))
     }
 
+    /// In front of an upstream, with more settings of `[serve]` and others.
+    pub(crate) fn serving(upstream: u16, serve: &str, settings: &str) -> Self {
+        Self::started(upstream, (serve, settings), |program| Command::new(program))
+    }
+
     pub(crate) fn with(upstream: u16, settings: &str, command: impl FnOnce(&str) -> Command) -> Self {
+        Self::started(upstream, ("", settings), command)
+    }
+
+    fn started(upstream: u16, (serve, settings): (&str, &str), command: impl FnOnce(&str) -> Command) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("scrollback.toml");
         let text = format!(
-            "[serve]\nupstream = \"mock\"\nbody_megabytes = 4\n[upstreams.mock]\nurl = \"http://127.0.0.1:{upstream}/v1\"\n{settings}"
+            "[serve]\nupstream = \"mock\"\nbody_megabytes = 4\n{serve}[upstreams.mock]\nurl = \"http://127.0.0.1:{upstream}/v1\"\n{settings}"
         );
         std::fs::write(&config, text).unwrap();
         let (child, port, log) = start(command(env!("CARGO_BIN_EXE_scrollback")), folder.path());
@@ -234,6 +243,14 @@ impl Server {
         let sessions = told(&["sessions"]);
         let ids = sessions.iter().map(|session| session["id"].as_str().unwrap());
         ids.flat_map(|id| told(&["show", id, "--last", "10000"])).map(|line| line["message"].clone()).collect()
+    }
+
+    /// A view as the command line shows it, once it is written.
+    pub(crate) fn shown_view(&self, session: &str, view: &str) -> String {
+        std::thread::sleep(Duration::from_millis(150));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scrollback"));
+        let command = command.arg("--store").arg(self.store()).args(["show", session, "--view", view]);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
     }
 
     pub(crate) fn ask(&self, body: &Value) -> Said {

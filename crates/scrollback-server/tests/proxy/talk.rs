@@ -92,3 +92,16 @@ pub(crate) fn streaming(history: &[Value]) -> Value {
     body["stream"] = json!(true);
     body
 }
+
+/// A small generator of numbers, so that a conversation can be had again.
+#[derive(Clone)]
+pub(crate) struct Dice(pub(crate) u64);
+
+impl Dice {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}

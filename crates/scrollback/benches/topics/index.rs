@@ -50,7 +50,7 @@ async fn measure(topics: usize) {
         let (history, tenant) = (History::parse(&text).unwrap(), Tenant::local());
         let arrival = Arrival::new(&tenant, Some("index"), "gpt-5", At(1 << 50));
         let budget = Budget { tokens: 16_000 };
-        let ask = Ask { arrival, history: &history, after: Some(After::Last("index")), budget, limit_tokens: 16_000 };
+        let ask = Ask { after: Some(After::Last("index")), ..Ask::new(arrival, &history, budget, 16_000) };
         let begun = Instant::now();
         let mut turn = engine.begin(ask).await.unwrap();
         turns.push(begun.elapsed().as_secs_f64() * 1e3);

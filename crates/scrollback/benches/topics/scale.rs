@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use scrollback::engine::{Ask, EngineSettings, Finish};
 use scrollback::log::{After, Arrival, History};
-use scrollback::store::{Durability, Urgency};
+use scrollback::store::Durability;
 use scrollback::strategy::StrategyName;
 use scrollback::task::Tasks;
 use scrollback::window::{Budget, Reason};
@@ -151,7 +151,7 @@ impl Said {
         let history = History::parse(&text).unwrap();
         let arrival = Arrival::new(&tenant, Some("scale"), "gpt-5", self.at);
         let after = (!first).then_some(After::Last("scale"));
-        let ask = Ask { arrival, history: &history, after, budget: Budget { tokens: WINDOW }, limit_tokens: WINDOW };
+        let ask = Ask { after, ..Ask::new(arrival, &history, Budget { tokens: WINDOW }, WINDOW) };
         let begun = Instant::now();
         let turn = engine.begin(ask).await.unwrap();
         let mut spent = begun.elapsed();
@@ -165,10 +165,9 @@ impl Said {
         let shown = blocks.iter().map(scrollback::window::Block::text).collect::<Vec<_>>().join("\n");
         let new = turn.new_tokens();
         let reply = json!({"role": "assistant", "content": self.reply}).to_string();
-        let message = Some(Message::from_json(&reply).unwrap());
-        let (whole, response, calls) = Default::default();
+        let message = Message::from_json(&reply).unwrap();
         let chores = turn.chores();
-        let finish = Finish { message, whole, model: "gpt-5", response, calls, urgency: Urgency::Now, at: self.at };
+        let finish = Finish::of(message, "gpt-5", self.at);
         let begun = Instant::now();
         let stored = engine.finish(turn, finish).await.unwrap().unwrap();
         spent += begun.elapsed();

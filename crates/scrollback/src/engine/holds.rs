@@ -93,7 +93,7 @@ impl Engine {
         let held = Held { id, tool, query, told, erased: false, at };
         let put = Put::new(session, Kind::Note, Held::key(held.id), held.at, &held).expecting(Expect::Absent);
         self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
-        leaf.settle(&Placeholder::new(placeholder(&leaf.stored, &held.asked(), &held.told)));
+        self.settle_as(leaf, &held);
         Ok(())
     }
 
@@ -103,9 +103,14 @@ impl Engine {
         let record = self.store().records(&Scope::Session(session.clone()), Kind::Note, key).await?.pop();
         let held = record.and_then(|record| serde_json::from_str::<Held>(record.body.get()).ok());
         if let Some(held) = held {
-            leaf.settle(&Placeholder::new(placeholder(&leaf.stored, &held.asked(), &held.told)));
+            self.settle_as(leaf, &held);
         }
         Ok(())
+    }
+
+    fn settle_as(&self, leaf: &Leaf, held: &Held) {
+        let text = placeholder(&leaf.stored, &held.asked(), &held.told);
+        leaf.settle(&Placeholder::new(text, &leaf.stored.message(), &self.settings.strategies.holds));
     }
 
     /// Asks for a digest of every large result that has none, and records it. What a person wants left out is not shown to the

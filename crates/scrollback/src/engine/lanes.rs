@@ -13,6 +13,7 @@ use super::control::rules::Rules;
 use super::folds::Folded;
 use super::topics::{Consulted, Shelf};
 use crate::ids::{BranchId, Depth, Hash128, MessageId, SessionId};
+use crate::log::Received;
 use crate::note::Fold;
 use crate::store::{Position, Stored};
 use crate::strategy::{Filed, HoldSettings, Leaf, Scene, StrategyName, turns};
@@ -25,10 +26,12 @@ const BYTES: usize = 32 << 20;
 /// How many sessions are known to have been dropped before all of them count as dropped.
 const DROPPED: usize = 4_096;
 
-/// What the client never saw of a reply: rounds of recall before it, and calls of ours inside it.
+/// What the client never saw around a message of a reply: rounds of recall before it, and calls of ours inside it.
 #[derive(Clone, Debug, Default)]
 pub struct Hidden {
-    /// Calls and results that came before it.
+    /// Calls and results that came before it, and before the reasoning that led to it.
+    pub rounds: Vec<(Arc<RawValue>, u32)>,
+    /// What came between that reasoning and the message.
     pub before: Vec<(Arc<RawValue>, u32)>,
     /// The reply as the model made it, if it also held calls of ours.
     pub whole: Option<(Arc<RawValue>, u32)>,
@@ -39,7 +42,7 @@ pub struct Hidden {
 impl Hidden {
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
-        self.before.is_empty() && self.whole.is_none() && self.after.is_empty()
+        self.pieces().next().is_none()
     }
 
     /// What it costs, roughly: a reply that is put back whole costs little more than as the client has it.
@@ -52,7 +55,7 @@ impl Hidden {
     }
 
     fn pieces(&self) -> impl Iterator<Item = &(Arc<RawValue>, u32)> {
-        self.before.iter().chain(&self.whole).chain(&self.after)
+        self.rounds.iter().chain(&self.before).chain(&self.whole).chain(&self.after)
     }
 }
 
@@ -67,12 +70,16 @@ pub(super) struct Lane {
     pub(super) model: Arc<str>,
     pub(super) folded: Folded,
     pub(super) preamble: Vec<Arc<Stored>>,
+    /// Those of them that stood outside of the messages.
+    pub(super) heads: Vec<MessageId>,
     /// The messages after the fold, up to the head.
     pub(super) open: Vec<Arc<Leaf>>,
     /// What the client never saw of replies, as far as it is in mind.
     pub(super) hidden: HashMap<MessageId, Arc<Hidden>>,
     /// From this depth on it is.
     pub(super) hidden_from: Depth,
+    /// What open replies are bound to.
+    pub(super) bound: HashMap<MessageId, Hash128>,
     /// The topics of its branch, if it has any.
     pub(super) shelf: Arc<Shelf>,
     /// What was found in them for the turn it is in.
@@ -94,10 +101,18 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    /// Adds the next message.
-    pub(super) fn push(&mut self, stored: Arc<Stored>, holds: &HoldSettings) {
+    /// Adds what was received or replied.
+    pub(super) fn extend(&mut self, received: &Received, holds: &HoldSettings) {
+        for stored in &received.fresh {
+            let asides = received.asides.iter().filter(|(owner, _)| *owner == stored.id);
+            self.push(stored.clone(), asides.map(|(_, aside)| aside.clone()).collect(), holds);
+        }
+    }
+
+    /// Adds the next message, with the reasoning that led to it.
+    fn push(&mut self, stored: Arc<Stored>, asides: Vec<Arc<Stored>>, holds: &HoldSettings) {
         let Some(position) = stored.position() else { return };
-        let leaf = Leaf::new(stored, &self.open, holds);
+        let leaf = Leaf::new(stored, &self.open, holds).with_asides(asides);
         if position.branch != self.head.branch {
             // What the branch it leaves says later is not said here.
             self.rules = Arc::new(self.rules.inherited(self.head.depth));
@@ -125,6 +140,7 @@ impl Lane {
         self.folded = folded;
         for leaf in self.open.drain(..covered) {
             self.hidden.remove(&leaf.stored.id);
+            self.bound.remove(&leaf.stored.id);
         }
     }
 
@@ -159,7 +175,8 @@ impl Lane {
 
     /// What it takes in memory, roughly.
     pub(super) fn bytes(&self) -> usize {
-        let open: usize = self.open.iter().map(|leaf| leaf.stored.raw.get().len() + 256).sum();
+        let asides = |leaf: &Leaf| leaf.asides.iter().map(|aside| aside.raw.get().len()).sum::<usize>();
+        let open: usize = self.open.iter().map(|leaf| leaf.stored.raw.get().len() + asides(leaf) + 256).sum();
         let hidden: usize = self.hidden.values().map(|hidden| hidden.bytes()).sum();
         let consulted = self.consulted.as_ref().map_or(0, |consulted| consulted.bytes());
         let pinned: usize = self.pinned.iter().map(|stored| stored.raw.get().len()).sum();

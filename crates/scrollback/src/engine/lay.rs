@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::Engine;
+use super::control::Keep;
 use super::folds::Folds;
 use super::lanes::Lane;
 use super::topics::Consulted;
@@ -10,10 +11,10 @@ use super::turn::Ask;
 use super::writing::editions;
 use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
-use crate::log::Received;
+use crate::log::{Outcome, Received};
 use crate::note::Fold;
 use crate::store::Position;
-use crate::strategy::{Kept, Scene, StrategyName};
+use crate::strategy::{Kept, Leaf, Scene, StrategyName};
 use crate::task;
 use crate::window::{Budget, Reason, Window};
 
@@ -32,8 +33,8 @@ pub(super) struct Laid {
 }
 
 /// A window that fits, and what it was made with.
-struct Fitted {
-    window: Window,
+pub(super) struct Fitted {
+    pub(super) window: Window,
     quoted: Quoted,
     kept: Option<Kept>,
     /// A fold that is to be recorded.
@@ -72,7 +73,7 @@ impl Engine {
     }
 
     async fn reload(&self, ask: &Ask<'_>, received: &Received, head: Position) -> Result<Lane> {
-        let controls = self.controls(&received.session).await?;
+        let controls = ask.governed(self.controls(&received.session).await?);
         let layout = self.layout_with(&controls, ask.limit_tokens);
         self.load(ask, received, head, layout).await
     }
@@ -93,7 +94,9 @@ impl Engine {
         let hidden: u32 = lane.hidden_now().map(|(_, hidden)| hidden.tokens()).sum();
         let lessened = Budget { tokens: ask.budget.tokens.saturating_sub(hidden) };
         let at = ask.arrival.at;
-        let (folded, asked) = self.folded(&mut lane, session, (lessened, at), false).await?;
+        // A client that has summed up its past wants it out of sight.
+        let forced = received.outcome == Outcome::Compacted;
+        let (folded, asked) = self.folded(&mut lane, session, (lessened, at), forced).await?;
         let known = folded.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
         let consulted = match found {
             Some(found) => Some(found.clone()),
@@ -124,7 +127,7 @@ impl Engine {
 
     /// The window over a fold. If it does not fit, the fold's list is made shorter, then less is kept: the client's own messages
     /// cannot wait.
-    fn fitted(
+    pub(super) fn fitted(
         &self,
         lane: &Lane,
         fold: Option<Fold>,
@@ -132,17 +135,15 @@ impl Engine {
         budgets: (Budget, Budget),
     ) -> Result<Fitted> {
         let fit = |fold: Option<&Fold>, kept: Option<&Kept>| self.fitted_over(lane, (fold, kept), consulted, budgets);
-        for share in KEPT_SHARES {
-            let kept = lane.kept_within(fold.as_ref().unwrap_or(&lane.folded.fold), budgets.0.share(share));
+        for (share, keep) in KEPT_SHARES.into_iter().flat_map(|share| [(share, Keep::All), (share, Keep::Rules)]) {
+            let limit = budgets.0.share(share);
+            let kept = lane.kept_within(fold.as_ref().unwrap_or(&lane.folded.fold), limit, keep);
             if let Ok((window, quoted)) = fit(fold.as_ref(), kept.as_ref()) {
                 return Ok(Fitted { window, quoted, kept, fold });
             }
             let shorter = self.relisted(lane, fold.as_ref(), (budgets.0, kept.as_ref()));
             if let Some(Ok((window, quoted))) = shorter.as_ref().map(|shorter| fit(Some(shorter), kept.as_ref())) {
                 return Ok(Fitted { window, quoted, kept, fold: shorter });
-            }
-            if kept.is_none() {
-                break;
             }
         }
         let least = self.relisted(lane, fold.as_ref(), (budgets.0, None)).or(fold);
@@ -179,8 +180,7 @@ impl Engine {
     /// A fold that was made for a larger window, with a shorter list.
     fn relisted(&self, lane: &Lane, fold: Option<&Fold>, (budget, kept): (Budget, Option<&Kept>)) -> Option<Fold> {
         let scene = Scene { kept, ..lane.scene_after(fold, budget) };
-        let original_tokens = scene.fold.original_tokens;
-        let shorter = Fold { original_tokens, ..self.strategy(lane.strategy).file(&scene, Vec::new()) };
+        let shorter = self.strategy(lane.strategy).file(&scene, Vec::new()).knowing(scene.fold);
         (shorter.tokens < scene.fold.tokens).then_some(shorter)
     }
 
@@ -217,10 +217,12 @@ impl Engine {
             let open = &lane.open[covered..];
             let scene = Scene { forced, summary: filing.summary.as_ref(), fold: &counted, open, ..lane.scene(budget) };
             let notes = self.digested(session, &scene, &stretches).await?;
-            let mut folded = strategy.file(&scene, notes);
+            let mut folded = strategy.file(&scene, notes).knowing(&known);
             let count = (folded.open().0 - known.open().0) as usize;
             folded.original_tokens =
                 open[..count].iter().fold(known.original_tokens, |sum, leaf| sum.saturating_add(leaf.tokens()));
+            folded.instructions.extend(instructions(&open[..count]));
+            folded.question = question(open.split_at(count), known.question);
             covered += count;
             lane.pinned = self.pinned(session, lane, &folded).await?;
             fold = Some(folded);
@@ -228,6 +230,21 @@ impl Engine {
             forced = false;
         }
     }
+}
+
+/// Instructions that were given in the middle of a talk.
+pub(super) fn instructions(leaves: &[Arc<Leaf>]) -> impl Iterator<Item = MessageId> {
+    leaves.iter().map(|leaf| &leaf.stored).filter(|stored| stored.role.instructs()).map(|stored| stored.id)
+}
+
+/// What began the turn that is parted between what is folded and what stays open, if one is; `before` began the one that was parted
+/// by the fold before.
+pub(super) fn question((folded, open): (&[Arc<Leaf>], &[Arc<Leaf>]), before: Option<MessageId>) -> Option<MessageId> {
+    if open.first().is_none_or(|leaf| leaf.begins_turn) {
+        return None;
+    }
+    let began = folded.iter().rev().find(|leaf| leaf.begins_turn);
+    began.map_or(before, |leaf| Some(leaf.stored.id))
 }
 
 /// Takes the lines of messages that were left out since off the list.

@@ -10,11 +10,12 @@ use super::Engine;
 use super::control::Folding;
 use super::folds::Folds;
 use super::lanes::{Hidden, Lane};
+use super::lay::{instructions, question};
 use super::turn::Ask;
 use crate::error::{Error, Result};
 use crate::ids::{At, Depth, MessageId, SessionId, SessionKey};
 use crate::log::Received;
-use crate::note::{Covers, Note};
+use crate::note::{Covers, Fold, Note};
 use crate::store::{Beside, Keys, Kind, Origin, Place, Position, Scope, Span, Stored};
 use crate::strategy::{Leaf, Scene, StrategyName, turns};
 use crate::view::View;
@@ -28,6 +29,8 @@ const PREAMBLE_AMONG: usize = 64;
 /// What the client never saw of a reply, as it is stored.
 #[derive(Default, Serialize, Deserialize)]
 pub(super) struct Parked {
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    rounds: Vec<(Box<RawValue>, u32)>,
     before: Vec<(Box<RawValue>, u32)>,
     whole: Option<(Box<RawValue>, u32)>,
     after: Vec<(Box<RawValue>, u32)>,
@@ -37,6 +40,7 @@ impl Parked {
     pub(super) fn of(hidden: &Hidden) -> Self {
         let owned = |(raw, tokens): &(Arc<RawValue>, u32)| (raw.as_ref().to_owned(), *tokens);
         Self {
+            rounds: hidden.rounds.iter().map(owned).collect(),
             before: hidden.before.iter().map(owned).collect(),
             whole: hidden.whole.as_ref().map(owned),
             after: hidden.after.iter().map(owned).collect(),
@@ -46,6 +50,7 @@ impl Parked {
     fn hidden(self) -> Hidden {
         let shared = |(raw, tokens): (Box<RawValue>, u32)| (raw.into(), tokens);
         Hidden {
+            rounds: self.rounds.into_iter().map(shared).collect(),
             before: self.before.into_iter().map(shared).collect(),
             whole: self.whole.map(shared),
             after: self.after.into_iter().map(shared).collect(),
@@ -55,7 +60,7 @@ impl Parked {
 
 impl Lane {
     pub(super) fn new(session: SessionId, layout: Arc<str>, head: Position) -> Self {
-        let (folded, preamble, open, hidden) = Default::default();
+        let (folded, preamble, open, hidden, bound) = Default::default();
         let (shelf, consulted, artifacts, controlled, pinned, pinned_for, rules, kept) = Default::default();
         let strategy = layout.split('@').next().and_then(|name| name.parse().ok()).unwrap_or(StrategyName::Pages);
         let (model, hidden_from) = ("".into(), Depth(0));
@@ -67,9 +72,11 @@ impl Lane {
             model,
             folded,
             preamble,
+            heads: Vec::new(),
             open,
             hidden,
             hidden_from,
+            bound,
             shelf,
             consulted,
             artifacts,
@@ -94,19 +101,48 @@ impl Engine {
     ) -> Result<Lane> {
         let session = &received.session;
         let mut lane = self.opened(session, head, layout, (ask.budget, ask.arrival.at)).await?;
+        self.unpark(session, &mut lane).await?;
+        lane.bound = self.bounds(session, &lane.open).await?;
+        match &received.preamble {
+            Some(preamble) if ask.after.is_none() => lane.preamble.clone_from(preamble),
+            None if ask.after.is_none() => {
+                lane.preamble = self.log.instructions(ask.arrival, session, ask.history).await?;
+            }
+            Some(_) | None => self.instruct(session, &mut lane).await?,
+        }
+        Ok(lane)
+    }
+
+    /// Puts back what the client never saw of the turn a lane is in.
+    async fn unpark(&self, session: &SessionKey, lane: &mut Lane) -> Result<()> {
         let current = lane.open.get(turns::last(&lane.open)).and_then(|leaf| leaf.stored.position());
-        lane.hidden_from = current.map_or(head.depth, |current| current.depth);
+        lane.hidden_from = current.map_or(lane.head.depth, |current| current.depth);
         for index in turns::last(&lane.open)..lane.open.len() {
             let stored = lane.open[index].stored.clone();
             if let Some(hidden) = self.parked(session, &stored).await? {
                 lane.hidden.insert(stored.id, Arc::new(hidden));
             }
         }
-        lane.preamble = match &received.preamble {
-            Some(preamble) => preamble.clone(),
-            None if ask.after.is_none() => self.log.instructions(ask.arrival, session, ask.history).await?,
-            None => self.last_preamble(session, &lane).await?,
-        };
+        Ok(())
+    }
+
+    /// A lane as it is, with no fold recorded that it may need.
+    pub(super) async fn lane_unfolded(
+        &self,
+        session: &SessionKey,
+        head: Position,
+        layout: Arc<str>,
+        budget: Budget,
+    ) -> Result<Lane> {
+        let (mut lane, is_whole) = self.read_lane(session, head, layout, budget).await?;
+        self.shelve(session, &mut lane).await?;
+        if !is_whole && let Some((fold, begins)) = self.unread_fold(&lane, session, budget).await? {
+            let mut folded = lane.folded.clone();
+            folded.fold = Arc::new(fold);
+            lane.fold_to(folded, begins);
+        }
+        self.unpark(session, &mut lane).await?;
+        self.instruct(session, &mut lane).await?;
         Ok(lane)
     }
 
@@ -118,6 +154,22 @@ impl Engine {
         layout: Arc<str>,
         (budget, at): (Budget, At),
     ) -> Result<Lane> {
+        let (mut lane, is_whole) = self.read_lane(session, head, layout, budget).await?;
+        if !is_whole {
+            self.shelve(session, &mut lane).await?;
+            self.fold_unread(&mut lane, session, (budget, at)).await?;
+        }
+        Ok(lane)
+    }
+
+    /// The fold of a path that counts and what is open after it, as far as it was read; and whether that is all.
+    async fn read_lane(
+        &self,
+        session: &SessionKey,
+        head: Position,
+        layout: Arc<str>,
+        budget: Budget,
+    ) -> Result<(Lane, bool)> {
         let born = self.lanes.now();
         let folds = Folds { store: self.store(), session, layout: &layout };
         let folded = folds.of(head).await?;
@@ -125,20 +177,17 @@ impl Engine {
         lane.rules = Arc::new(self.rules_of(session, head).await?);
         lane.artifacts = Arc::new(self.filed(session, &lane.folded.fold).await?);
         let open = self.tail(session, &lane, budget.tokens).await?;
-        let unread = open.first().and_then(Stored::position).map(|first| first.depth);
-        lane.open = Leaf::all(open.into_iter().map(Arc::new), &self.settings.strategies.holds);
-        if unread.is_some_and(|first| first > lane.folded.fold.open()) {
-            self.shelve(session, &mut lane).await?;
-            self.fold_unread(&mut lane, session, (budget, at)).await?;
-        }
-        Ok(lane)
+        let first = open.first().and_then(Stored::position).map(|first| first.depth);
+        lane.open = self.leaves(session, open).await?;
+        let is_whole = first.is_none_or(|first| first <= lane.folded.fold.open());
+        Ok((lane, is_whole))
     }
 
     /// A lane for work that no request began.
     pub(super) async fn lane_at(&self, folding: Folding<'_>, at: At) -> Result<Lane> {
         let Folding { session, head, layout, model, budget } = folding;
         let mut lane = self.opened(session, head, layout.into(), (budget, at)).await?;
-        lane.preamble = self.last_preamble(session, &lane).await?;
+        self.instruct(session, &mut lane).await?;
         lane.model = model.into();
         self.shelve(session, &mut lane).await?;
         self.decide(session, &mut lane).await?;
@@ -163,8 +212,18 @@ impl Engine {
 
     /// Puts what was not read under a fold: it does not fit in any case, and search finds it.
     async fn fold_unread(&self, lane: &mut Lane, session: &SessionKey, (budget, at): (Budget, At)) -> Result<()> {
+        let Some((fold, begins)) = self.unread_fold(lane, session, budget).await? else { return Ok(()) };
+        let folds = Folds { store: self.store(), session, layout: &lane.layout };
+        let folded = folds.put(lane.head, &lane.folded, (fold, Vec::new()), at).await?;
+        lane.fold_to(folded, begins);
+        self.renew_lane(lane);
+        Ok(())
+    }
+
+    /// A fold over what was not read, and how many of the messages that were go under it as well.
+    async fn unread_fold(&self, lane: &Lane, session: &SessionKey, budget: Budget) -> Result<Option<(Fold, usize)>> {
         let begins = first_whole(&lane.open);
-        let Some(last) = lane.open.get(begins - 1).and_then(|leaf| leaf.stored.position()) else { return Ok(()) };
+        let Some(last) = lane.open.get(begins - 1).and_then(|leaf| leaf.stored.position()) else { return Ok(None) };
         let before = lane.folded.fold.open();
         let span = Span::Path { head: lane.head, from: before, to: before };
         let first = self.store().read(session, span).await?.pop().and_then(|stored| stored.position());
@@ -179,11 +238,10 @@ impl Engine {
         let guess = read * u64::from(covers.count()) / lane.open.len().max(1) as u64;
         fold.original_tokens =
             lane.folded.fold.original_tokens.saturating_add(u32::try_from(guess).unwrap_or(u32::MAX));
-        let folds = Folds { store: self.store(), session, layout: &lane.layout };
-        let folded = folds.put(lane.head, &lane.folded, (fold, Vec::new()), at).await?;
-        lane.fold_to(folded, begins);
-        self.renew_lane(lane);
-        Ok(())
+        fold.instructions.clone_from(&lane.folded.fold.instructions);
+        fold.instructions.extend(instructions(&lane.open[..begins]));
+        fold.question = question(lane.open.split_at(begins), lane.folded.fold.question);
+        Ok(Some((fold, begins)))
     }
 
     /// Keeps a lane and drops all others of its session: a fold counts for the branches that left after it as well.
@@ -210,19 +268,22 @@ impl Engine {
         Ok(last.and_then(|record| serde_json::from_str(record.body.get()).ok()))
     }
 
-    /// The instructions of the last turn that was answered, or else those the session began with.
-    async fn last_preamble(&self, session: &SessionKey, lane: &Lane) -> Result<Vec<Arc<Stored>>> {
-        for leaf in lane.open.iter().rev().take(PREAMBLE_AMONG) {
-            if let Some(view) = self.last_view(session, leaf.stored.id).await? {
+    /// Gives a lane the instructions of the last turn that was answered, or else those the session began with.
+    async fn instruct(&self, session: &SessionKey, lane: &mut Lane) -> Result<()> {
+        for index in (0..lane.open.len()).rev().take(PREAMBLE_AMONG) {
+            if let Some(view) = self.last_view(session, lane.open[index].stored.id).await? {
                 let preamble = self.store().read(session, Span::Ids(view.preamble)).await?;
-                return Ok(preamble.into_iter().map(Arc::new).collect());
+                lane.preamble = preamble.into_iter().map(Arc::new).collect();
+                lane.heads = view.heads;
+                return Ok(());
             }
         }
-        self.first_preamble(session).await
+        lane.preamble = self.first_preamble(session).await?;
+        Ok(())
     }
 
     /// The instructions a session began with.
-    async fn first_preamble(&self, session: &SessionKey) -> Result<Vec<Arc<Stored>>> {
+    pub(super) async fn first_preamble(&self, session: &SessionKey) -> Result<Vec<Arc<Stored>>> {
         let span = Span::Arrival { from: MessageId(0), limit: PREAMBLE_AMONG };
         let first = self.store().read(session, span).await?;
         let instructs = |stored: &Stored| stored.place == Place::Beside(Beside::Preamble);

@@ -4,14 +4,17 @@
 //! model. While the model asks for what it cannot see, `recall` answers; `finish` keeps the reply, the view and the ledger;
 //! `tidy` does what can wait. The engine knows no network and no clock: what time it is, its callers say.
 
+mod asides;
 mod control;
 mod erase;
+mod finish;
 mod folds;
 mod holds;
 mod jobs;
 mod lanes;
 mod lay;
 mod load;
+mod preview;
 mod recall;
 mod tidy;
 mod topics;
@@ -25,14 +28,16 @@ use std::sync::Arc;
 pub use control::{Folding, NoteName, Stated};
 
 pub use erase::erase_results;
+pub use finish::{Around, Finish};
 pub use holds::Held;
 pub use jobs::{Claim, Claimed, Daily, Job, JobKind, JobLine, JobState};
 pub use lanes::Hidden;
+pub use preview::Preview;
 pub use tidy::Chores;
 pub use topics::{
     Event, Fate, Restored, ReviewMode, ReviewReport, TopicFile, TopicLine, TopicState, Verdict, day_index,
 };
-pub use turn::{Ask, Finish, Turn};
+pub use turn::{Ask, Turn};
 pub use views::Recorded;
 pub use writing::{Version, Wanted};
 

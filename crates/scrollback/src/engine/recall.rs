@@ -18,6 +18,7 @@ use crate::window::{Body, Window, tokens_of};
 
 mod expand;
 mod held;
+mod outside;
 mod passages;
 
 use passages::cut;
@@ -46,6 +47,8 @@ struct Sight<'a> {
     window: Option<&'a Window>,
     /// What a person wants left out; a person may see it.
     excluded: &'a BTreeSet<MessageId>,
+    /// Whether a person looks, and no model.
+    is_person: bool,
     /// Whether the path may be sorted into topics, some of which are archived.
     sorted: bool,
 }
@@ -61,7 +64,8 @@ impl Turn {
     fn sight(&self) -> Sight<'_> {
         let (session, fold) = (&self.received.session, &*self.lane.folded.fold);
         let (window, excluded) = (Some(&self.window), self.lane.excluded());
-        Sight { session, head: self.head, fold, window, excluded, sorted: self.lane.strategy == StrategyName::Topics }
+        let sorted = self.lane.strategy == StrategyName::Topics;
+        Sight { session, head: self.head, fold, window, excluded, is_person: false, sorted }
     }
 }
 
@@ -111,7 +115,8 @@ impl Engine {
         fold: &Fold,
         call: &RecallCall,
     ) -> Result<String> {
-        let sight = Sight { session, head, fold, window: None, excluded: &BTreeSet::new(), sorted: true };
+        let sight =
+            Sight { session, head, fold, window: None, excluded: &BTreeSet::new(), is_person: true, sorted: true };
         self.looked_up(&sight, call, ROOM).await.map(|answered| answered.text)
     }
 
@@ -184,10 +189,9 @@ impl Engine {
         let mut pieces: Vec<String> = Vec::new();
         let mut goes_on = unread.next;
         for (i, leaf) in leaves.iter().enumerate() {
-            let held = leaf.placeholder(&self.settings.strategies.holds);
-            let text = match held {
+            let text = match leaf.told(&self.settings.strategies.holds) {
                 _ if sight.excluded.contains(&leaf.stored.id) => LEFT_OUT.to_owned(),
-                Some(held) => held.text.clone(),
+                Some(held) => held,
                 None => leaf.stored.message().to_text(),
             };
             let piece = format!("{}\n{text}", heading(leaf.stored.id, &leaf.stored.role, leaf.stored.at));
@@ -293,9 +297,9 @@ impl Engine {
         Ok(lines)
     }
 
-    /// Whether the person of another session wants a message of it left out. A person, who has no window, sees it.
+    /// Whether the person of another session wants a message of it left out. A person sees it.
     async fn leaves_out(&self, sight: &Sight<'_>, other: &SessionKey, id: MessageId) -> Result<bool> {
-        Ok(sight.window.is_some() && self.controlled(other).await?.controls.excluded.contains(&id))
+        Ok(!sight.is_person && self.controlled(other).await?.controls.excluded.contains(&id))
     }
 
     /// What a recall may see: its own path.

@@ -1,26 +1,24 @@
-//! One turn: into the log, fold if it is time, fit; later the reply, the view and the ledger in one commit.
+//! One turn: into the log, fold if it is time, fit; `finish` keeps the reply.
 
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
 use super::Engine;
-use super::lanes::{Hidden, Lane};
+use super::lanes::Lane;
 use super::lay::{Laid, Quoted};
 use super::topics::{Consulted, Event};
 use crate::control::Controls;
 use crate::error::{Error, Result};
-use crate::ids::{At, MessageId};
-use crate::ledger::Call;
-use crate::log::{After, Answer, Arrival, History, Received};
+use crate::ids::{Hash128, MessageId};
+use crate::log::{After, Arrival, History, Received};
 use crate::message::Message;
 use crate::recall::RecallTool;
-use crate::store::{Batch, Kind, Position, Put, Stored, Urgency};
+use crate::store::{Position, Stored};
 use crate::strategy::topics::activation::Why;
-use crate::strategy::turns;
+use crate::strategy::{StrategyName, turns};
 use crate::task;
 use crate::topic::TopicId;
-use crate::view::View;
 use crate::window::{Budget, Window, tokens_of};
 
 /// A request to be answered.
@@ -36,6 +34,20 @@ pub struct Ask<'a> {
     pub budget: Budget,
     /// The model's whole limit.
     pub limit_tokens: u32,
+    /// A strategy for this turn alone, whatever the session's.
+    pub strategy: Option<StrategyName>,
+}
+
+impl<'a> Ask<'a> {
+    /// A request with its whole history, for a model of which a limit is known.
+    pub fn new(arrival: Arrival<'a>, history: &'a History<'a>, budget: Budget, limit_tokens: u32) -> Self {
+        Self { arrival, history, after: None, budget, limit_tokens, strategy: None }
+    }
+
+    /// What a person decided about its session, as far as it counts for this turn.
+    pub(super) fn governed(&self, controls: Controls) -> Controls {
+        Controls { strategy: self.strategy.or(controls.strategy), ..controls }
+    }
 }
 
 /// A turn that has begun.
@@ -60,25 +72,6 @@ pub struct Turn {
     /// What the helper was asked while the window was laid out.
     pub(super) asked: Vec<task::Asked>,
     tools: &'static [RecallTool],
-}
-
-/// How a turn ended.
-#[derive(Debug)]
-pub struct Finish<'a> {
-    /// What the model answered, as the client will echo it; `None` if it gave no answer that can be kept.
-    pub message: Option<Message>,
-    /// The answer as the model made it and the results of our calls in it, if it also called tools of ours.
-    pub whole: Option<(Box<RawValue>, Vec<Box<RawValue>>)>,
-    /// The model.
-    pub model: &'a str,
-    /// The provider's id of the response.
-    pub response: Option<&'a str>,
-    /// The calls it took.
-    pub calls: Vec<Call>,
-    /// Whether somebody waits until it is kept.
-    pub urgency: Urgency,
-    /// When.
-    pub at: At,
 }
 
 impl Turn {
@@ -125,7 +118,14 @@ impl Turn {
 
     /// The tokens of what is new in it.
     pub fn new_tokens(&self) -> u32 {
-        self.received.fresh.iter().map(|stored| stored.measure.tokens).fold(0, u32::saturating_add)
+        let asides = self.received.asides.iter().map(|(_, aside)| aside);
+        let fresh = self.received.fresh.iter().chain(asides).map(|stored| stored.measure.tokens);
+        fresh.fold(0, u32::saturating_add)
+    }
+
+    /// What a reply of the open part is bound to, if it was finished so; see [`Finish::bound`](super::Finish).
+    pub fn bound(&self, id: MessageId) -> Option<Hash128> {
+        self.lane.bound.get(&id).copied()
     }
 
     /// What people call its view, for the first reply to its last message.
@@ -155,7 +155,7 @@ impl Engine {
             Some(after) => self.log.receive_new(ask.arrival, after, ask.history).await?,
         };
         let head = received.head.ok_or_else(|| Error::Invalid("the request has no message to answer".into()))?;
-        let controls = self.controls(&received.session).await?;
+        let controls = ask.governed(self.controls(&received.session).await?);
         let ask = bounded(&controls);
         let layout = self.layout_with(&controls, ask.limit_tokens);
         let ask = Ask { budget: self.less_tools(ask.budget, &controls), ..ask };
@@ -206,18 +206,28 @@ impl Engine {
         let holds = &self.settings.strategies.holds;
         let mut lane = match found {
             Some(mut lane) => {
-                received.fresh.iter().for_each(|stored| lane.push(stored.clone(), holds));
+                lane.extend(received, holds);
                 lane
             }
             None if received.base.is_none() => {
                 let born = self.lanes.now();
                 let mut lane = Lane { born, ..Lane::new(received.session.id, layout, head) };
-                received.fresh.iter().for_each(|stored| lane.push(stored.clone(), holds));
+                lane.extend(received, holds);
                 lane
             }
             None => self.load(ask, received, head, layout).await?,
         };
         match &received.preamble {
+            // What a conversation began with stands, whatever a request that follows says outside of its messages.
+            Some(heads) if ask.after.is_some() && ask.history.heads().is_some() => {
+                let known = match received.base {
+                    Some(_) => std::mem::take(&mut lane.preamble),
+                    None => self.first_preamble(&received.session).await?,
+                };
+                let is_new = |stored: &Stored| heads.iter().any(|head| head.id == stored.id);
+                let began = known.into_iter().filter(|stored| !lane.heads.contains(&stored.id) && !is_new(stored));
+                lane.preamble = heads.iter().cloned().chain(began).collect();
+            }
             Some(preamble) => lane.preamble.clone_from(preamble),
             // Another request of the same conversation may have come with other instructions.
             None if ask.after.is_none() && !instructs(ask.history, &lane.preamble) => {
@@ -225,48 +235,10 @@ impl Engine {
             }
             None => {}
         }
+        if let Some(heads) = ask.history.heads() {
+            lane.heads = lane.preamble.iter().take(heads).map(|stored| stored.id).collect();
+        }
         Ok(lane)
-    }
-
-    /// Keeps the reply, the view and the ledger, all in one commit.
-    pub async fn finish(&self, mut turn: Turn, finish: Finish<'_>) -> Result<Option<Arc<Stored>>> {
-        let mut view = View::of(&turn.window, turn.head, &turn.lane.layout, turn.lane.folded.id);
-        view.kept = turn.lane.kept.filter(|_| view.kept_tokens > 0);
-        view.recalls.clone_from(&turn.recalls);
-        if let Some(consulted) = &turn.consulted {
-            view.consulted(consulted.shown(), consulted.remark().cloned(), turn.quoted.room);
-            view.quoted.clone_from(&turn.quoted.messages);
-            view.passed_over = consulted.passed_over();
-        }
-        view.calls = finish.calls;
-        let (session, at) = (&turn.received.session.clone(), finish.at);
-        let mut records = vec![Put::new(session, Kind::View, View::key(turn.head.id, at), at, &view)];
-        records.extend(self.recalled(&turn, finish.at).await?);
-        records.extend(self.scored(&mut turn, finish.at).await?);
-        let hidden = hidden(turn.rounds, finish.whole);
-        let Some(message) = finish.message else {
-            let batch = Batch::of_records(session.clone(), records);
-            self.store().commit(batch).await?;
-            self.lanes.forget(Some(session.id));
-            return Ok(None);
-        };
-        let calls = message.call_ids().next().is_some();
-        if calls && !hidden.is_empty() {
-            let node = turn.head.node.then(message.strong());
-            let parked = super::load::Parked::of(&hidden);
-            records.push(Put::new(session, Kind::Round, node.0.to_string(), at, &parked));
-        }
-        let (model, response, urgency) = (finish.model, finish.response, finish.urgency);
-        let answer = Answer { message, model, response, records, urgency, at };
-        let stored = self.log.reply(&turn.received, answer).await?;
-        let mut lane = turn.lane;
-        lane.consulted = turn.consulted.map(Arc::new);
-        lane.push(stored.clone(), &self.settings.strategies.holds);
-        if calls && !hidden.is_empty() {
-            lane.hidden.insert(stored.id, Arc::new(hidden));
-        }
-        self.lanes.keep(lane);
-        Ok(Some(stored))
     }
 }
 
@@ -275,14 +247,8 @@ fn instructs(history: &History<'_>, preamble: &[Arc<Stored>]) -> bool {
     history.instructions().eq(preamble.iter().map(|stored| stored.raw.get().as_bytes()))
 }
 
-/// What the client does not see of a reply.
-fn hidden(before: Vec<(Arc<RawValue>, u32)>, whole: Option<(Box<RawValue>, Vec<Box<RawValue>>)>) -> Hidden {
-    let (whole, after) = whole.map_or((None, Vec::new()), |(whole, results)| (Some(whole), results));
-    Hidden { before, whole: whole.map(measured), after: after.into_iter().map(measured).collect() }
-}
-
 /// A message of ours and what it costs.
-fn measured(raw: Box<RawValue>) -> (Arc<RawValue>, u32) {
+pub(super) fn measured(raw: Box<RawValue>) -> (Arc<RawValue>, u32) {
     let raw: Arc<RawValue> = raw.into();
     let tokens = tokens_of(&Message::new(raw.clone()).to_text());
     (raw, tokens)

@@ -86,7 +86,7 @@ impl Engine {
         let from = view.runs.first().map_or(view.head.depth, |run| run.from);
         let path = self.store().read(session, Span::path(view.head, from)).await?;
         let holds = &self.settings.strategies.holds;
-        let leaves = Leaf::all(path.into_iter().map(Arc::new), holds);
+        let leaves = self.leaves(session, path).await?;
         let began = leaves.get(turns::last(&leaves)).map_or(view.head.id, |leaf| leaf.stored.id);
         for leaf in &leaves {
             let Some(depth) = leaf.stored.position().map(|position| position.depth) else { continue };
@@ -123,6 +123,7 @@ impl Engine {
         leaf: &Arc<Leaf>,
         (reason, holds): (Reason, &HoldSettings),
     ) -> Result<()> {
+        window.reason(&leaf.asides);
         if reason != Reason::TooLarge {
             window.show(&leaf.stored, reason);
             return Ok(());
@@ -144,6 +145,12 @@ impl Engine {
         let Some(depth) = self.depth_on_path(session, view, &stored).await? else { return Ok(None) };
         let fold = self.fold_of(session, view).await?;
         let standing = view.standing(depth, &fold);
+        let folded = matches!(standing, Standing::Searchable | Standing::Listed { .. });
+        if let Some(kept) = view.kept.filter(|_| folded)
+            && self.kept_in(session, kept).await?.is_some_and(|kept| kept.media_ids().contains(&id))
+        {
+            return Ok(Some(Standing::Shown(Reason::Kept)));
+        }
         let quoted = standing == Standing::Searchable && view.quoted.contains(&id);
         Ok(Some(if quoted { Standing::Quoted } else { standing }))
     }

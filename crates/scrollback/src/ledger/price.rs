@@ -5,6 +5,7 @@
 use serde::{Deserialize, Deserializer};
 
 use super::{Cost, Hit, Rule};
+use crate::tokens::Family;
 
 const PICODOLLARS_PER_NANODOLLAR: u128 = 1_000;
 /// No model is as dear as this; a larger number is a slip of units.
@@ -34,7 +35,7 @@ impl<'de> Deserialize<'de> for Rate {
 }
 
 /// What is known of a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Price {
     /// The name it was found by: what the model's own begins with.
     pub name: String,
@@ -54,6 +55,10 @@ pub struct Price {
     pub write: Rate,
     /// How its cache behaves, if it has one.
     pub rule: Option<Rule>,
+    /// How it counts, where that is said; otherwise its name tells.
+    pub family: Option<Family>,
+    /// Whether it accepts its reasoning only after the very words it was made after.
+    pub binds_thinking: bool,
 }
 
 impl Price {

@@ -1,4 +1,4 @@
-//! The list of models: `prices.toml`, and a person's own file of the same format laid over it, entry by entry.
+//! The catalogue of models: `models.toml`, and a person's own file of the same format laid over it, entry by entry.
 //!
 //! A model is found by the longest name its own begins with.
 
@@ -8,8 +8,9 @@ use serde::Deserialize;
 
 use super::{Price, Rate, Rule};
 use crate::error::{Error, Result};
+use crate::tokens::{Family, Vocabulary};
 
-const SHIPPED: &str = include_str!("../../prices.toml");
+const SHIPPED: &str = include_str!("../../models.toml");
 
 /// A model as files describe it.
 #[derive(Clone, Debug, Deserialize)]
@@ -23,6 +24,34 @@ struct Said {
     read: Option<Rate>,
     write: Option<Rate>,
     cache: Option<String>,
+    vocabulary: Option<Counted>,
+    #[serde(default)]
+    binds_thinking: bool,
+}
+
+/// How a model counts, as files describe it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged, expecting = "a vocabulary is \"o200k\", \"cl100k\" or { spaced = …, unspaced = … }")]
+enum Counted {
+    Named(Known),
+    Estimated { spaced: f64, unspaced: f64 },
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Known {
+    O200k,
+    Cl100k,
+}
+
+impl Counted {
+    fn meant(&self) -> Family {
+        match self {
+            Self::Named(Known::O200k) => Family::Exact(Vocabulary::O200k),
+            Self::Named(Known::Cl100k) => Family::Exact(Vocabulary::Cl100k),
+            Self::Estimated { spaced, unspaced } => Family::Estimated { spaced: *spaced, unspaced: *unspaced },
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -48,12 +77,12 @@ impl Prices {
 
     /// The list with a person's own laid over it: an entry of the same name is replaced whole.
     pub fn with(mut self, toml_text: &str) -> Result<Self> {
-        let file: File = toml::from_str(toml_text).map_err(|error| Error::Invalid(format!("prices: {error}")))?;
+        let file: File = toml::from_str(toml_text).map_err(|error| Error::Invalid(format!("models: {error}")))?;
         self.file.rules.extend(file.rules);
         for (name, said) in file.models {
             let bare = bare(&name);
             if bare.is_empty() {
-                return Err(Error::Invalid(format!("prices: models.\"{name}\" names no model")));
+                return Err(Error::Invalid(format!("models: models.\"{name}\" names no model")));
             }
             self.file.models.insert(bare, said);
         }
@@ -66,6 +95,13 @@ impl Prices {
         let name = bare(model);
         let mut beginnings = (1..=name.len()).rev().filter_map(|end| name.get(..end));
         beginnings.find_map(|beginning| self.models.get(beginning))
+    }
+}
+
+impl Prices {
+    /// Every entry, by name.
+    pub fn all(&self) -> impl Iterator<Item = &Price> {
+        self.models.values()
     }
 }
 
@@ -86,12 +122,14 @@ impl File {
             read: said.read.unwrap_or(said.input),
             write: said.write.unwrap_or(said.input),
             rule,
+            family: said.vocabulary.as_ref().map(Counted::meant),
+            binds_thinking: said.binds_thinking,
         })
     }
 
     fn rule(&self, model: &str, rule: &str) -> Result<Rule> {
         let known = || self.rules.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
-        let missing = || format!("prices: models.\"{model}\".cache: there is no rule “{rule}”, only {}", known());
+        let missing = || format!("models: models.\"{model}\".cache: there is no rule “{rule}”, only {}", known());
         self.rules.get(rule).copied().ok_or_else(|| Error::Invalid(missing()))
     }
 }
@@ -156,6 +194,20 @@ mod tests {
         assert_eq!(prices.of("gpt-5-mini").unwrap().input, Rate(250_000));
         let rule = prices.of("llama-4").unwrap().rule.unwrap();
         assert_eq!((rule.mode, rule.step.get()), (Mode::Prefix, 16));
+    }
+
+    #[test]
+    fn a_model_of_ones_own_says_how_it_counts() {
+        let own = r#"
+            models.a = { input = 0, output = 0, vocabulary = "cl100k", binds_thinking = true }
+            models.b = { input = 0, output = 0, vocabulary = { spaced = 1.5, unspaced = 0.5 } }
+        "#;
+        let prices = Prices::shipped().with(own).unwrap();
+        let of = |name| prices.of(name).map(|price| (price.family, price.binds_thinking)).unwrap();
+        assert_eq!(of("a"), (Some(Family::Exact(Vocabulary::Cl100k)), true));
+        assert_eq!(of("b"), (Some(Family::Estimated { spaced: 1.5, unspaced: 0.5 }), false));
+        let wrong = Prices::shipped().with("models.a = { input = 0, output = 0, vocabulary = 'runes' }").unwrap_err();
+        assert!(wrong.to_string().contains("o200k"), "{wrong}");
     }
 
     #[test]

@@ -42,11 +42,13 @@ pub(super) struct Aligned {
     pub(super) preamble: Vec<Message>,
     pub(super) preamble_known: bool,
     pub(super) as_sent: bool,
-    /// Reasoning beside the path.
+    /// Reasoning beside the path, beyond the base: what led to known messages was stored with them.
     pub(super) asides: Vec<Link>,
     /// The session the request computes to by itself, the node of its own chain, and the number of links in it.
     pub(super) claimed: SessionId,
     pub(super) chain: NodeId,
+    /// That chain from the base on: at the base, and after each fresh link.
+    pub(super) chains: Vec<NodeId>,
     pub(super) links: usize,
     /// For remembering it: the stretch it continues.
     pub(super) continued: Option<u128>,
@@ -116,7 +118,12 @@ pub(super) async fn align(
     let claimed = claimed(&asker, &opened)?;
     let stretch = opened.stretch;
     let start = stretch.map_or_else(|| NodeId::root(claimed), |stretch| stretch.chain);
-    let chain = opened.links.iter().fold(start, |node, link| node.then(link.message.strong()));
+    let mut chains = vec![start];
+    chains.extend(opened.links.iter().scan(start, |node, link| {
+        *node = node.then(link.message.strong());
+        Some(*node)
+    }));
+    let chain = chains[opened.links.len()];
     let known_before = stretch.map_or(0, |stretch| stretch.links);
     let mut place = Finding {
         store,
@@ -128,6 +135,7 @@ pub(super) async fn align(
         base: stretch.map(|stretch| stretch.at),
         rest: opened.links,
         taken: 0,
+        reached: 0,
         replaced: Vec::new(),
     };
     let outcome = place.find().await?;
@@ -142,9 +150,10 @@ pub(super) async fn align(
         replaced: place.replaced,
         preamble: opened.preamble,
         preamble_known: opened.preamble_known,
-        asides: opened.asides,
+        asides: opened.asides.into_iter().filter(|aside| aside.index >= place.reached).collect(),
         claimed,
         chain,
+        chains: chains.split_off(place.taken),
         continued: stretch.map(|stretch| stretch.hash),
         preamble_hash: opened.preamble_hash,
     })
@@ -165,16 +174,18 @@ fn claimed(asker: &Asker<'_>, opened: &Opened) -> Result<SessionId> {
 }
 
 /// The search for a place, step by step: `taken` links are accounted for by `base`, `rest` is left.
-struct Finding<'a> {
-    store: &'a dyn Store,
+pub(super) struct Finding<'a> {
+    pub(super) store: &'a dyn Store,
     recent: &'a Recent,
-    tenant: &'a Tenant,
-    declared: bool,
+    pub(super) tenant: &'a Tenant,
+    pub(super) declared: bool,
     rewrites: bool,
-    session: SessionId,
-    base: Option<Position>,
-    rest: Vec<Link>,
+    pub(super) session: SessionId,
+    pub(super) base: Option<Position>,
+    pub(super) rest: Vec<Link>,
     taken: usize,
+    /// The number in the request of the first message that is not accounted for.
+    reached: usize,
     replaced: Vec<(Message, usize, Option<MessageId>)>,
 }
 
@@ -198,6 +209,7 @@ impl Finding<'_> {
             }
             let possible = self.rewrites && outcome.is_none() && (self.base.is_none() || !children.is_empty());
             let rewritten = if possible { self.rewritten().await? } else { None };
+            let rewritten = if possible && rewritten.is_none() { self.summed().await? } else { rewritten };
             match rewritten {
                 Some((session, rewrite)) => outcome = Some(self.accept(session, &rewrite)),
                 None if self.base.is_none() => return Ok(Outcome::New),
@@ -235,12 +247,12 @@ impl Finding<'_> {
         }
     }
 
-    fn key(&self) -> SessionKey {
+    pub(super) fn key(&self) -> SessionKey {
         SessionKey { tenant: self.tenant.clone(), id: self.session }
     }
 
     fn take(&mut self, count: usize, base: Position) {
-        self.rest.drain(..count);
+        self.reached = self.rest.drain(..count).next_back().map_or(self.reached, |link| link.index + 1);
         self.taken += count;
         self.base = Some(base);
     }

@@ -14,6 +14,8 @@ use crate::error::{Error, Result};
 use crate::ids::Fingerprint;
 use crate::message::{Message, Role};
 
+/// How a mark for a provider's cache is written.
+const MARK: &str = "\"cache_control\"";
 /// How many messages are looked at from the end.
 const ENDS_WITHIN: usize = 8;
 
@@ -24,7 +26,9 @@ pub struct History<'a> {
     text: &'a str,
     /// The messages that were split off: all but the known ones.
     split: Vec<&'a RawValue>,
-    /// How many messages at the head are instructions.
+    /// Instructions that the wire keeps outside of the array, if it does.
+    heads: Option<Vec<Box<RawValue>>>,
+    /// How many messages at the head are instructions, those outside of the array included.
     pub(super) preamble: usize,
     /// The stretch after the instructions that was seen before.
     pub(super) known: Option<Stretch>,
@@ -41,13 +45,27 @@ pub(super) struct Marks {
     pub(super) all: u128,
     /// How many bytes that is.
     pub(super) bytes: usize,
+    /// The same up to the first message with a mark for the provider's cache, if one is among those that were not known: clients
+    /// move such marks with every turn, so the bytes from there on will not come again.
+    pub(super) unmarked: Option<Unmarked>,
 }
 
-/// Who speaks in a message; everything else is passed over.
+/// The beginning of a history that will come again as it is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Unmarked {
+    /// How many messages it has, the instructions not counted.
+    pub(super) count: usize,
+    pub(super) bytes: usize,
+    pub(super) hash: u128,
+}
+
+/// Who speaks in a message, or what kind of item it is; everything else is passed over.
 #[derive(Deserialize)]
 struct Spoken<'a> {
     #[serde(borrow)]
     role: Option<Cow<'a, str>>,
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
 }
 
 impl<'a> History<'a> {
@@ -65,7 +83,7 @@ impl<'a> History<'a> {
     pub(super) fn open(text: &'a str, seed: u64, known: impl FnOnce(u128) -> Vec<Stretch>) -> Result<(Self, usize)> {
         let mut cursor = Cursor { text, at: 0, inside: false };
         let begin = cursor.bracket()?;
-        let mut history = Self { text, split: Vec::new(), preamble: 0, known: None, marks: None };
+        let mut history = Self { text, split: Vec::new(), heads: None, preamble: 0, known: None, marks: None };
         let mut spoken: Option<(usize, Hasher)> = None;
         let (mut known, mut first) = (Some(known), 0);
         while let Some(message) = cursor.next()? {
@@ -91,17 +109,52 @@ impl<'a> History<'a> {
         let end = cursor.at;
         let last = text[..end - 1].trim_end().len();
         history.marks = spoken.map(|(start, mut hasher)| {
-            let hashed = history.known.as_ref().map_or(0, |stretch| stretch.bytes);
-            hasher.write(&text.as_bytes()[start + hashed..last]);
-            Marks { first, all: hasher.finish_128(), bytes: last - start }
+            let mut hashed = start + history.known.as_ref().map_or(0, |stretch| stretch.bytes);
+            let unmarked = history.unmarked(text).filter(|(_, end)| *end > hashed).map(|(count, end)| {
+                hasher.write(&text.as_bytes()[hashed..end]);
+                hashed = end;
+                Unmarked { count, bytes: end - start, hash: hasher.finish_128() }
+            });
+            hasher.write(&text.as_bytes()[hashed..last]);
+            Marks { first, all: hasher.finish_128(), bytes: last - start, unmarked }
         });
         history.text = &text[begin..end];
         Ok((history, end))
     }
 
+    /// How many messages come before the first one with a mark, and where the last of them ends.
+    fn unmarked(&self, text: &str) -> Option<(usize, usize)> {
+        let marked = self.split.iter().skip(self.preamble).position(|message| message.get().contains(MARK))?;
+        let before = self.split[..self.preamble + marked].last().filter(|_| marked > 0)?.get();
+        let end = before.as_ptr() as usize + before.len() - text.as_ptr() as usize;
+        Some((self.known.as_ref().map_or(0, |stretch| stretch.count) + marked, end))
+    }
+
+    /// The same history after standing instructions that the wire keeps outside of the array, each a whole message. With none
+    /// the conversation has no others than those in the array.
+    #[must_use]
+    pub fn with_heads(self, heads: Vec<Box<RawValue>>) -> Self {
+        let preamble = self.preamble - self.outside() + heads.len();
+        Self { heads: Some(heads), preamble, ..self }
+    }
+
     /// The same history with nothing passed over.
     pub(super) fn whole(&self) -> Result<Self> {
-        Self::open(self.text, 0, |_| Vec::new()).map(|(history, _)| History { marks: self.marks, ..history })
+        let (history, _) = Self::open(self.text, 0, |_| Vec::new())?;
+        let history = History { marks: self.marks, ..history };
+        Ok(match &self.heads {
+            Some(heads) => history.with_heads(heads.clone()),
+            None => history,
+        })
+    }
+
+    /// How many messages stand outside of the array, if its wire keeps instructions there.
+    pub(crate) fn heads(&self) -> Option<usize> {
+        self.heads.as_ref().map(Vec::len)
+    }
+
+    fn outside(&self) -> usize {
+        self.heads().unwrap_or(0)
     }
 
     /// How the conversation is recognised, whatever its client calls it: a hash of its first message.
@@ -117,14 +170,14 @@ impl<'a> History<'a> {
     /// Its newest message.
     pub fn last(&self) -> Option<Message> {
         // A history that is sent again as it was is passed over to its end.
-        let passed = self.known.is_some() && self.split.len() == self.preamble;
+        let passed = self.known.is_some() && self.split.len() == self.preamble - self.outside();
         let raw = if passed { self.whole().ok()?.split.last().copied() } else { self.split.last().copied() };
         raw.map(|raw| Message::new(raw.to_owned()))
     }
 
     /// How many messages there are.
     pub fn len(&self) -> usize {
-        self.split.len() + self.known.as_ref().map_or(0, |stretch| stretch.count)
+        self.outside() + self.split.len() + self.known.as_ref().map_or(0, |stretch| stretch.count)
     }
 
     /// Whether there are none.
@@ -134,20 +187,25 @@ impl<'a> History<'a> {
 
     /// Reads one message; none of those that were passed over.
     pub(super) fn message(&self, index: usize) -> Message {
+        if let Some(head) = self.heads.as_ref().and_then(|heads| heads.get(index)) {
+            return Message::new(head.clone());
+        }
         let passed = self.known.as_ref().map_or(0, |stretch| stretch.count);
         let index = if index < self.preamble { index } else { index - passed };
-        Message::new(self.split[index].to_owned())
+        Message::new(self.split[index - self.outside()].to_owned())
     }
 
     /// The bytes of the instructions.
-    pub(crate) fn instructions(&self) -> impl Iterator<Item = &'a [u8]> {
-        self.split[..self.preamble].iter().map(|raw| raw.get().as_bytes())
+    pub(crate) fn instructions(&self) -> impl Iterator<Item = &[u8]> {
+        let own = &self.split[..self.preamble - self.outside()];
+        let heads = self.heads.iter().flatten().map(|head| head.get().as_bytes());
+        heads.chain(own.iter().map(|raw| raw.get().as_bytes()))
     }
 }
 
 fn instructs(message: &RawValue) -> bool {
     let spoken = serde_json::from_str::<Spoken<'_>>(message.get());
-    spoken.is_ok_and(|spoken| spoken.role.is_some_and(|role| Role::from(&*role).instructs()))
+    spoken.is_ok_and(|spoken| spoken.role.or(spoken.kind).is_some_and(|role| Role::from(&*role).instructs()))
 }
 
 fn hash(seed: u64, text: &str) -> u128 {
@@ -270,6 +328,30 @@ mod tests {
         for other in [r#"[{"n":1},{"n":21}]"#, r#"[{"n":1},{"n":2}5]"#, r#"[{"n":1}]"#] {
             let opened = History::open(other, 7, |_| vec![stretch]);
             assert!(opened.is_err() || opened.unwrap().0.known.is_none(), "{other}");
+        }
+    }
+
+    /// A client that marks its newest message for the provider's cache sends other bytes for it with the next turn.
+    #[tokio::test]
+    async fn a_mark_that_moves_costs_no_more_than_one_that_stays() {
+        use crate::ids::{At, Tenant};
+        use crate::log::{Arrival, Log};
+        let text = |turn: usize| {
+            let message = |i: usize| {
+                let (role, mark) =
+                    (["user", "assistant"][i % 2], if i == 2 * turn { r#","cache_control":{}"# } else { "" });
+                format!(r#"{{"role":"{role}","content":[{{"type":"text","text":"{i}"{mark}}}]}}"#)
+            };
+            format!("[{}]", (0..=2 * turn).map(message).collect::<Vec<_>>().join(","))
+        };
+        let (log, tenant) = (Log::new(std::sync::Arc::new(crate::MemoryStore::default())), Tenant::local());
+        for turn in 0..6 {
+            let text = text(turn);
+            let (history, _) = log.open(&tenant, &text).unwrap();
+            let known = history.known.map_or(0, |stretch| stretch.count);
+            assert_eq!(known, if turn < 2 { 0 } else { 2 * turn - 2 }, "turn {turn}");
+            let received = log.receive(Arrival::new(&tenant, None, "gpt-5", At(1)), &history).await.unwrap();
+            assert_eq!((received.added, received.as_sent), (if turn == 0 { 1 } else { 2 }, true), "turn {turn}");
         }
     }
 

@@ -6,29 +6,34 @@
 
 mod align;
 mod declared;
+mod foresee;
 mod history;
 mod outcome;
 mod recent;
+mod reply;
 mod rewrite;
+mod strand;
+mod summed;
 
 use std::sync::Arc;
 
 pub use declared::{Declared, SESSION_HEADER};
 pub use history::{History, array_of};
 pub use outcome::Outcome;
+pub use reply::Answer;
 
 use align::{Aligned, Asker};
-use history::Marks;
+use history::{Marks, Unmarked};
 use recent::{Door, Recent, Stretch};
+use reply::Followed;
+use strand::Strand;
 
 use crate::error::{Error, Result};
-use crate::ids::{At, Depth, Hash128, NodeId, SessionId, SessionKey, Tenant};
+use crate::ids::{At, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
 use crate::store::{
-    Alias, Batch, Beside, Draft, Expect, Keys, Kind, NodeRef, Origin, Place, Position, Put, Scope, Sidelong, Span,
-    Store, Stored, Urgency, node_beside,
+    Alias, Batch, Beside, Draft, Keys, Kind, NodeRef, Origin, Place, Position, Scope, Sidelong, Span, Store, Stored,
 };
-use crate::tokens::Measure;
 
 /// A request, as far as the log is concerned.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +78,8 @@ pub struct Received {
     pub head: Option<Position>,
     /// The messages of its path beyond the base.
     pub fresh: Vec<Arc<Stored>>,
+    /// Reasoning that led to one of those, and to which.
+    pub asides: Vec<(MessageId, Arc<Stored>)>,
     /// Its standing instructions; `None` if they are those of the request it continues.
     pub preamble: Option<Vec<Arc<Stored>>>,
     /// How many messages were stored.
@@ -83,7 +90,19 @@ pub struct Received {
 
 impl Received {
     fn nothing_new(outcome: Outcome, session: SessionKey, base: Option<Position>) -> Self {
-        Self { outcome, session, base, head: base, fresh: Vec::new(), preamble: None, added: 0, as_sent: false }
+        let (fresh, asides, preamble, added, as_sent) = Default::default();
+        Self { outcome, session, base, head: base, fresh, asides, preamble, added, as_sent }
+    }
+}
+
+impl Received {
+    /// Notes reasoning that stands before a fresh message, if it was stored next to it and that message follows another.
+    fn reason(&mut self, before: usize, aside: Stored) {
+        let Some(owner) = self.fresh.get(before).filter(|owner| owner.id > aside.id) else { return };
+        let (owner, parent) = (owner.id, owner.parent);
+        if parent.is_some() && self.asides.iter().all(|(_, known)| known.id != aside.id) {
+            self.asides.push((owner, Arc::new(Stored { parent, ..aside })));
+        }
     }
 }
 
@@ -125,8 +144,8 @@ impl Log {
         if let (Some(marks), Some(at)) = (history.marks, received.head) {
             self.remember(
                 &aligned,
-                arrival.tenant,
-                Seen { marks, count: history.len() - history.preamble, declared, at },
+                &received,
+                Seen { marks, count: history.len() - history.preamble, preamble: history.preamble, declared, at },
             );
         }
         Ok(received)
@@ -135,32 +154,27 @@ impl Log {
     /// Takes only what is new, after the last message of a declared session or after an earlier response.
     pub async fn receive_new(&self, arrival: Arrival<'_>, after: After<'_>, history: &History<'_>) -> Result<Received> {
         let (session, head) = self.resolve(arrival.tenant, after).await?;
-        let history = history.whole()?;
-        let messages: Vec<Message> = (0..history.len()).map(|index| history.message(index)).collect();
-        if let (After::Last(_), Some(head)) = (after, head)
-            && self.was_just_sent(&session, head, &messages).await?
-        {
-            return Ok(Received::nothing_new(Outcome::Replay, session, Some(head)));
+        let told = Told::read(&history.whole()?, head.is_some());
+        let replays = match (after, head) {
+            (After::Last(_), Some(head)) => self.was_just_sent(&session, head, &told.messages).await?,
+            (After::Last(_) | After::Response(_), _) => false,
+        };
+        let outcome = match head {
+            Some(_) if replays => Outcome::Replay,
+            Some(_) => Outcome::Continue,
+            None => Outcome::New,
+        };
+        let batch = Batch { declared: arrival.declared.map(str::to_owned), ..Batch::new(session.clone()) };
+        let mut strand = Strand::new(arrival, batch, head);
+        for (index, message) in told.preamble {
+            strand.beside(Beside::Preamble, 0, arrival.time_of(index), message);
         }
-        let mut batch = Batch::new(session.clone());
-        batch.declared = arrival.declared.map(str::to_owned);
-        batch.after = head.map(|head| head.node_ref());
-        let mut node = head.map_or_else(|| NodeId::root(session.id), |head| head.node);
-        for (index, message) in messages.into_iter().enumerate() {
-            let time = arrival.time_of(index);
-            if is_link(&message) {
-                node = node.then(message.strong());
-                batch.path.push(draft(arrival, time, node, message));
-            } else {
-                let why = if message.is_aside() { Beside::Aside } else { Beside::Preamble };
-                let before = batch.path.len();
-                let draft = draft(arrival, time, node_beside(why, &message), message);
-                batch.beside.push(Sidelong { why, before, draft });
-            }
+        for (index, message) in told.messages.into_iter().filter(|_| !replays) {
+            strand.push(arrival.time_of(index), message);
         }
-        let outcome = if head.is_some() { Outcome::Continue } else { Outcome::New };
         let mut received = Received::nothing_new(outcome, session, head);
-        self.append(&mut received, batch).await?;
+        received.preamble = history.heads().map(|_| Vec::new());
+        self.append(&mut received, strand.end()).await?;
         Ok(received)
     }
 
@@ -170,9 +184,8 @@ impl Log {
             return Ok(());
         }
         let path: Vec<Stored> = batch.path.iter().map(Draft::unplaced).collect();
-        let instructs = |sidelong: &Sidelong| sidelong.why == Beside::Preamble;
-        let beside: Vec<(bool, Stored)> =
-            batch.beside.iter().map(|sidelong| (instructs(sidelong), sidelong.draft.unplaced())).collect();
+        let unplaced = |sidelong: &Sidelong| (sidelong.why, sidelong.before, sidelong.draft.unplaced());
+        let beside: Vec<(Beside, usize, Stored)> = batch.beside.iter().map(unplaced).collect();
         let committed = self.store.commit(batch).await?;
         received.added = committed.added;
         let fresh = if beside.is_empty() { committed.added } else { 0 };
@@ -182,30 +195,18 @@ impl Log {
             received.fresh.push(Arc::new(Stored { id: at.id, parent, place: Place::Path(at), ..stored }));
             received.head = Some(at);
         }
-        let instructions = beside.into_iter().zip(committed.beside).filter(|((instructs, _), _)| *instructs);
-        let instructions: Vec<_> = instructions.map(|((_, stored), id)| Arc::new(Stored { id, ..stored })).collect();
+        let mut instructions = Vec::new();
+        for ((why, before, stored), id) in beside.into_iter().zip(committed.beside) {
+            match why {
+                Beside::Preamble => instructions.push(Arc::new(Stored { id, ..stored })),
+                Beside::Aside => received.reason(before, Stored { id, place: Place::Beside(why), ..stored }),
+                Beside::Overlay(_) | Beside::Insert => {}
+            }
+        }
         if !instructions.is_empty() {
             received.preamble = Some(instructions);
         }
         Ok(())
-    }
-
-    /// Stores what the model answered, as the client will echo it.
-    pub async fn reply(&self, to: &Received, answer: Answer<'_>) -> Result<Arc<Stored>> {
-        let head = to.head.ok_or_else(|| Error::Invalid("there is no message to answer".into()))?;
-        let arrival =
-            Arrival { origin: Origin::Reply, ..Arrival::new(&to.session.tenant, None, answer.model, answer.at) };
-        let node = head.node.then(answer.message.strong());
-        let mut batch = Batch { records: answer.records, urgency: answer.urgency, ..Batch::new(to.session.clone()) };
-        batch.after = Some(head.node_ref());
-        if let Some(response) = answer.response {
-            let followed = Followed { session: to.session.id, depth: head.depth.plus(1), node };
-            batch.records.push(followed.record(&to.session.tenant, response, answer.at));
-        }
-        batch.path.push(draft(arrival, answer.at, node, answer.message));
-        let mut received = Received::nothing_new(Outcome::Continue, to.session.clone(), Some(head));
-        self.append(&mut received, batch).await?;
-        received.fresh.pop().ok_or_else(|| Error::Damaged("a reply was stored nowhere".into()))
     }
 
     /// The standing instructions of a whole history, as they are stored.
@@ -215,13 +216,12 @@ impl Log {
         session: &SessionKey,
         history: &History<'_>,
     ) -> Result<Vec<Arc<Stored>>> {
-        let mut batch = Batch::new(session.clone());
+        let mut strand = Strand::new(arrival, Batch::new(session.clone()), None);
         for message in (0..history.preamble).map(|index| history.message(index)) {
-            let draft = draft(arrival, arrival.at, node_beside(Beside::Preamble, &message), message);
-            batch.beside.push(Sidelong { why: Beside::Preamble, before: 0, draft });
+            strand.beside(Beside::Preamble, 0, arrival.at, message);
         }
         let mut received = Received::nothing_new(Outcome::Replay, session.clone(), None);
-        self.append(&mut received, batch).await?;
+        self.append(&mut received, strand.end()).await?;
         Ok(received.preamble.unwrap_or_default())
     }
 
@@ -254,8 +254,9 @@ impl Log {
     }
 
     /// Whether these messages are the last ones before `head`, sent once more because no answer came.
-    async fn was_just_sent(&self, session: &SessionKey, head: Position, messages: &[Message]) -> Result<bool> {
-        let links: Vec<&Message> = messages.iter().filter(|message| is_link(message)).collect();
+    async fn was_just_sent(&self, session: &SessionKey, head: Position, told: &[(usize, Message)]) -> Result<bool> {
+        let links: Vec<&Message> =
+            told.iter().map(|(_, message)| message).filter(|message| !message.is_aside()).collect();
         let Some(before) = (head.depth.0 as usize + 1).checked_sub(links.len()).filter(|_| !links.is_empty()) else {
             return Ok(false);
         };
@@ -268,9 +269,9 @@ impl Log {
         Ok(start.is_some_and(|start| links.iter().fold(start, |node, link| node.then(link.strong())) == head.node))
     }
 
-    fn remember(&self, aligned: &Aligned, tenant: &Tenant, seen: Seen) {
-        let Seen { marks, count, declared, at } = seen;
-        let stretch = Stretch {
+    fn remember(&self, aligned: &Aligned, received: &Received, seen: Seen) {
+        let Seen { marks, count, declared, at, .. } = seen;
+        let whole = Stretch {
             count,
             bytes: marks.bytes,
             hash: marks.all,
@@ -283,7 +284,17 @@ impl Log {
             preamble: aligned.preamble_hash,
             as_sent: aligned.as_sent,
         };
-        self.recent.keep(Door(tenant.clone(), marks.first), aligned.continued, stretch);
+        let before = |unmarked: Unmarked| {
+            let fresh = aligned.fresh.partition_point(|link| link.index < unmarked.count + seen.preamble);
+            let at = fresh.checked_sub(1).map_or(aligned.base, |last| received.fresh.get(last)?.position())?;
+            // A mark among what was known before is none that moves with the newest message.
+            let known = aligned.fresh.first().is_some_and(|link| link.index <= unmarked.count + seen.preamble);
+            let (chain, links) = (*aligned.chains.get(fresh)?, aligned.links - aligned.fresh.len() + fresh);
+            let Unmarked { count, bytes, hash } = unmarked;
+            known.then_some(Stretch { count, bytes, hash, at, chain, links, ..whole })
+        };
+        let stretch = marks.unmarked.and_then(before).unwrap_or(whole);
+        self.recent.keep(Door(received.session.tenant.clone(), marks.first), aligned.continued, stretch);
     }
 }
 
@@ -292,6 +303,7 @@ impl Log {
 struct Seen {
     marks: Marks,
     count: usize,
+    preamble: usize,
     declared: Option<Hash128>,
     at: Position,
 }
@@ -305,75 +317,51 @@ pub enum After<'a> {
     Response(&'a str),
 }
 
-/// What a model answered.
-#[derive(Clone, Debug)]
-pub struct Answer<'a> {
-    /// The message, as the client will echo it.
-    pub message: Message,
-    /// The model.
-    pub model: &'a str,
-    /// The provider's id of the response, by which a later request may refer to it.
-    pub response: Option<&'a str>,
-    /// What is to be recorded together with it.
-    pub records: Vec<Put>,
-    /// Whether somebody waits until it is kept. A reply that is lost comes back with the client's next request.
-    pub urgency: Urgency,
-    /// When.
-    pub at: At,
+/// What a request that holds only new messages tells, with the number of each message in it.
+struct Told {
+    preamble: Vec<(usize, Message)>,
+    /// Links of the path, and reasoning beside it.
+    messages: Vec<(usize, Message)>,
 }
 
-/// Where a response is in the log.
-#[derive(serde::Serialize, serde::Deserialize)]
-struct Followed {
-    session: SessionId,
-    depth: Depth,
-    node: NodeId,
-}
-
-impl Followed {
-    fn record(&self, tenant: &Tenant, response: &str, at: At) -> Put {
-        let body = serde_json::value::to_raw_value(self).expect("plain fields are valid JSON");
-        let scope = Scope::Tenant(tenant.clone());
-        Put { scope, kind: Kind::Response, key: response.to_owned(), at, body, expect: Expect::Any }
+impl Told {
+    /// Where instructions have a place of their own, those among the messages are said in passing, once something was said.
+    fn read(history: &History<'_>, follows: bool) -> Self {
+        let head = match history.heads() {
+            Some(heads) if follows => heads,
+            Some(_) | None => history.preamble,
+        };
+        let told = (0..history.len()).map(|index| (index, history.message(index)));
+        let instructs = |(index, message): &(usize, Message)| {
+            *index < head || history.heads().is_none() && message.role().instructs()
+        };
+        let (preamble, messages) = told.partition(instructs);
+        Self { preamble, messages }
     }
-}
-
-/// Whether a message is a link of the path, not an instruction or reasoning beside it.
-fn is_link(message: &Message) -> bool {
-    !message.is_aside() && !message.role().instructs()
-}
-
-fn draft(arrival: Arrival<'_>, at: At, node: NodeId, message: Message) -> Draft {
-    let measure = Measure::of(&message, arrival.model);
-    Draft { message, node, at, origin: arrival.origin, measure }
 }
 
 /// Everything an aligned request adds to the log.
 fn batch_of(arrival: Arrival<'_>, session: &SessionKey, aligned: &Aligned) -> Batch {
-    let root = NodeId::root(session.id);
-    let mut end = aligned.base.map_or(root, |base| base.node);
-    let mut batch = Batch::new(session.clone());
-    batch.declared = arrival.declared.map(str::to_owned);
-    batch.title = arrival.title.map(str::to_owned);
-    batch.after = aligned.base.map(|base| base.node_ref());
+    let (declared, title) = (arrival.declared.map(str::to_owned), arrival.title.map(str::to_owned));
+    let batch = Batch { declared, title, ..Batch::new(session.clone()) };
+    let mut strand = Strand::new(arrival, batch, aligned.base);
     for link in &aligned.fresh {
-        end = end.then(link.message.strong());
-        batch.path.push(draft(arrival, arrival.time_of(link.index), end, link.message.clone()));
+        strand.link(arrival.time_of(link.index), link.message.clone());
     }
-    let mut beside = |why, before, at, message: &Message| {
-        let draft = draft(arrival, at, node_beside(why, message), message.clone());
-        batch.beside.push(Sidelong { why, before, draft });
-    };
-    aligned.preamble.iter().for_each(|message| beside(Beside::Preamble, 0, arrival.at, message));
+    for message in &aligned.preamble {
+        strand.beside(Beside::Preamble, 0, arrival.at, message.clone());
+    }
     for aside in &aligned.asides {
         let before = aligned.fresh.partition_point(|link| link.index < aside.index);
-        beside(Beside::Aside, before, arrival.time_of(aside.index), &aside.message);
+        strand.aside(before, arrival.time_of(aside.index), aside.message.clone());
     }
     for (message, index, over) in &aligned.replaced {
         let why = over.map_or(Beside::Insert, Beside::Overlay);
-        beside(why, aligned.fresh.len(), arrival.time_of(*index), message);
+        strand.beside(why, aligned.fresh.len(), arrival.time_of(*index), message.clone());
     }
-    if aligned.chain != end && end != root {
+    let end = strand.node;
+    let mut batch = strand.end();
+    if aligned.chain != end && end != NodeId::root(session.id) {
         let depth = aligned.base.map_or(Depth(0), |base| base.depth.plus(1)).plus(aligned.fresh.len());
         let from = NodeRef { depth: Depth(0).plus(aligned.links - 1), node: aligned.chain };
         let to = NodeRef { depth: Depth(depth.0 - 1), node: end };

@@ -44,9 +44,11 @@ impl Role {
         }
     }
 
-    /// Whether messages of this role at the head of a conversation are its standing instructions.
+    /// Whether messages of this role at the head of a conversation are its standing instructions. Items that have a type in
+    /// place of a role count as well: tools that are added, settings that change, what only the provider can read.
     pub fn instructs(&self) -> bool {
-        matches!(self.as_str(), "system" | "developer")
+        let name = self.as_str();
+        matches!(name, "system" | "developer" | "additional_tools" | "configuration_update" | "compaction")
     }
 }
 
@@ -99,6 +101,19 @@ pub enum Part {
     Thinking(String),
     /// Anything else, kept whole.
     Other(Value),
+}
+
+impl Part {
+    /// Everything in it that a person could search for or a model would read, one piece after another.
+    pub(crate) fn words(&self) -> Vec<Cow<'_, str>> {
+        match self {
+            Self::Text(text) | Self::Thinking(text) => vec![text.into()],
+            Self::Call { name, arguments, .. } => vec![name.into(), text_of(arguments)],
+            Self::Result { text, other, .. } => std::iter::once(text.into()).chain(other.iter().map(text_of)).collect(),
+            Self::Image(block) | Self::File(block) => vec![caption_of(block)],
+            Self::Other(block) => vec![text_of(block)],
+        }
+    }
 }
 
 /// A message as received, and what it says.
@@ -170,24 +185,30 @@ impl Message {
         })
     }
 
+    /// Whether it calls a tool.
+    pub fn makes_call(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Call { .. }))
+    }
+
     /// Whether it holds reasoning and nothing else. Clients drop such messages at will, so they stand beside the path.
     pub fn is_aside(&self) -> bool {
         !self.parts.is_empty() && self.parts.iter().all(|part| matches!(part, Part::Thinking(_)))
     }
 
+    /// How many bytes of reasoning it holds that only its provider can read.
+    pub(crate) fn encrypted_bytes(&self) -> usize {
+        #[derive(serde::Deserialize)]
+        struct Item<'a> {
+            #[serde(borrow)]
+            encrypted_content: Option<Cow<'a, str>>,
+        }
+        let item = self.is_aside().then(|| serde_json::from_str::<Item<'_>>(self.raw.get()).ok()).flatten();
+        item.and_then(|item| item.encrypted_content).map_or(0, |content| content.len())
+    }
+
     /// Everything in it that a person could search for or a model would read, one piece after another.
     pub fn words(&self) -> impl Iterator<Item = Cow<'_, str>> {
-        self.parts.iter().flat_map(|part| -> Vec<Cow<'_, str>> {
-            match part {
-                Part::Text(text) | Part::Thinking(text) => vec![text.into()],
-                Part::Call { name, arguments, .. } => vec![name.into(), text_of(arguments)],
-                Part::Result { text, other, .. } => {
-                    std::iter::once(text.into()).chain(other.iter().map(text_of)).collect()
-                }
-                Part::Image(block) | Part::File(block) => vec![caption_of(block)],
-                Part::Other(block) => vec![text_of(block)],
-            }
-        })
+        self.parts.iter().flat_map(Part::words)
     }
 
     /// Its words as one text, pieces on lines of their own.

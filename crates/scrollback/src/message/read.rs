@@ -16,6 +16,8 @@ pub(super) fn message(value: &Value) -> (Role, Vec<Part>) {
     };
     let kind = string(fields, "type").unwrap_or("message");
     match string(fields, "role") {
+        // An item that is no message may have a role all the same.
+        Some(role) if kind != "message" && !fields.contains_key("content") => (role.into(), vec![block(value)]),
         Some(role) => (role.into(), parts_of_message(fields, role)),
         None => (role_of_item(kind), vec![block(value)]),
     }
@@ -75,6 +77,11 @@ fn block(value: &Value) -> Part {
         "function_call" => call(string(fields, "call_id").map(str::to_owned), fields, "arguments"),
         "custom_tool_call" => call(string(fields, "call_id").map(str::to_owned), fields, "input"),
         "tool_result" => result(string(fields, "tool_use_id"), fields.get("content").unwrap_or(&Value::Null)),
+        // Tools of which the item's type is the name: a shell, a computer. Without such an id the provider runs it by itself.
+        kind if kind.ends_with("_call") && fields.contains_key("call_id") => {
+            let id = string(fields, "call_id").map(str::to_owned);
+            Part::Call { id, name: kind.to_owned(), arguments: value.clone() }
+        }
         kind if kind.ends_with("_call_output") => {
             result(string(fields, "call_id"), fields.get("output").unwrap_or(&Value::Null))
         }

@@ -45,7 +45,7 @@ pub struct Called {
     pub arguments: String,
 }
 
-/// Answers an OpenAI chat request. The same request always has the same answer.
+/// Answers a request, whatever its dialect. The same request always has the same answer.
 pub fn answer(request: &Value) -> Said {
     let visible = read::request(request);
     let language = say::Language::of(&visible.question);

@@ -70,7 +70,9 @@ pub(super) enum Target {
 
 /// Reads a request.
 pub(super) fn request(request: &Value) -> Visible {
-    let messages: Vec<Message> = request["messages"].as_array().into_iter().flatten().map(message).collect();
+    let said = request["messages"].as_array().or_else(|| request["input"].as_array());
+    let alone = request["input"].as_str().map(|text| Message::text(&Role::User, text));
+    let messages: Vec<Message> = said.into_iter().flatten().map(message).chain(alone).collect();
     let asked = messages.iter().rposition(|message| *message.role() == Role::User && !own_words(message).is_empty());
     let mut visible = Visible { offered: offered(request), ..Visible::default() };
     let mut recalls = HashMap::new();
@@ -89,11 +91,12 @@ fn message(value: &Value) -> Message {
 }
 
 fn offered(request: &Value) -> Vec<RecallTool> {
-    if request["tool_choice"] == "none" {
+    if request["tool_choice"] == "none" || request["tool_choice"]["type"] == "none" {
         return Vec::new();
     }
     let tools = request["tools"].as_array().into_iter().flatten();
-    tools.filter_map(|tool| tool["function"]["name"].as_str()).filter_map(RecallTool::of_name).collect()
+    let names = tools.filter_map(|tool| tool["function"]["name"].as_str().or(tool["name"].as_str()));
+    names.filter_map(RecallTool::of_name).collect()
 }
 
 /// What a message says outside of fences.

@@ -89,12 +89,13 @@ impl Kept {
         position
     }
 
-    fn append_beside(&mut self, sidelong: &Sidelong, committed: &mut Committed) {
+    fn append_beside(&mut self, sidelong: &Sidelong, follows: Option<MessageId>, committed: &mut Committed) {
         let Sidelong { why, draft, .. } = sidelong;
+        let follows = follows.filter(|_| *why == Beside::Aside);
         let id = self.beside.get(&draft.node).copied().unwrap_or_else(|| {
             let id = self.next_id();
             self.beside.insert(draft.node, id);
-            self.push(id, None, Place::Beside(*why), draft);
+            self.push(id, follows, Place::Beside(*why), draft);
             committed.added += 1;
             id
         });
@@ -192,12 +193,14 @@ impl Store for MemoryStore {
             kept.title = kept.title.take().or(batch.title);
             let mut beside = batch.beside.iter().peekable();
             for (i, draft) in batch.path.iter().enumerate() {
-                while let Some(sidelong) = beside.next_if(|sidelong| sidelong.before <= i) {
-                    kept.append_beside(sidelong, &mut committed);
-                }
                 let depth = parent.map_or(Depth(0), |parent| parent.depth.plus(1));
-                let position = if let Some(known) = kept.nodes.get(&(depth, draft.node)) {
-                    *known
+                let known = kept.nodes.get(&(depth, draft.node)).copied();
+                let follows = parent.filter(|_| known.is_none()).map(|parent| parent.id);
+                while let Some(sidelong) = beside.next_if(|sidelong| sidelong.before <= i) {
+                    kept.append_beside(sidelong, follows, &mut committed);
+                }
+                let position = if let Some(known) = known {
+                    known
                 } else {
                     committed.added += 1;
                     kept.append(parent, draft)
@@ -206,7 +209,7 @@ impl Store for MemoryStore {
                 parent = Some(position);
             }
             for sidelong in beside {
-                kept.append_beside(sidelong, &mut committed);
+                kept.append_beside(sidelong, None, &mut committed);
             }
         }
         for alias in batch.aliases {

@@ -244,7 +244,8 @@ impl Position {
 pub struct Stored {
     /// Its number in the session.
     pub id: MessageId,
-    /// The message it follows; `None` at the beginning and beside the path.
+    /// The message it follows; `None` at the beginning and beside the path. Reasoning follows one if it was stored together with
+    /// the message it led to, whose number is the next.
     pub parent: Option<MessageId>,
     /// Where it is.
     pub place: Place,
@@ -385,4 +386,10 @@ pub(crate) fn node_beside(why: Beside, message: &Message) -> NodeId {
         Beside::Aside => ("aside", 0),
     };
     NodeId(Hash128::of(tag, &[&over.to_le_bytes(), message.raw().get().as_bytes()]))
+}
+
+/// The node of reasoning: of its bytes, and of its place. It stands before `owner`, or else after the end of a path.
+pub(crate) fn node_of_aside(owner: Option<NodeId>, end: NodeId, message: &Message) -> NodeId {
+    let (tag, place) = owner.map_or(("aside-after", end), |owner| ("aside-before", owner));
+    NodeId(Hash128::of(tag, &[&place.0.0, message.raw().get().as_bytes()]))
 }

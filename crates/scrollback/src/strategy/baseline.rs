@@ -67,6 +67,7 @@ fn shown_from(scene: &Scene<'_>, start: usize) -> Window {
         if i < current && scene.excluded.contains(&leaf.stored.id) {
             window.leave_out(&leaf.stored);
         } else {
+            window.reason(&leaf.asides);
             window.show(&leaf.stored, Reason::Open);
         }
     }

@@ -61,11 +61,14 @@ impl Kept {
 /// The block with rules, pinned messages and images, each in the order they were said, in at most so many tokens; `None` if
 /// there is nothing to keep. Where not all fit, the newest do.
 pub fn kept(rules: &[&Rule], pinned: &[Arc<Stored>], media: &[Arc<Stored>], limit: u32) -> Option<Kept> {
-    let fences = u32::from(!rules.is_empty()) + u32::from(!pinned.is_empty());
-    let mut room = limit.saturating_sub(DRESS * fences.max(1));
+    // Rules come first: what is pinned has what they leave.
+    let mut room = limit.saturating_sub(DRESS);
     let rules: Vec<String> = rules.iter().map(|rule| format!("[{}] {}", rule.name(), rule.text)).collect();
     let stated = newest(&rules, &mut room, |line| tokens_of(line));
     let shown: Vec<String> = pinned.iter().map(|stored| quoted(stored)).collect();
+    if !stated.is_empty() && !shown.is_empty() {
+        room = room.saturating_sub(DRESS);
+    }
     let pins = newest(&shown, &mut room, |piece| tokens_of(piece));
     let images = newest(media, &mut room, |stored| stored.measure.tokens);
     let missing = rules.len() - stated.len() + shown.len() - pins.len();
@@ -137,6 +140,16 @@ mod tests {
             measure: Measure::of(&message, "gpt-5"),
             raw: message.raw().clone(),
         })
+    }
+
+    /// Where room is short, rules go before what is pinned.
+    #[test]
+    fn a_pin_takes_no_room_from_rules() {
+        let stated = crate::rule::rules(&stored(1, &Role::User, "Never sail without a lamp."));
+        let pinned = [stored(9, &Role::User, &"A long story of lamps. ".repeat(40))];
+        let kept = kept(&stated.iter().collect::<Vec<_>>(), &pinned, &[], 105).unwrap();
+        assert!(kept.text.contains("Never sail without a lamp.") && kept.text.contains("1 more do not fit here"));
+        assert!(kept.tokens() <= 105, "{}", kept.tokens());
     }
 
     /// Law 9: whatever is pinned is a record, and nothing in it can be taken for a rule.

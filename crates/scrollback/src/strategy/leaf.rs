@@ -1,10 +1,12 @@
 //! A message of the open part of a path, with what strategies need to know of it, found out once.
 
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use super::holds::HoldSettings;
 use crate::message::{Message, Part, Role};
 use crate::store::Stored;
+use crate::tokens::part_tokens;
 use crate::window::tokens_of;
 
 /// How far back the call of a result is looked for.
@@ -17,10 +19,14 @@ const QUERY_CHARS: usize = 200;
 pub struct Leaf {
     /// The message.
     pub stored: Arc<Stored>,
+    /// Reasoning that led to it, which stands directly before it.
+    pub asides: Vec<Arc<Stored>>,
     /// Whether a person speaks, which begins a turn.
     pub begins_turn: bool,
-    /// Whether it answers calls of a message before it, from which it may not be parted.
+    /// Whether it may not be parted from what is before it: it answers calls, or goes on with a reply that makes some.
     pub answers: bool,
+    /// Whether calls before it, or its own, wait for their results.
+    waits: bool,
     /// If it is a large result: what was asked for.
     pub large: Option<Asked>,
     placeholder: OnceLock<Arc<Placeholder>>,
@@ -41,16 +47,32 @@ pub struct Asked {
 pub struct Placeholder {
     /// Its text.
     pub text: String,
-    /// What it costs.
+    /// The calls whose results it stands for. Smaller results of the same message stay, and whatever is beside them.
+    pub calls: Vec<String>,
+    /// What the message costs with it.
     pub tokens: u32,
 }
 
 impl Placeholder {
-    /// A placeholder with this text.
-    pub fn new(text: String) -> Self {
-        let tokens = tokens_of(&text);
-        Self { text, tokens }
+    /// A placeholder with this text, for the large results of a message.
+    pub fn new(text: String, message: &Message, holds: &HoldSettings) -> Self {
+        let (held, rest): (Vec<&Part>, Vec<&Part>) =
+            message.parts().iter().partition(|part| is_large(part, holds.over_chars));
+        let call = |part: &&Part| match part {
+            Part::Result { call, .. } => call.clone(),
+            Part::Text(_) | Part::Image(_) | Part::File(_) | Part::Call { .. } | Part::Thinking(_) | Part::Other(_) => {
+                None
+            }
+        };
+        let rest: usize = rest.iter().map(|part| part_tokens(part)).sum();
+        let tokens = tokens_of(&text).saturating_add(u32::try_from(rest).unwrap_or(u32::MAX));
+        Self { calls: held.iter().filter_map(call).collect(), text, tokens }
     }
+}
+
+/// Whether a part is a result that is too large to be shown again and again.
+fn is_large(part: &Part, over_chars: usize) -> bool {
+    matches!(part, Part::Result { text, .. } if text.chars().count() > over_chars)
 }
 
 impl Leaf {
@@ -60,13 +82,25 @@ impl Leaf {
         let may = ["result", "output"].iter().any(|word| stored.raw.get().contains(word));
         let is_tool = stored.role == Role::Tool;
         let large_raw = stored.raw.get().len() > holds.over_chars;
-        let looked_at = if is_tool { large_raw } else { may };
+        // A call that is a message of its own: others of the same reply may stand between it and its result.
+        let may_call = stored.role == Role::Assistant && stored.raw.get().contains("_call\"");
+        let looked_at = if is_tool { large_raw } else { may || may_call };
         let message = looked_at.then(|| stored.message());
         let results = |message: &Message| message.parts().iter().any(|part| matches!(part, Part::Result { .. }));
-        let answers = is_tool || message.as_ref().is_some_and(results);
-        let begins_turn = stored.role == Role::User && !answers;
+        let brings = is_tool || message.as_ref().is_some_and(results);
+        let begins_turn = stored.role == Role::User && !brings;
+        let goes_on = !brings && !begins_turn && before.last().is_some_and(|last| last.waits);
+        let waits = goes_on || may_call && message.as_ref().is_some_and(Message::makes_call);
         let large = message.as_ref().filter(|_| large_raw).and_then(|message| asked(message, before, holds));
-        Self { stored, begins_turn, answers, large, placeholder: OnceLock::new(), settled: OnceLock::new() }
+        let (asides, answers) = (Vec::new(), brings || goes_on);
+        let (placeholder, settled) = Default::default();
+        Self { stored, asides, begins_turn, answers, waits, large, placeholder, settled }
+    }
+
+    /// The same with the reasoning that led to it.
+    #[must_use]
+    pub fn with_asides(self, asides: Vec<Arc<Stored>>) -> Self {
+        Self { asides, ..self }
     }
 
     /// Leaves for the messages of a path.
@@ -86,7 +120,17 @@ impl Leaf {
     /// What stands for it while it is held: what was settled, or else what can be said without a model, from then on.
     pub fn placeholder(&self, holds: &HoldSettings) -> Option<&Arc<Placeholder>> {
         let asked = self.large.as_ref()?;
-        Some(self.placeholder.get_or_init(|| Arc::new(Placeholder::new(holds.text(&self.stored, asked)))))
+        let text = || holds.text(&self.stored, asked);
+        Some(self.placeholder.get_or_init(|| Arc::new(Placeholder::new(text(), &self.stored.message(), holds))))
+    }
+
+    /// Its words while it is held: what stands for large results, then what remains beside them.
+    pub(crate) fn told(&self, holds: &HoldSettings) -> Option<String> {
+        let placeholder = self.placeholder(holds)?;
+        let message = self.stored.message();
+        let rest = message.parts().iter().filter(|part| !is_large(part, holds.over_chars)).flat_map(Part::words);
+        let told = std::iter::once(placeholder.text.as_str().into()).chain(rest.filter(|piece| !piece.is_empty()));
+        Some(told.collect::<Vec<Cow<'_, str>>>().join("\n"))
     }
 
     /// Settles what stands for it, as it is on record. The first word counts, so that a window does not change under its
@@ -103,9 +147,14 @@ impl Leaf {
         self.settled.get().is_some()
     }
 
-    /// What it costs when shown whole.
+    /// What it costs when shown whole, with the reasoning that led to it.
     pub fn tokens(&self) -> u32 {
-        self.stored.measure.tokens
+        self.stored.measure.tokens.saturating_add(self.aside_tokens())
+    }
+
+    /// What the reasoning that led to it costs.
+    pub fn aside_tokens(&self) -> u32 {
+        self.asides.iter().map(|aside| aside.measure.tokens).fold(0, u32::saturating_add)
     }
 }
 
@@ -120,7 +169,7 @@ pub(crate) fn result_of(message: &Message) -> String {
 
 /// What was asked for, if the message holds a result that is too large. What was loaded on demand is never held again.
 fn asked(message: &Message, before: &[Arc<Leaf>], holds: &HoldSettings) -> Option<Asked> {
-    let large = |part: &&Part| matches!(part, Part::Result { text, .. } if text.chars().count() > holds.over_chars);
+    let large = |part: &&Part| is_large(part, holds.over_chars);
     let Some(Part::Result { call, .. }) = message.parts().iter().find(large) else { return None };
     let found = call.as_deref().and_then(|id| {
         let recent = before.iter().rev().take(CALL_WITHIN);

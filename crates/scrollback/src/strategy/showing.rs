@@ -63,7 +63,7 @@ fn shown<'s>(
 pub(super) fn costs(scene: &Scene<'_>, holds: &HoldSettings, holding: Holding) -> Vec<u32> {
     let cost = |(leaf, shown): (&Arc<Leaf>, Shown<'_>)| match shown {
         Shown::Whole => leaf.tokens(),
-        Shown::Held(placeholder) => placeholder.tokens,
+        Shown::Held(placeholder) => placeholder.tokens + leaf.aside_tokens(),
         Shown::LeftOut => 0,
     };
     shown(scene, holds, holding).map(cost).collect()
@@ -100,8 +100,14 @@ pub(super) fn window(
         }
         match shown {
             Shown::LeftOut => window.leave_out(&leaf.stored),
-            Shown::Held(placeholder) => window.hold(&leaf.stored, placeholder),
-            Shown::Whole => window.show(&leaf.stored, if i < current { Reason::Open } else { Reason::CurrentTurn }),
+            Shown::Held(placeholder) => {
+                window.reason(&leaf.asides);
+                window.hold(&leaf.stored, placeholder);
+            }
+            Shown::Whole => {
+                window.reason(&leaf.asides);
+                window.show(&leaf.stored, if i < current { Reason::Open } else { Reason::CurrentTurn });
+            }
         }
     }
     window

@@ -17,6 +17,8 @@ use crate::search::is_unspaced;
 const FRAME_TOKENS: usize = 4;
 /// What a picture or a document is assumed to cost; providers decide by size, which the JSON seldom tells.
 const ATTACHMENT_TOKENS: usize = 1_100;
+/// How many bytes of encrypted reasoning make a token, about.
+const ENCRYPTED_BYTES: usize = 5;
 
 /// A vocabulary that is known exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -102,7 +104,8 @@ impl Measure {
     pub fn of(message: &Message, model: &str) -> Self {
         let vocabulary = Vocabulary::of_model(model);
         let attachments = message.parts().iter().filter(|part| matches!(part, Part::Image(_) | Part::File(_))).count();
-        let mut tokens = FRAME_TOKENS + ATTACHMENT_TOKENS * attachments;
+        let encrypted = message.encrypted_bytes() / ENCRYPTED_BYTES;
+        let mut tokens = FRAME_TOKENS + ATTACHMENT_TOKENS * attachments + encrypted;
         let mut unspaced_chars = 0;
         for piece in message.words() {
             tokens += vocabulary.count(&piece);
@@ -111,6 +114,12 @@ impl Measure {
         let narrow = |count| u32::try_from(count).unwrap_or(u32::MAX);
         Self { vocabulary, tokens: narrow(tokens), unspaced_chars: narrow(unspaced_chars) }
     }
+}
+
+/// What a part of a message costs, in our own vocabulary.
+pub(crate) fn part_tokens(part: &Part) -> usize {
+    let attached = if matches!(part, Part::Image(_) | Part::File(_)) { ATTACHMENT_TOKENS } else { 0 };
+    attached + part.words().iter().map(|piece| Vocabulary::O200k.count(piece)).sum::<usize>()
 }
 
 #[cfg(test)]

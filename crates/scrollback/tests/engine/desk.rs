@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use scrollback::engine::{Ask, EngineSettings, Finish, Turn};
+use scrollback::engine::{Around, Ask, EngineSettings, Finish, Turn};
 use scrollback::log::{Arrival, History};
 use scrollback::strategy::{
     ArtifactSettings, HoldSettings, PageSettings, StrategyName, StrategySettings, SummarySettings, TopicSettings,
@@ -68,7 +68,7 @@ impl Desk {
         let history = History::parse(&text)?;
         let arrival = Arrival::new(&self.tenant, self.declared, "gpt-5", At(now));
         let budget = Budget { tokens: self.budget };
-        self.engine.begin(Ask { arrival, history: &history, after: None, budget, limit_tokens: self.limit }).await
+        self.engine.begin(Ask::new(arrival, &history, budget, self.limit)).await
     }
 
     /// Ends a turn, then does what can wait.
@@ -77,21 +77,21 @@ impl Desk {
     }
 
     pub async fn finish_whole(&mut self, turn: Turn, reply: &Value, whole: Option<Whole>) {
+        let around = whole.map(|(whole, after)| Around { index: 0, before: Vec::new(), whole: Some(whole), after });
+        self.finish_around(turn, std::slice::from_ref(reply), around.into_iter().collect()).await;
+    }
+
+    /// Ends a turn with a reply of several messages.
+    pub async fn finish_around(&mut self, turn: Turn, replies: &[Value], around: Vec<Around>) {
         self.now += 1;
         let at = At(self.now);
         let chores = turn.chores();
-        let message = Some(Message::from_json(&reply.to_string()).unwrap());
-        let finish = Finish {
-            message,
-            whole,
-            model: "gpt-5",
-            response: None,
-            calls: Vec::new(),
-            urgency: scrollback::store::Urgency::Now,
-            at,
-        };
+        let messages: Vec<Message> =
+            replies.iter().map(|reply| Message::from_json(&reply.to_string()).unwrap()).collect();
+        let last = messages.iter().rev().find(|message| !message.is_aside()).unwrap().to_text();
+        let finish = Finish { messages, around, ..Finish::nothing("gpt-5", at) };
         let stored = self.engine.finish(turn, finish).await.unwrap().unwrap();
-        assert_eq!(stored.message().to_text(), Message::from_json(&reply.to_string()).unwrap().to_text());
+        assert_eq!(stored.message().to_text(), last);
         self.engine.tidy(chores, at).await.unwrap();
         self.engine.work_through(&self.tenant, at).await.unwrap();
     }

@@ -12,6 +12,7 @@ mod controls;
 mod crowd;
 mod decided;
 mod desk;
+mod dialects;
 mod erasing;
 mod jobs;
 mod jobs_queue;

@@ -106,8 +106,8 @@ impl World {
                 }
             }
             Wish::Compress => Box::pin(self.compress_and_back()).await,
-            Wish::Redo => self.redo().await,
-            Wish::Reword => self.reword_and_back().await,
+            Wish::Redo => Box::pin(self.redo()).await,
+            Wish::Reword => Box::pin(self.reword_and_back()).await,
             Wish::Switch(to) => {
                 self.strategy = STRATEGIES[to % STRATEGIES.len()];
                 let change = Change::Strategy(Some(self.strategy));

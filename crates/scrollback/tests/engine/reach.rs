@@ -132,7 +132,11 @@ pub async fn everything(world: &mut World) {
     let folded = folded.map_or(0, |block| block.covers.unwrap().count() as usize);
     let stride = (folded / 5).max(1);
     let excluded = desk.engine.controls(&desk.session()).await.unwrap().excluded;
-    for stored in path[..folded].iter().step_by(stride).filter(|stored| !excluded.contains(&stored.id)) {
+    // What is kept in sight need not be found.
+    let kept = turn.window().blocks().iter().filter_map(|block| block.message().map(|stored| stored.id));
+    let in_sight: Vec<MessageId> = kept.collect();
+    let hidden = |stored: &&Stored| !excluded.contains(&stored.id) && !in_sight.contains(&stored.id);
+    for stored in path[..folded].iter().step_by(stride).filter(hidden) {
         reachable(desk, &mut turn, stored).await;
         if world.strategy == StrategyName::Summary {
             expanded(desk, &mut turn, stored, path[folded - 1].id).await;

@@ -71,7 +71,7 @@ fn a_window_that_is_laid_out_smaller_keeps_what_was_recalled() {
         let history = History::parse(&text).unwrap();
         let arrival = Arrival::new(&desk.tenant, desk.declared, "gpt-5", scrollback::At(9));
         let budget = Budget { tokens: 4_000 };
-        let ask = Ask { arrival, history: &history, after: None, budget, limit_tokens: LIMIT };
+        let ask = Ask::new(arrival, &history, budget, LIMIT);
         let turn = desk.engine.shrink(turn, &ask).await.unwrap();
         assert_eq!(texts(turn.window()), before);
         assert_eq!(turn.window().budget(), budget);
@@ -122,7 +122,7 @@ async fn only_new(desk: &mut Desk, messages: &[Value]) -> scrollback::engine::Tu
     let history = History::parse(&text).unwrap();
     let arrival = Arrival::new(&desk.tenant, desk.declared, "gpt-5", scrollback::At(desk.now));
     let (after, budget) = (Some(After::Last("talk")), Budget { tokens: desk.budget });
-    desk.engine.begin(Ask { arrival, history: &history, after, budget, limit_tokens: LIMIT }).await.unwrap()
+    desk.engine.begin(Ask { after, ..Ask::new(arrival, &history, budget, LIMIT) }).await.unwrap()
 }
 
 #[test]

@@ -10,7 +10,7 @@ use scrollback::{Error, MemoryStore, MessageId, Store};
 use serde_json::Value;
 
 use super::desk::{Desk, contents, settings, settled, texts};
-use super::kit::{assistant, calls, result, system, tool_call, user};
+use super::kit::{assistant, call_item, calls, output_item, reasoning, result, results, system, tool_call, user, uses};
 use super::person::Wish;
 
 /// A client in front of both engines.
@@ -40,6 +40,8 @@ pub enum Move {
     Hostile,
     Empty,
     Agent { steps: usize, parallel: usize, chars: usize },
+    Blocks { parallel: usize, chars: usize },
+    Items { steps: usize, parallel: usize, chars: usize },
     Regenerate,
     Edit(usize),
     Fork(usize),
@@ -126,11 +128,15 @@ impl World {
         self.seen.insert(page, (self.history.clone(), now[..settled(window)].to_vec()));
     }
 
-    pub async fn finish(&mut self, (steady, restless): (Turn, Turn), reply: Value) {
-        self.sent.push(reply.to_string());
-        self.steady.finish(steady, &reply).await;
-        self.restless.finish(restless, &reply).await;
-        self.history.push(reply);
+    pub async fn finish(&mut self, turns: (Turn, Turn), reply: Value) {
+        self.finish_all(turns, vec![reply]).await;
+    }
+
+    async fn finish_all(&mut self, (steady, restless): (Turn, Turn), replies: Vec<Value>) {
+        self.sent.extend(replies.iter().map(Value::to_string));
+        self.steady.finish_around(steady, &replies, Vec::new()).await;
+        self.restless.finish_around(restless, &replies, Vec::new()).await;
+        self.history.extend(replies);
     }
 
     async fn ask(&mut self, question: Value) -> bool {
@@ -143,7 +149,9 @@ impl World {
 
     /// A place before a user's message.
     fn cut(&self, near: usize) -> usize {
-        let asked: Vec<usize> = (0..self.history.len()).filter(|&i| self.history[i]["role"] == "user").collect();
+        let asked: Vec<usize> = (0..self.history.len())
+            .filter(|&i| self.history[i]["role"] == "user" && self.history[i]["content"].is_string())
+            .collect();
         asked.get(near % asked.len().max(1)).copied().unwrap_or(self.history.len())
     }
 
@@ -169,9 +177,14 @@ impl World {
                 }
             }
             Move::Agent { steps, parallel, chars } => self.agent(*steps, *parallel, *chars).await,
+            Move::Blocks { parallel, chars } => self.blocks(*parallel, *chars).await,
+            Move::Items { steps, parallel, chars } => self.items(*steps, *parallel, *chars).await,
             Move::Regenerate => {
                 if self.history.last().is_some_and(|last| last["role"] == "assistant") {
                     self.history.pop();
+                    while self.history.last().is_some_and(|last| last["type"] == "reasoning") {
+                        self.history.pop();
+                    }
                     self.reply_again().await;
                 }
             }
@@ -208,7 +221,7 @@ impl World {
             }
             Move::TooLarge { kept } => self.too_large(*kept).await,
             Move::AtOnce => self.at_once().await,
-            Move::Undo => self.undo().await,
+            Move::Undo => Box::pin(self.undo()).await,
             Move::Wish(wish) => Box::pin(self.grant(wish)).await,
         }
     }
@@ -238,6 +251,48 @@ impl World {
         if let Ok(turns) = self.begin().await {
             let reply = self.answer("found");
             self.finish(turns, reply).await;
+        }
+    }
+
+    /// Results in a message of the person's, each in a block of its own, the first of them large.
+    async fn blocks(&mut self, parallel: usize, chars: usize) {
+        let question = self.question("look into these");
+        self.history.push(question);
+        let Ok(turns) = self.begin().await else { return };
+        let ids: Vec<String> = (0..parallel).map(|i| format!("toolu-{}-{i}-abcdef", self.said)).collect();
+        self.finish(turns, uses(&ids, "look")).await;
+        let mut brought = Vec::new();
+        for (i, id) in ids.into_iter().enumerate() {
+            let row = format!("row {} of the log 潮\n", self.rare());
+            brought.push((id, if i == 0 { row.repeat(chars / row.len() + 1) } else { row }));
+        }
+        let beside = self.rare();
+        self.history.push(results(&brought, &format!("And mind {beside}.")));
+        if let Ok(turns) = self.begin().await {
+            let reply = self.answer("seen");
+            self.finish(turns, reply).await;
+        }
+    }
+
+    /// Replies of several items, with reasoning before some of them.
+    async fn items(&mut self, steps: usize, parallel: usize, chars: usize) {
+        let question = self.question("think about it");
+        self.history.push(question);
+        for step in 0..steps {
+            let Ok(turns) = self.begin().await else { return };
+            let ids: Vec<String> = (0..parallel).map(|i| format!("item-{}-{step}-{i}-abcdef", self.said)).collect();
+            let mut reply = vec![reasoning(&format!("rs-{}-{step}", self.said))];
+            reply.extend(ids.iter().map(|id| call_item(id, "look")));
+            self.finish_all(turns, reply).await;
+            for id in &ids {
+                let row = format!("line {} of the report 潮\n", self.rare());
+                self.history.push(output_item(id, &row.repeat(chars / row.len() + 1)));
+            }
+        }
+        if let Ok(turns) = self.begin().await {
+            let mut reply = vec![reasoning(&format!("rs-{}-a", self.said)), reasoning(&format!("rs-{}-b", self.said))];
+            reply.push(self.answer("thought through"));
+            self.finish_all(turns, reply).await;
         }
     }
 

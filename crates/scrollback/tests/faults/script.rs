@@ -138,14 +138,7 @@ impl Story {
             let reply = said("assistant", &format!("Because of feature number {turn}."));
             let response = format!("response-{turn}");
             let message = Message::from_json(&reply).ok()?;
-            let answer = Answer {
-                message,
-                model: "gpt-5",
-                response: Some(&response),
-                records: Vec::new(),
-                urgency: scrollback::store::Urgency::Now,
-                at: At(1),
-            };
+            let answer = Answer { response: Some(&response), ..Answer::of(message, "gpt-5", At(1)) };
             let position = self.twice(async || log.reply(&received, answer.clone()).await).await?;
             self.tell(&Report::Message(received.session.id, Some(position.id), hash(&reply)));
             history.extend([reply, said("user", &format!("And then, number {turn}?"))]);

@@ -55,14 +55,7 @@ impl Bench {
     /// The model answers.
     pub async fn answer(&self, to: &Received, message: &Value) {
         let message = Message::from_json(&message.to_string()).expect("a message");
-        let answer = Answer {
-            message,
-            model: "gpt-5",
-            response: None,
-            records: Vec::new(),
-            urgency: scrollback::store::Urgency::Now,
-            at: At(2),
-        };
+        let answer = Answer::of(message, "gpt-5", At(2));
         self.log.reply(to, answer).await.expect("stored");
     }
 
@@ -113,6 +106,35 @@ pub fn calls(calls: &[Value]) -> Value {
 
 pub fn result(id: &str, text: &str) -> Value {
     json!({"role": "tool", "tool_call_id": id, "content": text})
+}
+
+/// Reasoning that only its provider can read.
+pub fn reasoning(id: &str) -> Value {
+    json!({"type": "reasoning", "id": id, "summary": [], "encrypted_content": "gAAAA".repeat(8)})
+}
+
+/// A call that is a message of its own.
+pub fn call_item(id: &str, tool: &str) -> Value {
+    json!({"type": "function_call", "call_id": id, "name": tool, "arguments": "{}"})
+}
+
+/// Its result.
+pub fn output_item(id: &str, text: &str) -> Value {
+    json!({"type": "function_call_output", "call_id": id, "output": text})
+}
+
+/// A message that makes calls as blocks.
+pub fn uses(ids: &[String], tool: &str) -> Value {
+    let block = |id: &String| json!({"type": "tool_use", "id": id, "name": tool, "input": {}});
+    json!({"role": "assistant", "content": ids.iter().map(block).collect::<Vec<_>>()})
+}
+
+/// A person's message that brings results, and words beside them.
+pub fn results(results: &[(String, String)], words: &str) -> Value {
+    let block = |(id, text): &(String, String)| json!({"type": "tool_result", "tool_use_id": id, "content": text});
+    let mut blocks: Vec<Value> = results.iter().map(block).collect();
+    blocks.push(json!({"type": "text", "text": words}));
+    json!({"role": "user", "content": blocks})
 }
 
 /// A sentence long enough to be recognised, different for every number.

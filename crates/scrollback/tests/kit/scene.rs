@@ -106,17 +106,9 @@ impl Scene {
                 Line::Calls(calls) => super::calls(calls),
             };
             if let Ok(turn) = self.begin(&engine, &history, &std::mem::take(&mut recalls)).await {
-                let message = Some(Message::from_json(&reply.to_string()).expect("a message"));
+                let message = Message::from_json(&reply.to_string()).expect("a message");
                 let at = At(2 * i64::try_from(history.len()).expect("few messages"));
-                let finish = Finish {
-                    message,
-                    whole: None,
-                    model: "gpt-5",
-                    response: None,
-                    calls: Vec::new(),
-                    urgency: scrollback::store::Urgency::Now,
-                    at,
-                };
+                let finish = Finish::of(message, "gpt-5", at);
                 engine.finish(turn, finish).await.expect("kept");
             }
             history.push(reply);
@@ -132,7 +124,7 @@ impl Scene {
         let (history, tenant) = (History::parse(&text)?, Tenant::local());
         let arrival = Arrival::new(&tenant, Some("scene"), "gpt-5", At(0));
         let budget = Budget { tokens: self.setting("budget").unwrap_or(8_000) };
-        let ask = Ask { arrival, history: &history, after: None, budget, limit_tokens: 10_000 };
+        let ask = Ask::new(arrival, &history, budget, 10_000);
         let mut turn = engine.begin(ask).await?;
         for &number in recalls {
             let told = engine.recall(&mut turn, &[Ok(RecallCall::Page { number, from: None })]).await;

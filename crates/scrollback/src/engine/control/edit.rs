@@ -76,10 +76,9 @@ impl Engine {
             NoteName::Summary(number) => edit_summary(&mut fold, number, text)?,
             NoteName::Artifact(id) => lane.artifacts = self.edit_artifact(folding.session, &lane, id, text).await?,
         }
-        let original_tokens = fold.original_tokens;
         let kept = lane.kept_over(&fold, folding.budget);
         let scene = Scene { kept: kept.as_ref(), fold: &fold, ..lane.scene(folding.budget) };
-        let edited = Fold { original_tokens, ..self.strategy(lane.strategy).file(&scene, Vec::new()) };
+        let edited = self.strategy(lane.strategy).file(&scene, Vec::new()).knowing(&fold);
         self.put_fold(folding.session, &mut lane, edited, at).await?;
         self.lanes.forget(Some(folding.session.id));
         Ok(Fold::clone(&lane.folded.fold))

@@ -17,6 +17,15 @@ use crate::window::Budget;
 /// How much of a window it may take, in hundredths.
 pub(in crate::engine) const KEPT_SHARE: u32 = 15;
 
+/// What of it is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::engine) enum Keep {
+    /// All there is room for.
+    All,
+    /// Only rules, because room is short.
+    Rules,
+}
+
 /// What is kept, as it is recorded: views name it.
 #[derive(Serialize, Deserialize)]
 pub(in crate::engine) struct KeptRecord {
@@ -47,7 +56,9 @@ impl Engine {
         fold: &Fold,
     ) -> Result<Vec<Arc<Stored>>> {
         let media = fold.summary.as_ref().map(|summary| &summary.media[..]).unwrap_or_default();
-        let wanted: BTreeSet<MessageId> = lane.controlled.controls.pinned.iter().chain(media).copied().collect();
+        let wanted =
+            lane.controlled.controls.pinned.iter().chain(media).chain(&fold.instructions).chain(&fold.question);
+        let wanted: BTreeSet<MessageId> = wanted.copied().collect();
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
@@ -91,11 +102,11 @@ impl Engine {
 impl Lane {
     /// What goes into every window of the lane over a fold.
     pub(in crate::engine) fn kept_over(&self, fold: &Fold, budget: Budget) -> Option<Kept> {
-        self.kept_within(fold, budget.share(KEPT_SHARE))
+        self.kept_within(fold, budget.share(KEPT_SHARE), Keep::All)
     }
 
     /// The same in at most so many tokens.
-    pub(in crate::engine) fn kept_within(&self, fold: &Fold, limit: u32) -> Option<Kept> {
+    pub(in crate::engine) fn kept_within(&self, fold: &Fold, limit: u32, keep: Keep) -> Option<Kept> {
         let (open, controls) = (fold.open(), &self.controlled.controls);
         let folded = |depth: Depth| depth < open;
         let stated = self.rules.stated.iter().filter(|stated| folded(stated.depth) && controls.holds(&stated.rule));
@@ -104,10 +115,21 @@ impl Lane {
             stored.position().is_some_and(|position| folded(position.depth)) && !controls.excluded.contains(&stored.id)
         };
         let media = fold.summary.as_ref().map(|summary| &summary.media[..]).unwrap_or_default();
+        let is_question = |stored: &Stored| fold.question == Some(stored.id);
+        // A question that would take all there is for what is kept is quoted like a pin, which is cut where it must be.
+        let as_it_came = |stored: &Stored| {
+            media.contains(&stored.id)
+                || fold.instructions.contains(&stored.id)
+                || is_question(stored) && stored.measure.tokens <= limit / 2
+        };
         let (images, pins): (Vec<_>, Vec<_>) =
-            self.pinned.iter().filter(out_of_sight).cloned().partition(|stored| media.contains(&stored.id));
-        let pins: Vec<_> = pins.into_iter().filter(|stored| controls.pinned.contains(&stored.id)).collect();
-        kept(&rules, &pins, &images, limit)
+            self.pinned.iter().filter(out_of_sight).cloned().partition(|stored| as_it_came(stored));
+        let wanted = |stored: &Arc<Stored>| controls.pinned.contains(&stored.id) || is_question(stored);
+        let pins: Vec<_> = pins.into_iter().filter(wanted).collect();
+        match keep {
+            Keep::All => kept(&rules, &pins, &images, limit),
+            Keep::Rules => kept(&rules, &[], &[], limit),
+        }
     }
 }
 

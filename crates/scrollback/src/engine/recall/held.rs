@@ -20,7 +20,9 @@ impl Engine {
         if result.is_empty() && session != *sight.session {
             return Err(unknown());
         }
-        let text = if result.is_empty() { read.to_text() } else { result };
+        // Words may stand beside results; whoever is led here has seen neither.
+        let alone = read.parts().iter().all(|part| matches!(part, crate::message::Part::Result { .. }));
+        let text = if alone && !result.is_empty() { result } else { read.to_text() };
         let lines = lines_of(&text);
         let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
         let whole = |text: String| Passages { text, complaint: None };

@@ -7,7 +7,7 @@ use super::rows::{MessageRow, depth_beside, key_of, record_seal, session_seal};
 use super::trouble::Fault;
 use crate::error::Error;
 use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
-use crate::store::{Alias, Batch, Committed, Place, Position, Put, Record, Sidelong};
+use crate::store::{Alias, Batch, Beside, Committed, Place, Position, Put, Record, Sidelong};
 
 /// What a batch changed, for the writer's own book-keeping.
 pub(super) struct Applied {
@@ -99,13 +99,14 @@ fn append_all(
     let mut fresh_parent = false;
     let mut beside = batch.beside.iter().peekable();
     for (i, draft) in batch.path.iter().enumerate() {
-        while let Some(sidelong) = beside.next_if(|sidelong| sidelong.before <= i) {
-            committed.beside.push(append_beside(connection, session, sidelong, next)?);
-        }
         let depth = parent.map_or(Depth(0), |parent| parent.depth.plus(1));
         let at = crate::store::NodeRef { depth, node: draft.node };
         // Below a node that was just written nothing can be known.
         let known = if fresh_parent { None } else { position_at(connection, session, at)? };
+        let follows = parent.filter(|_| known.is_none()).map(|parent| parent.id);
+        while let Some(sidelong) = beside.next_if(|sidelong| sidelong.before <= i) {
+            committed.beside.push(append_beside(connection, session, (sidelong, follows), next)?);
+        }
         let position = if let Some(known) = known {
             known
         } else {
@@ -125,7 +126,7 @@ fn append_all(
         parent = Some(position);
     }
     for sidelong in beside {
-        committed.beside.push(append_beside(connection, session, sidelong, next)?);
+        committed.beside.push(append_beside(connection, session, (sidelong, None), next)?);
     }
     Ok(())
 }
@@ -155,7 +156,7 @@ fn branch_for(connection: &Connection, session: i64, parent: Option<Position>) -
 fn append_beside(
     connection: &Connection,
     session: i64,
-    sidelong: &Sidelong,
+    (sidelong, follows): (&Sidelong, Option<MessageId>),
     next: &mut MessageId,
 ) -> Result<MessageId, Fault> {
     let Sidelong { why, draft, .. } = sidelong;
@@ -167,7 +168,8 @@ fn append_beside(
         return Ok(super::rows::id_of(known));
     }
     let id = *next;
-    MessageRow::new(key_of(session, id), None, Place::Beside(*why), draft).insert(connection)?;
+    let follows = follows.filter(|_| *why == Beside::Aside);
+    MessageRow::new(key_of(session, id), follows, Place::Beside(*why), draft).insert(connection)?;
     next.0 += 1;
     Ok(id)
 }

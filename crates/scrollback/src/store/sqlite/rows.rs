@@ -175,7 +175,7 @@ pub(super) fn stored(row: &Row<'_>) -> Result<Stored> {
     };
     Ok(Stored {
         id,
-        parent: row.parent.filter(|_| row.depth >= 0).map(MessageId),
+        parent: row.parent.filter(|_| row.depth >= 0 || row.depth == depth_beside(Beside::Aside)).map(MessageId),
         place,
         role: row.role.as_str().into(),
         at: At(row.at),

@@ -5,21 +5,23 @@ use std::collections::HashMap;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
+use crate::wire::said::{Called, End, Piece, Said};
+
 /// A reply, as far as it has come.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Gathered {
+pub(super) struct Gathered {
     /// The provider's id of the response.
-    pub(crate) id: Option<String>,
+    pub(super) id: Option<String>,
     /// Every field of the message but its calls.
-    pub(crate) fields: Map<String, Value>,
+    pub(super) fields: Map<String, Value>,
     /// Its calls, in order.
-    pub(crate) calls: Vec<Value>,
+    pub(super) calls: Vec<Value>,
     /// Why it ended.
-    pub(crate) finish: Option<String>,
+    pub(super) finish: Option<String>,
     /// What it cost, as reported.
-    pub(crate) usage: Option<Value>,
+    pub(super) usage: Option<Value>,
     /// Whether an error came in the place of its end.
-    pub(crate) failed: bool,
+    pub(super) failed: bool,
     /// The calls that have begun, by our number, the client's number for each, and their ids.
     opened: Vec<u64>,
     numbers: HashMap<u64, u64>,
@@ -28,25 +30,25 @@ pub(crate) struct Gathered {
 
 /// A chunk of a stream.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Chunk {
+pub(super) struct Chunk {
     #[serde(default, deserialize_with = "text")]
-    pub(crate) id: Option<String>,
+    pub(super) id: Option<String>,
     #[serde(default, deserialize_with = "or_default")]
-    pub(crate) choices: Vec<ChunkChoice>,
+    pub(super) choices: Vec<ChunkChoice>,
     #[serde(default)]
-    pub(crate) usage: Option<Value>,
+    pub(super) usage: Option<Value>,
     #[serde(default)]
     error: Option<Value>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(crate) struct ChunkChoice {
+pub(super) struct ChunkChoice {
     #[serde(default)]
-    pub(crate) index: u32,
+    pub(super) index: u32,
     #[serde(default, deserialize_with = "or_default")]
-    pub(crate) delta: Map<String, Value>,
+    pub(super) delta: Map<String, Value>,
     #[serde(default)]
-    pub(crate) finish_reason: Option<String>,
+    pub(super) finish_reason: Option<String>,
 }
 
 /// A field that some servers write as null.
@@ -62,14 +64,14 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
 
 impl Chunk {
     /// Whether it tells of an error.
-    pub(crate) fn is_error(&self) -> bool {
+    pub(super) fn is_error(&self) -> bool {
         self.error.as_ref().is_some_and(|error| !error.is_null())
     }
 }
 
 impl Gathered {
     /// Says which call each piece of a call belongs to: some servers leave the number out, or begin every call with 0.
-    pub(crate) fn number(&mut self, chunk: &mut Chunk) {
+    pub(super) fn number(&mut self, chunk: &mut Chunk) {
         let pieces = chunk.choices.iter_mut().filter_map(|choice| choice.delta.get_mut("tool_calls")?.as_array_mut());
         for piece in pieces.flatten() {
             let said = piece["index"].as_u64();
@@ -90,7 +92,7 @@ impl Gathered {
     }
 
     /// Reads a whole reply; `None` if it is none.
-    pub(crate) fn whole(body: &[u8]) -> Option<Self> {
+    pub(super) fn whole(body: &[u8]) -> Option<Self> {
         let body: Value = serde_json::from_slice(body).ok()?;
         let choice = body["choices"].get(0)?;
         let mut fields = choice["message"].as_object()?.clone();
@@ -106,7 +108,7 @@ impl Gathered {
     }
 
     /// Adds a chunk.
-    pub(crate) fn add(&mut self, chunk: &Chunk) {
+    pub(super) fn add(&mut self, chunk: &Chunk) {
         self.id = self.id.take().or_else(|| chunk.id.clone());
         self.failed |= chunk.error.is_some() && self.finish.is_none();
         if chunk.usage.as_ref().is_some_and(Value::is_object) {
@@ -157,31 +159,35 @@ impl Gathered {
         }
     }
 
-    /// The message with some of its calls.
-    pub(crate) fn message(&self, calls: &[Value]) -> Value {
-        let mut fields = self.fields.clone();
-        fields.entry("role").or_insert_with(|| "assistant".into());
-        fields.entry("content").or_insert(Value::Null);
-        if !calls.is_empty() {
-            fields.insert("tool_calls".into(), calls.into());
+    /// What was said.
+    pub(super) fn said(self) -> Said {
+        let text = self.fields.get("content").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let words = (!self.fields.is_empty()).then(|| Piece::Words { text, value: self.fields.into() });
+        let calls = self.calls.into_iter().map(|value| Piece::Call(call_of(value)));
+        let cut = matches!(self.finish.as_deref(), Some("length" | "content_filter"));
+        Said {
+            id: self.id,
+            pieces: words.into_iter().chain(calls).collect(),
+            end: self.finish.map(|_| if cut { End::Cut } else { End::Whole }),
+            usage: self.usage,
+            failed: self.failed,
         }
-        fields.into()
     }
+}
 
-    /// Its words.
-    pub(crate) fn text(&self) -> &str {
-        self.fields.get("content").and_then(Value::as_str).unwrap_or_default()
+fn call_of(value: Value) -> Called {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Called {
+        id: text(&value["id"]),
+        name: called(&value).to_owned(),
+        arguments: text(&value["function"]["arguments"]),
+        value,
     }
 }
 
 /// The name a call calls.
-pub(crate) fn called(call: &Value) -> &str {
+pub(super) fn called(call: &Value) -> &str {
     call["function"]["name"].as_str().or(call["name"].as_str()).unwrap_or_default()
-}
-
-/// The message that answers a call.
-pub(crate) fn answered(call: &Value, text: &str) -> Value {
-    json!({"role": "tool", "tool_call_id": call["id"], "content": text})
 }
 
 #[cfg(test)]
@@ -214,7 +220,7 @@ mod tests {
             gathered.add(&serde_json::from_value(chunk).unwrap());
         }
         assert_eq!(
-            (gathered.text(), gathered.finish.as_deref(), gathered.id.as_deref()),
+            (gathered.fields["content"].as_str().unwrap(), gathered.finish.as_deref(), gathered.id.as_deref()),
             ("Hello", Some("tool_calls"), Some("c1"))
         );
         assert_eq!(gathered.fields["reasoning_content"], "hm");

@@ -5,29 +5,24 @@ use std::borrow::Cow;
 use scrollback::window::{Block, Body, Reason, Window};
 use serde_json::{Value, json};
 
+use crate::wire::edit::{addressed, array, sent};
+
 /// The messages of a window as a JSON array, with one of ours after the instructions if there is one.
-pub(crate) fn messages(window: &Window, instruction: Option<&str>) -> String {
-    let blocks = window.blocks();
-    let blocks: Vec<&Block> = blocks.iter().filter(|block| block.reason != Reason::LeftOut).collect();
+pub(super) fn messages(window: &Window, instruction: Option<&str>, handle: Option<&str>) -> String {
+    let blocks: Vec<&Block> = sent(window).collect();
     let instructions = blocks.iter().take_while(|block| block.reason == Reason::Instructions).count();
     let (head, tail) = blocks.split_at(instructions);
-    let own = instruction.map(Cow::Borrowed);
-    let texts = head.iter().map(|block| message(block)).chain(own).chain(tail.iter().map(|block| message(block)));
-    let mut out = String::with_capacity(blocks.iter().map(|block| block.text().len() + 64).sum());
-    for text in texts {
-        out.push(if out.is_empty() { '[' } else { ',' });
-        out.push_str(&text);
-    }
-    out.push_str(if out.is_empty() { "[]" } else { "]" });
-    out
+    let own = instruction.map(|text| json!({"role": "system", "content": text}).to_string().into());
+    let head = head.iter().map(|block| message(block, handle));
+    array(head.chain(own).chain(tail.iter().map(|block| message(block, handle))))
 }
 
-fn message(block: &Block) -> Cow<'_, str> {
+fn message<'b>(block: &'b Block, handle: Option<&str>) -> Cow<'b, str> {
     match &block.body {
         Body::Original(_) | Body::Whole(..) | Body::Round(_) | Body::Nothing(_) => block.text().into(),
         // A note speaks as nobody; of the roles there are, the person's has the least authority that all models accept.
-        Body::Note(text) => json!({"role": "user", "content": &**text}).to_string().into(),
-        Body::Held(stored, placeholder) => held(stored.raw.get(), &placeholder.text).into(),
+        Body::Note(text) => json!({"role": "user", "content": addressed(text, handle)}).to_string().into(),
+        Body::Held(stored, placeholder) => held(stored.raw.get(), &addressed(&placeholder.text, handle)).into(),
     }
 }
 

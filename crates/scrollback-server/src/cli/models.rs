@@ -1,0 +1,83 @@
+//! `scrollback models [NAME]`: what is known of models, and what is assumed of those that nobody knows.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use scrollback::ledger::{Price, Rate};
+use scrollback::tokens::Family;
+use scrollback::window::grouped;
+use serde_json::{Value, json};
+
+use super::{Desk, say, say_json};
+
+#[derive(Debug, Args)]
+pub(super) struct Models {
+    /// A model, as a request would name it; all of the catalogue if not given
+    name: Option<String>,
+}
+
+impl Models {
+    pub(super) fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
+        let window = &desk.settings.serve.window;
+        let known: Vec<&Price> = match &self.name {
+            Some(name) => window.prices.of(name).into_iter().collect(),
+            None => window.prices.all().collect(),
+        };
+        match (&self.name, known.is_empty()) {
+            (Some(name), true) => unknown(desk, name, window.unknown_tokens)?,
+            _ if desk.json => known.iter().try_for_each(|price| say_json(&told(price)))?,
+            _ => say(table(&known))?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What is assumed of a model that is not in the catalogue.
+fn unknown(desk: &Desk, name: &str, limit: u32) -> anyhow::Result<()> {
+    let counted = counted(None, name);
+    if desk.json {
+        return say_json(&json!({"name": name, "known": false, "window": limit, "counted": counted}));
+    }
+    say(format!(
+        "{name} is not in the catalogue. Assumed: a limit of {} tokens (window.unknown_tokens), counted {counted}; what it\n\
+         charges is not known. A file named by window.models can say more.",
+        grouped(limit)
+    ))
+}
+
+fn table(known: &[&Price]) -> String {
+    let row = |price: &&Price| {
+        let window = price.window.map_or_else(|| "?".into(), grouped);
+        let dollars = [price.input, price.output, price.read, price.write].map(dollars);
+        let [input, output, read, write] = dollars;
+        let counted = counted(price.family, &price.name);
+        format!("{:<24}{window:>10}{input:>9}{output:>9}{read:>9}{write:>9}  {counted}", price.name)
+    };
+    let head = format!("{:<24}{:>10}{:>9}{:>9}{:>9}{:>9}  counted", "model", "limit", "in $/M", "out", "read", "write");
+    std::iter::once(head).chain(known.iter().map(row)).collect::<Vec<_>>().join("\n")
+}
+
+fn told(price: &Price) -> Value {
+    let [input, output, read, write] = [price.input, price.output, price.read, price.write].map(per_million);
+    json!({
+        "name": price.name, "known": true, "window": price.window, "most_input": price.most_input, "reply": price.reply,
+        "input": input, "output": output, "read": read, "write": write, "counted": counted(price.family, &price.name),
+        "binds_thinking": price.binds_thinking,
+    })
+}
+
+fn counted(family: Option<Family>, name: &str) -> String {
+    match family.unwrap_or_else(|| Family::of_model(name)) {
+        Family::Exact(vocabulary) => format!("exactly, in {}", vocabulary.name()),
+        Family::Estimated { spaced, unspaced } => format!("as {spaced}–{unspaced} × o200k until it reports usage"),
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "rates are far below 2^52")]
+fn per_million(rate: Rate) -> f64 {
+    rate.0 as f64 / 1e6
+}
+
+fn dollars(rate: Rate) -> String {
+    format!("{}", per_million(rate))
+}

@@ -1,0 +1,89 @@
+//! Carrying out calls. Whatever the caller can set right is a result that says so; only a tool that is not there, or a store
+//! that cannot be read, is an error of the protocol.
+
+use axum::http::Method;
+use rmcp::ErrorData;
+use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
+use scrollback::recall::{RecallCall, RecallTool};
+use serde_json::Value;
+
+use super::{Reader, sessions, tools};
+use crate::api::{Ask, Refusal, Room};
+
+/// What a call comes to: words, and the same for programs where they say more than words. Clients show their model the structure
+/// and not the words where there is one, and what was said is best read as it was said.
+struct Told {
+    text: String,
+    structure: Option<Value>,
+}
+
+/// Carries out a call.
+pub(super) async fn carried_out(
+    reader: &Reader,
+    name: &str,
+    arguments: &JsonObject,
+) -> Result<CallToolResult, ErrorData> {
+    let told = if let Some(tool) = RecallTool::of_name(name) {
+        recalled(reader, tool, arguments).await
+    } else if name == tools::LIST {
+        listed(reader, arguments).await
+    } else {
+        let names: Vec<String> = tools::all().into_iter().map(|tool| tool.name.into_owned()).collect();
+        let what = format!("there is no tool “{name}”; there are {}", names.join(", "));
+        return Err(ErrorData::invalid_params(what, None));
+    };
+    match told {
+        Ok(told) => {
+            let mut result = CallToolResult::success(vec![ContentBlock::text(told.text)]);
+            result.structured_content = told.structure;
+            Ok(result)
+        }
+        Err(refusal) if refusal.status.is_server_error() => Err(super::unreadable(refusal)),
+        Err(refusal) => Ok(CallToolResult::error(vec![ContentBlock::text(refusal.message)])),
+    }
+}
+
+async fn recalled(reader: &Reader, tool: RecallTool, arguments: &JsonObject) -> Result<Told, Refusal> {
+    let session = session(arguments)?;
+    let call = read(tool, arguments)?;
+    let room = reader.room()?;
+    let place = room.place(&Ask::new(Method::GET, &[]), session).await.map_err(|refusal| toward_list(&refusal))?;
+    let fold = room.fold(&place).await?;
+    let text = room.engine.recall_from_outside(&place.key, place.head, &fold, &call).await?;
+    Ok(Told { structure: None, text })
+}
+
+/// The session that a call names. None at all would be the beginning of every name.
+fn session(arguments: &JsonObject) -> Result<&str, Refusal> {
+    let named = arguments.get("session").and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
+    let missing = || Refusal::invalid("name the conversation as `session`, a text: list_sessions names them all");
+    named.ok_or_else(missing)
+}
+
+/// The call that a model behind the proxy would make.
+fn read(tool: RecallTool, arguments: &JsonObject) -> Result<RecallCall, Refusal> {
+    let mut own = arguments.clone();
+    own.remove("session");
+    RecallCall::read(tool, &Value::Object(own).to_string()).map_err(Refusal::invalid)
+}
+
+/// A caller here has no command line.
+fn toward_list(refusal: &Refusal) -> Refusal {
+    let message = refusal.message.replace("`scrollback sessions` lists them", "list_sessions names them all");
+    Refusal::new(refusal.status, refusal.code, message)
+}
+
+async fn listed(reader: &Reader, arguments: &JsonObject) -> Result<Told, Refusal> {
+    let limit = number(arguments, "limit")?.unwrap_or(sessions::PAGE);
+    let skip = number(arguments, "skip")?.unwrap_or(0);
+    let room: &Room = &*reader.room()?;
+    let page = sessions::page(room, skip, limit).await?;
+    let text = page.text(|next| format!("list_sessions(skip = {next}) goes on"));
+    Ok(Told { structure: Some(serde_json::to_value(&page)?), text })
+}
+
+fn number(arguments: &JsonObject, name: &str) -> Result<Option<usize>, Refusal> {
+    let Some(value) = arguments.get(name).filter(|value| !value.is_null()) else { return Ok(None) };
+    let given = value.as_u64().and_then(|number| usize::try_from(number).ok());
+    given.map(Some).ok_or_else(|| Refusal::invalid(format!("`{name}` is a whole number, not {value}")))
+}

@@ -1,0 +1,120 @@
+//! MCP: the recall tools and the log, for clients that are not behind the proxy. `scrollback mcp` speaks it over stdio, `/mcp`
+//! on the server over HTTP; both in the revisions with a handshake and in the stateless one of 2026-07-28.
+//!
+//! The crate `rmcp` speaks the protocol, and only this module knows it. `tools` says what there is to call and `call` does it,
+//! `resources` says what there is to read and `read` reads it, `sessions` lists, `http` stands at the door. Nothing is written.
+
+mod call;
+mod http;
+mod read;
+mod resources;
+mod sessions;
+mod tools;
+
+use std::sync::{Arc, OnceLock};
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, Tool,
+};
+use rmcp::service::{RequestContext, ServerInitializeError};
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+
+pub(crate) use http::router;
+
+use crate::api::{Refusal, Room};
+
+/// What a model is told of it all.
+const INSTRUCTIONS: &str = include_str!("instructions.md");
+
+/// How a store is opened.
+type Opening = dyn Fn() -> anyhow::Result<Room> + Send + Sync;
+
+/// Whoever answers: reads the store it is given, as soon as there is one.
+#[derive(Clone)]
+pub(crate) struct Reader {
+    room: Arc<OnceLock<Arc<Room>>>,
+    open: Arc<Opening>,
+}
+
+impl Reader {
+    /// A reader of a store that may not be there yet; a client is often set up before the first conversation.
+    pub(crate) fn opening(open: impl Fn() -> anyhow::Result<Room> + Send + Sync + 'static) -> Self {
+        Self { room: Arc::default(), open: Arc::new(open) }
+    }
+
+    /// A reader of a store that is open.
+    fn of(room: Arc<Room>) -> Self {
+        let reader = Self::opening(|| anyhow::bail!("the store is open already"));
+        reader.room.get_or_init(|| room);
+        reader
+    }
+
+    fn room(&self) -> Result<Arc<Room>, Refusal> {
+        if let Some(room) = self.room.get() {
+            return Ok(room.clone());
+        }
+        let opened = (self.open)().map_err(|error| Refusal::not_found(error.to_string()))?;
+        Ok(self.room.get_or_init(|| Arc::new(opened)).clone())
+    }
+}
+
+/// Speaks over stdin and stdout until the client hangs up.
+pub(crate) async fn over_stdio(reader: Reader) -> anyhow::Result<()> {
+    match reader.serve(rmcp::transport::stdio()).await {
+        Ok(running) => running.waiting().await.map(drop).map_err(Into::into),
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What cannot be read or reached, for a client of the protocol.
+fn unreadable(refusal: Refusal) -> ErrorData {
+    match refusal.status.as_u16() {
+        404 => ErrorData::resource_not_found(refusal.message, None),
+        400..500 => ErrorData::invalid_params(refusal.message, None),
+        _ => ErrorData::internal_error(refusal.message, None),
+    }
+}
+
+type Context = RequestContext<RoleServer>;
+type Page = Option<PaginatedRequestParams>;
+
+impl ServerHandler for Reader {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+        let server = Implementation::new("scrollback", env!("CARGO_PKG_VERSION")).with_title("Scrollback");
+        ServerConfig::new(capabilities).with_server_info(server).with_instructions(INSTRUCTIONS.trim_end())
+    }
+
+    async fn list_tools(&self, _: Page, _: Context) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools::all()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        tools::all().into_iter().find(|tool| tool.name == name)
+    }
+
+    async fn call_tool(&self, request: CallToolRequestParams, _: Context) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        // The state of a recall is large; it need not be part of every request.
+        Box::pin(call::carried_out(self, &request.name, &arguments)).await.map(Into::into)
+    }
+
+    async fn list_resources(&self, page: Page, _: Context) -> Result<ListResourcesResult, ErrorData> {
+        resources::list(self, page.and_then(|page| page.cursor)).await
+    }
+
+    async fn list_resource_templates(&self, _: Page, _: Context) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Ok(ListResourceTemplatesResult::with_all_items(resources::templates()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: Context,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        Box::pin(read::read(self, &request.uri)).await.map(Into::into).map_err(unreadable)
+    }
+}

@@ -1,0 +1,109 @@
+//! What is known of a request before it is a turn: whose it is, what it follows, and how large its window may be.
+
+use axum::http::HeaderMap;
+use scrollback::log::{Declared, History};
+use scrollback::window::Budget;
+
+use super::{HISTORY_HEADER, Proxy};
+use crate::upstream::{QUOTE, Upstream};
+use crate::wire::offer::Offer;
+use crate::wire::request::Request;
+use crate::wire::{Follows, Opened};
+
+/// A request, read.
+pub(super) struct Asked<'a> {
+    pub(super) request: &'a Request,
+    pub(super) headers: &'a HeaderMap,
+    pub(super) history: &'a History<'a>,
+    pub(super) opened: &'a Opened,
+}
+
+/// What is known of a request before it is a turn.
+#[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
+pub(crate) struct Plan {
+    pub(crate) model: String,
+    /// The model's limit.
+    pub(crate) limit: u32,
+    /// Whether nobody knows that limit.
+    pub(crate) is_assumed: bool,
+    /// What the tools cost.
+    pub(crate) tools: u32,
+    /// What the messages may cost.
+    pub(crate) budget: Budget,
+    /// Whether the client says that it holds only new messages.
+    pub(crate) only_new: bool,
+    /// What it follows, in its dialect's own way.
+    pub(crate) follows: Option<Follows>,
+    /// Whether a later request may follow its reply by an id alone.
+    pub(crate) followed: bool,
+    /// Why it has to go on as it came.
+    pub(crate) untouched: Option<&'static str>,
+    /// Whether the model accepts its reasoning only after the very words it was made after.
+    pub(crate) binds_thinking: bool,
+    /// The session it declares.
+    pub(crate) session: Option<String>,
+    /// What it is called here: by its declared name, or by how it begins.
+    pub(crate) conversation: String,
+}
+
+impl Plan {
+    /// Whether the request holds only new messages.
+    pub(crate) fn is_new(&self) -> bool {
+        self.only_new || self.follows.is_some()
+    }
+
+    /// Whether it goes on from a compaction of ours.
+    pub(crate) fn is_compacted(&self) -> bool {
+        matches!(self.follows, Some(Follows::Compaction(_)))
+    }
+
+    /// Whether what it follows is in our log and nowhere else, so that it cannot go on as it came.
+    pub(crate) fn is_known_here_alone(&self) -> bool {
+        self.is_compacted() || matches!(self.follows, Some(Follows::Conversation(_)))
+    }
+}
+
+impl Proxy {
+    /// What is known of a request before it is a turn: above all, how large its window may be.
+    pub(super) fn plan(&self, upstream: &Upstream, asked: &Asked<'_>, offer: &Offer) -> Plan {
+        let Asked { request, headers, history, opened } = asked;
+        let (model, settings) = (request.model(), &self.serve.window);
+        let price = settings.prices.of(&model);
+        let set = [settings.tokens, upstream.window].into_iter().find(|tokens| *tokens > 0);
+        let known = self.engine.limit_of(&model).or(set).or_else(|| price.and_then(|price| price.window));
+        let limit = known.unwrap_or(settings.unknown_tokens);
+        let reply = opened.reply_tokens.unwrap_or(settings.reply_tokens).min(limit / 2);
+        let most = price.and_then(|price| price.most_input).unwrap_or(u32::MAX);
+        let tools = self.cost(offer, request);
+        let tokens = self
+            .gauge
+            .counted(&model, price.and_then(|price| price.family), (limit - reply).min(most))
+            .saturating_sub(tools);
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let session = Declared::read(header, &request.declares()).session;
+        let opening = || history.opening().map(|hash| format!("{hash:x}"));
+        Plan {
+            is_assumed: known.is_none() && model != QUOTE,
+            model,
+            limit,
+            tools,
+            budget: Budget { tokens },
+            only_new: header(HISTORY_HEADER) == Some("new"),
+            follows: opened.follows.clone(),
+            followed: opened.followed,
+            untouched: opened.untouched,
+            binds_thinking: price.is_some_and(|price| price.binds_thinking),
+            conversation: session.clone().or_else(opening).unwrap_or_default(),
+            session,
+        }
+    }
+
+    /// What a request's tools cost, and the instruction that stands for ours where there are none.
+    pub(super) fn cost(&self, offer: &Offer, request: &Request) -> u32 {
+        let theirs = request.tools();
+        let tools = offer.tools(theirs).map_or(0, |tools| self.book.tokens_of(&tools));
+        let tools = if tools == 0 { theirs.map_or(0, |tools| self.book.tokens_of(tools)) } else { tools };
+        tools + offer.instruction().map_or(0, |text| self.book.tokens_of(text))
+    }
+}

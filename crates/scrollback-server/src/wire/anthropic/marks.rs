@@ -1,0 +1,137 @@
+//! The marks of the provider's cache. Messages of the log carry marks of the request they came with; those are taken off, and
+//! ours are put where they help most: at the end, behind the fold's note, and before the current turn.
+
+use scrollback::window::Reason;
+use serde_json::{Value, json};
+
+use super::line::Line;
+use crate::wire::request::Request;
+
+const MARK: &str = "cache_control";
+/// A request has at most so many.
+const MOST: usize = 4;
+/// The blocks that may carry one.
+const MAY: [&str; 6] = ["text", "image", "document", "search_result", "tool_use", "tool_result"];
+
+/// Marks a window's messages anew.
+pub(super) fn placed(lines: &mut [Line<'_>], request: &Request) {
+    lines.iter_mut().filter(|line| line.text().contains(MARK)).for_each(stripped);
+    let client = Client::of(request);
+    let folded = lines.iter().any(|line| line.reason == Reason::Covers);
+    if !folded && !client.uses {
+        return;
+    }
+    let places = places(lines, client.automatic.is_some());
+    for place in places.into_iter().take(MOST.saturating_sub(client.standing)) {
+        mark(&mut lines[place], &client.mark);
+    }
+}
+
+/// How a client marks its request.
+struct Client {
+    uses: bool,
+    /// How many marks stand outside of the messages.
+    standing: usize,
+    automatic: Option<Value>,
+    /// What ours look like.
+    mark: Value,
+}
+
+impl Client {
+    fn of(request: &Request) -> Self {
+        let marked = |name: &str| request.raw(name).is_some_and(|raw| raw.contains(MARK));
+        let fields = ["tools", "system"].into_iter().filter(|name| marked(name)).map(|name| request.value(name));
+        let fields: Vec<Value> = fields.collect();
+        let blocks = fields.iter().filter_map(Value::as_array).flatten();
+        let before: Vec<&Value> = blocks.map(|block| &block[MARK]).filter(|mark| mark.is_object()).collect();
+        let automatic = Some(request.value(MARK)).filter(Value::is_object);
+        let last = last_mark(request.raw("messages").unwrap_or_default());
+        let standing = before.len() + usize::from(automatic.is_some());
+        let uses = standing > 0 || last.is_some();
+        let mut mark = automatic.clone().or(last).unwrap_or_else(usual);
+        // What is to last for an hour may not stand behind what lasts for less.
+        if is_long(&mark) && !before.iter().all(|mark| is_long(mark)) {
+            mark = usual();
+        }
+        Self { uses, standing, automatic, mark }
+    }
+}
+
+fn usual() -> Value {
+    json!({"type": "ephemeral"})
+}
+
+fn is_long(mark: &Value) -> bool {
+    mark["ttl"] == "1h"
+}
+
+/// The last mark in a client's messages.
+fn last_mark(messages: &str) -> Option<Value> {
+    // Inside of a text the quotes would be escaped.
+    let at = messages.rfind("\"cache_control\"")?;
+    let value = messages[at + MARK.len() + 2..].trim_start().strip_prefix(':')?;
+    let mut values = serde_json::Deserializer::from_str(value).into_iter::<Value>();
+    values.next()?.ok().filter(|mark| mark["type"].is_string())
+}
+
+/// Where marks go, the most useful first.
+fn places(lines: &[Line<'_>], automatic: bool) -> Vec<usize> {
+    let end = lines.iter().rposition(|line| markable(line).is_some()).filter(|_| !automatic);
+    let note = lines.iter().position(|line| line.reason == Reason::Covers);
+    let current = lines.iter().rposition(Line::begins_turn).unwrap_or(0);
+    // An excerpt of topics is another in every turn.
+    let lasting = |line: &Line<'_>| line.reason != Reason::Relevant && markable(line).is_some();
+    let before = lines[..current].iter().rposition(lasting);
+    let mut places: Vec<usize> = Vec::new();
+    for place in [end, note, before].into_iter().flatten() {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    places
+}
+
+/// The block of a message that can carry a mark; the first for a content that is a text.
+fn markable(line: &Line<'_>) -> Option<usize> {
+    let says = |text: &Value| text.as_str().is_some_and(|text| !text.trim().is_empty());
+    if line.value()["content"].is_string() {
+        return says(&line.value()["content"]).then_some(0);
+    }
+    let may = |block: &Value| {
+        let kind = block["type"].as_str().unwrap_or_default();
+        MAY.contains(&kind) && (kind != "text" || says(&block["text"]))
+    };
+    line.blocks().iter().rposition(may)
+}
+
+fn mark(line: &mut Line<'_>, mark: &Value) {
+    let Some(place) = markable(line) else { return };
+    if let Some(block) = line.blocks_mut().and_then(|blocks| blocks.get_mut(place)) {
+        block[MARK] = mark.clone();
+    }
+}
+
+/// Takes the marks off a message.
+fn stripped(line: &mut Line<'_>) {
+    let marked = |block: &Value| block.get(MARK).is_some() || inner(block).any(|block| block.get(MARK).is_some());
+    if !line.blocks().iter().any(marked) {
+        return;
+    }
+    let Some(blocks) = line.blocks_mut() else { return };
+    for block in blocks {
+        unmark(block);
+        let inner = block.get_mut("content").and_then(Value::as_array_mut);
+        inner.into_iter().flatten().for_each(unmark);
+    }
+}
+
+fn inner(block: &Value) -> impl Iterator<Item = &Value> {
+    block["content"].as_array().into_iter().flatten()
+}
+
+/// Takes the mark off a block.
+pub(super) fn unmark(block: &mut Value) {
+    if let Some(fields) = block.as_object_mut() {
+        fields.shift_remove(MARK);
+    }
+}

@@ -1,0 +1,88 @@
+//! OpenAI Chat Completions, as many other servers speak it too.
+//!
+//! `render` turns a window into messages, `reply` gathers what a model says chunk by chunk, `relay` passes it on, `speech`
+//! writes whole replies, `answer` those that no model made.
+
+mod answer;
+mod relay;
+mod render;
+mod reply;
+mod speech;
+
+use axum::http::HeaderMap;
+use scrollback::recall::RecallTool;
+use serde_json::{Value, json};
+
+use super::request::Request;
+use super::said::Called;
+use super::{Dress, Opened, Rendered, Speech, Toolbox, Wire, WireName};
+
+/// The dialect.
+pub(crate) struct Chat;
+
+impl Wire for Chat {
+    fn name(&self) -> WireName {
+        WireName::Chat
+    }
+
+    fn history(&self) -> &'static str {
+        "messages"
+    }
+
+    fn opened(&self, request: &Request, _: &HeaderMap) -> Opened {
+        let several = request.value("n").as_u64().is_some_and(|choices| choices > 1);
+        Opened {
+            untouched: several.then_some("it asks for several answers"),
+            tools: names(&request.value("tools")),
+            reply_tokens: request.tokens("max_completion_tokens").or_else(|| request.tokens("max_tokens")),
+            ..Opened::default()
+        }
+    }
+
+    fn toolbox(&self) -> &'static dyn Toolbox {
+        &Functions
+    }
+
+    fn render(&self, dress: &Dress<'_>) -> Rendered {
+        let messages = || render::messages(dress.turn.window(), dress.instruction, dress.handle);
+        let changes = dress.touched.then(|| ("messages", Some(messages()))).into_iter().collect();
+        Rendered { changes, ..Rendered::default() }
+    }
+
+    fn answers(&self, answered: &[(&Called, &str)]) -> Vec<Value> {
+        let answer =
+            |(call, text): &(&Called, &str)| json!({"role": "tool", "tool_call_id": call.value["id"], "content": text});
+        answered.iter().map(answer).collect()
+    }
+
+    fn speech(&self) -> &'static dyn Speech {
+        &speech::Completions
+    }
+}
+
+/// How tools are written here.
+struct Functions;
+
+impl Toolbox for Functions {
+    fn spec(&self, tool: RecallTool, name: &str) -> String {
+        let (known, wanted) = (format!("\"name\":\"{}\"", tool.name()), format!("\"name\":\"{name}\""));
+        tool.spec().replacen(&known, &wanted, 1)
+    }
+
+    fn without_ours(&self, request: &Request) -> String {
+        let tools = request.value("tools");
+        let functions = tools.as_array().into_iter().flatten().filter_map(|tool| tool["function"]["name"].as_str());
+        let named = |name: &str| json!({"type": "function", "function": {"name": name}});
+        let theirs: Vec<Value> = functions.map(named).collect();
+        if request.value("tool_choice") == "required" && !theirs.is_empty() {
+            return json!({"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": theirs}})
+                .to_string();
+        }
+        "\"none\"".to_owned()
+    }
+}
+
+fn names(tools: &Value) -> Vec<String> {
+    let name = |tool: &Value| tool["function"]["name"].as_str().or(tool["name"].as_str()).map(str::to_owned);
+    tools.as_array().map(|tools| tools.iter().filter_map(name).collect()).unwrap_or_default()
+}

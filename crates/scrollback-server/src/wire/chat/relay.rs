@@ -1,0 +1,214 @@
+//! A streamed reply, chunk by chunk: calls of ours are kept back, the client's are numbered as if there were no others.
+
+use std::collections::HashMap;
+
+use bytes::{Bytes, BytesMut};
+use scrollback::recall::Sieve;
+use serde_json::{Value, json};
+
+use super::reply::{Chunk, Gathered, called};
+use super::speech::{Completions, add_output};
+use crate::wire::offer::Offer;
+use crate::wire::said::Said;
+use crate::wire::sse::{Event, written};
+use crate::wire::{Ear, ErrorKind, Heard, Relay, Round, Speech};
+
+/// The chunks of a reply.
+pub(super) struct Chunks {
+    gathered: Gathered,
+    hides_markers: bool,
+    sieve: Option<Sieve>,
+    /// The words that the sieve held when the round ended.
+    rest: String,
+    /// The client's number of each call that is the client's; `None` for ours.
+    numbers: HashMap<u64, Option<u64>>,
+    /// Pieces of calls whose name is not whole yet.
+    undecided: Vec<(u64, Value)>,
+    /// What is kept back until it is known how the round ends.
+    kept_back: Vec<Value>,
+    first_id: Option<String>,
+    /// The last word of a stream, as it came.
+    done: Bytes,
+    round: Round,
+}
+
+impl Chunks {
+    pub(super) fn new(hides_markers: bool) -> Self {
+        Self {
+            gathered: Gathered::default(),
+            hides_markers,
+            sieve: hides_markers.then(Sieve::default),
+            rest: String::new(),
+            numbers: HashMap::new(),
+            undecided: Vec::new(),
+            kept_back: Vec::new(),
+            first_id: None,
+            done: Bytes::new(),
+            round: Round::First,
+        }
+    }
+
+    /// Begins the next round, if the last one was taken.
+    fn begin(&mut self) {
+        if self.round == Round::Taken {
+            let first_id = self.first_id.take();
+            *self = Self { first_id, round: Round::Later, ..Self::new(self.hides_markers) };
+        }
+    }
+
+    fn chunk(&mut self, chunk: &Chunk, event: &Event, ear: &Ear<'_>, out: &mut BytesMut) {
+        self.first_id = self.first_id.take().or_else(|| chunk.id.clone());
+        let calls = chunk.choices.iter().any(|choice| choice.delta.contains_key("tool_calls"));
+        let ends = chunk.choices.iter().any(|choice| choice.finish_reason.is_some());
+        let (later, sieved) = (self.round == Round::Later, self.sieve.is_some());
+        let must_look = calls || later || sieved || self.has_ours() || ends && ear.waits;
+        if !must_look {
+            out.extend_from_slice(&event.raw);
+            return;
+        }
+        let original: Value =
+            event.data.as_deref().and_then(|data| serde_json::from_slice(data).ok()).unwrap_or_default();
+        let changed = self.rewritten(ear, original.clone(), chunk);
+        let waits = (self.has_ours() || sieved || ear.waits) && (ends || chunk.choices.is_empty());
+        match changed {
+            Some(value) if waits => self.kept_back.push(value),
+            Some(value) if value == original => out.extend_from_slice(&event.raw),
+            Some(value) => out.extend_from_slice(&written(&value.to_string())),
+            None if calls || self.has_ours() || sieved || later => {}
+            None => out.extend_from_slice(&event.raw),
+        }
+    }
+
+    fn has_ours(&self) -> bool {
+        self.numbers.values().any(Option::is_none)
+    }
+
+    /// A chunk as the client may see it; `None` if nothing of it is left.
+    fn rewritten(&mut self, ear: &Ear<'_>, mut value: Value, chunk: &Chunk) -> Option<Value> {
+        if let Some(id) = &self.first_id {
+            value["id"] = id.clone().into();
+        }
+        if chunk.choices.is_empty() {
+            add_output(&mut value, ear.earlier_output);
+            return Some(value);
+        }
+        if !value["choices"][0]["delta"].is_object() {
+            value["choices"][0]["delta"] = json!({});
+        }
+        let delta = value["choices"][0]["delta"].as_object_mut()?;
+        if self.round == Round::Later {
+            delta.shift_remove("role");
+        }
+        if let (Some(sieve), Some(Value::String(text))) = (&mut self.sieve, delta.get_mut("content")) {
+            *text = sieve.push(text);
+        }
+        if delta.shift_remove("tool_calls").is_some() {
+            let calls = chunk.choices.iter().filter_map(|choice| choice.delta.get("tool_calls")?.as_array()).flatten();
+            let theirs: Vec<Value> = calls.flat_map(|call| self.renumbered(ear.offer, call.clone())).collect();
+            if !theirs.is_empty() {
+                delta.insert("tool_calls".into(), theirs.into());
+            }
+        }
+        let empty = |value: &Value| value.is_null() || value.as_str().is_some_and(str::is_empty);
+        let says = delta.values().any(|value| !empty(value));
+        let ends = chunk.choices.iter().any(|choice| choice.finish_reason.is_some());
+        (says || ends).then_some(value)
+    }
+
+    /// Pieces of a call of the client's, numbered as if there were no others. None if the call is ours, or as long as its name
+    /// could still become one of ours.
+    fn renumbered(&mut self, offer: &Offer, call: Value) -> Vec<Value> {
+        let index = call["index"].as_u64().unwrap_or(0);
+        self.undecided.push((index, call));
+        if !self.numbers.contains_key(&index) {
+            let place = usize::try_from(index).unwrap_or(usize::MAX);
+            let Some(gathered) = self.gathered.calls.get(place) else { return Vec::new() };
+            let begun = gathered["function"]["arguments"].as_str().is_some_and(|arguments| !arguments.is_empty());
+            let name = called(gathered);
+            if name.is_empty() || !begun && offer.begins(name) {
+                return Vec::new();
+            }
+            let count = self.numbers.values().flatten().count() as u64;
+            self.numbers.insert(index, (!offer.is_ours(name)).then_some(count));
+        }
+        let number = self.numbers.get(&index).copied().flatten();
+        let (mine, others) = std::mem::take(&mut self.undecided).into_iter().partition(|(of, _)| *of == index);
+        self.undecided = others;
+        let mine: Vec<(u64, Value)> = mine;
+        let numbered = mine.into_iter().filter_map(|(_, mut piece)| {
+            piece["index"] = number?.into();
+            Some(piece)
+        });
+        numbered.collect()
+    }
+
+    /// Lets out what was kept back.
+    fn release(&mut self, out: &mut BytesMut) {
+        for value in std::mem::take(&mut self.kept_back) {
+            out.extend_from_slice(&written(&value.to_string()));
+        }
+    }
+
+    /// Says the rest of the words in a chunk of its own.
+    fn say_rest(&mut self, out: &mut BytesMut) {
+        let text = std::mem::take(&mut self.rest);
+        if !text.is_empty() {
+            let delta = json!({"index": 0, "delta": {"content": text}, "finish_reason": null});
+            let id = self.first_id.clone().unwrap_or_default();
+            let chunk = json!({"id": id, "object": "chat.completion.chunk", "choices": [delta]});
+            out.extend_from_slice(&written(&chunk.to_string()));
+        }
+    }
+}
+
+impl Relay for Chunks {
+    fn hear(&mut self, event: &Event, ear: &Ear<'_>, out: &mut BytesMut) -> Heard {
+        self.begin();
+        if event.data.as_deref() == Some(b"[DONE]") {
+            self.done = event.raw.clone();
+            return Heard::End;
+        }
+        let chunk: Option<Chunk> = event.data.as_deref().and_then(|data| serde_json::from_slice(data).ok());
+        let Some(mut chunk) = chunk else {
+            out.extend_from_slice(&event.raw);
+            return Heard::More;
+        };
+        self.gathered.number(&mut chunk);
+        self.gathered.add(&chunk);
+        if chunk.is_error() {
+            self.release(out);
+            out.extend_from_slice(&event.raw);
+        } else {
+            self.chunk(&chunk, event, ear, out);
+        }
+        Heard::More
+    }
+
+    fn take(&mut self) -> Said {
+        self.round = Round::Taken;
+        self.rest = self.sieve.take().map(|sieve| sieve.finish().text).unwrap_or_default();
+        std::mem::take(&mut self.gathered).said()
+    }
+
+    fn has_ended(&self) -> bool {
+        self.gathered.finish.is_some() || !self.done.is_empty()
+    }
+
+    fn close(&mut self, left: &Said, out: &mut BytesMut) {
+        self.say_rest(out);
+        let none_left = left.calls().next().is_none();
+        for value in self.kept_back.iter_mut().filter(|_| none_left) {
+            if value["choices"][0]["finish_reason"] == "tool_calls" {
+                value["choices"][0]["finish_reason"] = "stop".into();
+            }
+        }
+        self.release(out);
+        out.extend_from_slice(&std::mem::take(&mut self.done));
+    }
+
+    fn fail(&mut self, why: &str, out: &mut BytesMut) {
+        let told = serde_json::from_str::<Value>(why).ok().filter(Value::is_object);
+        let told = told.unwrap_or_else(|| Completions.error(ErrorKind::Upstream, "upstream_failed", why));
+        out.extend_from_slice(&written(&told.to_string()));
+    }
+}

@@ -1,0 +1,77 @@
+//! Replies as whole bodies.
+
+use bytes::Bytes;
+use serde_json::{Map, Value};
+
+use super::answer;
+use super::relay::Chunks;
+use super::reply::Gathered;
+use crate::wire::edit::openai_error;
+use crate::wire::said::{Piece, Said};
+use crate::wire::{ErrorKind, Own, Relay, Speech};
+
+/// How replies are read and written here.
+pub(super) struct Completions;
+
+impl Speech for Completions {
+    fn read(&self, body: &[u8]) -> Option<Said> {
+        Gathered::whole(body).map(Gathered::said)
+    }
+
+    fn edited(&self, body: &[u8], said: &Said, earlier_output: u64) -> Bytes {
+        let Ok(mut reply) = serde_json::from_slice::<Value>(body) else { return Bytes::copy_from_slice(body) };
+        let choice = &mut reply["choices"][0];
+        choice["message"] = message(said);
+        if choice["finish_reason"] == "tool_calls" && said.calls().next().is_none() {
+            choice["finish_reason"] = "stop".into();
+        }
+        add_output(&mut reply, earlier_output);
+        reply.to_string().into()
+    }
+
+    fn messages(&self, said: &Said) -> Vec<Value> {
+        vec![message(said)]
+    }
+
+    fn own(&self, own: &Own<'_>) -> Bytes {
+        answer::written(own)
+    }
+
+    fn error(&self, kind: ErrorKind, code: &str, what: &str) -> Value {
+        openai_error(kind, code, what)
+    }
+
+    fn relay(&self, hides_markers: bool) -> Box<dyn Relay> {
+        Box::new(Chunks::new(hides_markers))
+    }
+}
+
+/// One message: the fields of the last round, the words of all, the calls.
+fn message(said: &Said) -> Value {
+    let (mut fields, mut calls) = (Map::new(), Vec::new());
+    for piece in &said.pieces {
+        match piece {
+            Piece::Words { value, .. } | Piece::Other(value) => fields = value.as_object().cloned().unwrap_or_default(),
+            Piece::Call(call) => calls.push(call.value.clone()),
+        }
+    }
+    let text = said.text();
+    fields.entry("role").or_insert_with(|| "assistant".into());
+    let content = fields.entry("content").or_insert(Value::Null);
+    if content.as_str().unwrap_or_default() != text {
+        *content = text.into();
+    }
+    if !calls.is_empty() {
+        fields.insert("tool_calls".into(), calls.into());
+    }
+    fields.into()
+}
+
+/// Adds the output of earlier rounds to reported usage; their input is not, as clients size their window by it.
+pub(super) fn add_output(reply: &mut Value, earlier: u64) {
+    for name in ["completion_tokens", "total_tokens"] {
+        if let Some(tokens) = reply["usage"][name].as_u64() {
+            reply["usage"][name] = (tokens + earlier).into();
+        }
+    }
+}

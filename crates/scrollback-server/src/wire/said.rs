@@ -1,0 +1,109 @@
+//! What a model said in one round, piece by piece, whatever the dialect.
+
+use serde_json::Value;
+
+/// A reply, or as much of it as has come.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Said {
+    /// The provider's id of the response.
+    pub(crate) id: Option<String>,
+    /// Its pieces, in order.
+    pub(crate) pieces: Vec<Piece>,
+    /// Why it ended; `None` if it has not.
+    pub(crate) end: Option<End>,
+    /// What it cost, as reported.
+    pub(crate) usage: Option<Value>,
+    /// Whether an error came in the place of its end.
+    pub(crate) failed: bool,
+}
+
+/// A piece of a reply: a block, an item, or the fields of a message, as the dialect has it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Piece {
+    /// Words. The text counts; where it differs from what the value says, the dialect writes it into the value.
+    Words {
+        /// The words.
+        text: String,
+        /// The piece as it stands.
+        value: Value,
+    },
+    /// A call of a tool.
+    Call(Called),
+    /// Anything else, such as reasoning.
+    Other(Value),
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Called {
+    /// What its result refers to.
+    pub(crate) id: String,
+    /// The tool.
+    pub(crate) name: String,
+    /// The arguments, as text.
+    pub(crate) arguments: String,
+    /// The call as it stands.
+    pub(crate) value: Value,
+}
+
+/// Why a reply ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum End {
+    /// All is said, or tools are called.
+    Whole,
+    /// It was cut off: too long, refused, paused.
+    Cut,
+}
+
+impl Said {
+    /// Its calls, in order.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &Called> {
+        self.pieces.iter().filter_map(Piece::call)
+    }
+
+    /// Its words.
+    pub(crate) fn text(&self) -> String {
+        let words = |piece: &Piece| match piece {
+            Piece::Words { text, .. } => Some(text.clone()),
+            Piece::Call(_) | Piece::Other(_) => None,
+        };
+        self.pieces.iter().filter_map(words).collect()
+    }
+
+    /// Whether nothing was said.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    /// The same without some calls.
+    pub(crate) fn without(&self, gone: impl Fn(&Called) -> bool) -> Self {
+        let stays = |piece: &&Piece| piece.call().is_none_or(|call| !gone(call));
+        Self { pieces: self.pieces.iter().filter(stays).cloned().collect(), ..self.clone() }
+    }
+
+    /// The same with other words: the first piece of words says them, later ones are gone.
+    pub(crate) fn saying(&self, other: String) -> Self {
+        let mut other = Some(other);
+        let said = |piece: &Piece| match piece {
+            Piece::Words { value, .. } => Some(Piece::Words { text: other.take()?, value: value.clone() }),
+            Piece::Call(_) | Piece::Other(_) => Some(piece.clone()),
+        };
+        Self { pieces: self.pieces.iter().filter_map(said).collect(), ..self.clone() }
+    }
+
+    /// The same after what was said in earlier rounds.
+    pub(crate) fn after(mut self, earlier: Vec<Piece>) -> Self {
+        self.pieces.splice(0..0, earlier);
+        self
+    }
+}
+
+impl Piece {
+    /// The call it is, if it is one.
+    pub(crate) fn call(&self) -> Option<&Called> {
+        match self {
+            Self::Call(call) => Some(call),
+            Self::Words { .. } | Self::Other(_) => None,
+        }
+    }
+}

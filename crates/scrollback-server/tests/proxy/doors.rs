@@ -1,0 +1,149 @@
+//! Who comes through which door: keys in two headers, another Scrollback on the way, what every reply tells, and windows for
+//! those who call their model themselves.
+
+use serde_json::json;
+
+use crate::scene::{Server, Upstream, chat, events, reply, says, send, stream, user};
+use crate::talk::{question, talk};
+
+const WINDOW: &str = "[window]\ntokens = 5000\nreply_tokens = 300\n";
+
+#[test]
+fn two_keys_that_differ_are_refused_in_the_dialect_of_the_client() {
+    let upstream = Upstream::new(|_, _| reply(&says("hi")));
+    let server = Server::new(upstream.port, "");
+    let body = chat(&[user("hello")]).to_string();
+    let both = |key: &str| format!("authorization: Bearer one\r\nx-api-key: {key}\r\n");
+    let refused = server.send("POST /v1/chat/completions", &both("two"), &body);
+    assert_eq!((refused.status(), &refused.json()["error"]["code"]), (400, &json!("two_keys")));
+    let repeated = server.send("POST /v1/chat/completions", "x-api-key: one\r\nx-api-key: one\r\n", &body);
+    assert_eq!(repeated.status(), 400);
+    assert_eq!(server.send("POST /v1/chat/completions", &both("one"), &body).status(), 200);
+    assert_eq!(upstream.asked().len(), 1, "what is refused goes nowhere");
+}
+
+#[test]
+fn a_second_scrollback_only_passes_on() {
+    let upstream = Upstream::new(|_, _| reply(&says("hi")));
+    let inner = Server::new(upstream.port, "");
+    let outer = Server::new(inner.port, "");
+    let answer = outer.ask(&chat(&[user("hello")]));
+    assert_eq!((answer.status(), upstream.asked().len()), (200, 1));
+    let tools = upstream.asked()[0].json()["tools"].as_array().unwrap().len();
+    assert_eq!(tools, 3, "our tools are offered once");
+    assert_eq!((outer.messages().len(), inner.messages().len()), (2, 0), "one of them keeps the conversation");
+    assert!(inner.log().contains("another Scrollback"), "{}", inner.log());
+    let direct = inner.send(
+        "POST /v1/chat/completions",
+        "via: 1.1 scrollback-0123456789ab\r\n",
+        &chat(&[user("x")]).to_string(),
+    );
+    assert!(direct.header("x-scrollback-trouble").unwrap().contains("another Scrollback"));
+}
+
+#[test]
+fn a_circle_is_noticed() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port();
+    drop(taken);
+    let server = Server::new(port, "");
+    // A forwarder on the upstream's port makes the circle.
+    let target = server.port;
+    std::thread::spawn(move || {
+        let listener = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
+        for client in listener.incoming().flatten() {
+            let behind = std::net::TcpStream::connect(("127.0.0.1", target)).unwrap();
+            let (mut from, mut to) = (client.try_clone().unwrap(), behind.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+            let (mut from, mut to) = (behind, client);
+            std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+        }
+    });
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    let answer = server.ask(&chat(&[user("hello")]));
+    assert_eq!((answer.status(), &answer.json()["error"]["code"]), (508, &json!("proxy_loop")), "{}", answer.text());
+}
+
+#[test]
+fn every_reply_tells_where_it_is_and_what_it_saved() {
+    let upstream = Upstream::new(|_, asked| {
+        if asked.json()["stream"] == true {
+            stream(&events(&[says("Noted.")], "stop"), 40, true)
+        } else {
+            reply(&says("Noted, and I will remember it."))
+        }
+    });
+    let server = Server::new(upstream.port, WINDOW);
+    let first = server.ask(&chat(&[user("hello")]));
+    let number = |answer: &crate::scene::Said, name: &str| answer.header(name).unwrap().parse::<f64>().unwrap();
+    assert!(first.header("x-scrollback-session").is_some() && first.header("x-scrollback-view") == Some("v0"));
+    assert!(number(&first, "x-scrollback-tokens") > 5.0);
+    assert!(number(&first, "x-scrollback-saved-tokens").abs() < 1.0, "nothing is folded yet");
+    let mut history = Vec::new();
+    talk(&server, &mut history, 0..40);
+    history.push(user("And now?"));
+    let mut body = chat(&history);
+    body["stream"] = json!(true);
+    let last = server.ask(&body);
+    assert!(number(&last, "x-scrollback-saved-tokens") > 1000.0, "{}", last.head);
+    assert!(number(&last, "x-scrollback-saved-dollars") > 0.0, "{}", last.head);
+}
+
+#[test]
+fn a_stream_can_end_with_a_comment_that_tells_the_same() {
+    let upstream = Upstream::new(|_, _| stream(&events(&[says("Noted.")], "stop"), 40, true));
+    let server = Server::serving(upstream.port, "comments = true\n", "");
+    let mut body = chat(&[user("hello")]);
+    body["stream"] = json!(true);
+    let answer = server.ask(&body);
+    let comment = answer.text().lines().find(|line| line.starts_with(": scrollback ")).map(str::to_owned).unwrap();
+    for name in ["session", "view", "tokens", "saved-tokens", "saved-dollars"] {
+        assert!(comment.contains(&format!(" {name}=")), "{comment}");
+    }
+    assert!(comment.contains(answer.header("x-scrollback-session").unwrap()));
+}
+
+#[test]
+fn a_window_is_laid_out_without_being_sent() {
+    let upstream = Upstream::new(|_, _| reply(&says("Noted, and I will remember it.")));
+    let server = Server::new(upstream.port, WINDOW);
+    let mut history = Vec::new();
+    talk(&server, &mut history, 0..40);
+    let asked = upstream.asked().len();
+    history.push(user("And now?"));
+    let rendered = server.send("POST /v1/context/render", "", &chat(&history).to_string());
+    assert_eq!(upstream.asked().len(), asked, "nothing is sent");
+    let told = rendered.json();
+    let messages = told["request"]["messages"].as_array().unwrap();
+    assert!(messages.len() < history.len() && messages.last().unwrap() == history.last().unwrap(), "{told}");
+    assert_eq!(told["request"]["x_unknown"], json!({"kept": true}));
+    assert!(told["tokens"].as_u64().unwrap() <= 4700 && told["saved_tokens"].as_u64().unwrap() > 1000, "{told}");
+    assert_eq!(server.messages().len(), history.len(), "it is kept all the same");
+    // What the model then asks for can be told too.
+    let call = json!({"session": told["session"], "name": "search_history", "arguments": {"words": question(0)}});
+    let found = server.send("POST /v1/context/recall", "", &call.to_string()).json();
+    assert!(found["content"].as_str().unwrap().contains("m0"), "{found}");
+    let wrong = server.send(
+        "POST /v1/context/recall",
+        "",
+        &json!({"session": "nobody", "name": "search_history", "arguments": {"words": "x"}}).to_string(),
+    );
+    assert_eq!(wrong.status(), 404);
+    assert_eq!(server.send("POST /v1/context/render", "", "{}").status(), 400);
+    assert_eq!(server.send("POST /v1/context/render?format=morse", "", "{}").status(), 400);
+    assert_eq!(send(server.port, "GET /v1/context/render", "", "").status(), 405);
+}
+
+#[test]
+fn anthropic_clients_go_to_their_own_upstream() {
+    let openai = Upstream::new(|_, _| reply(&says("I am the usual one")));
+    let anthropic = Upstream::new(|_, _| reply(&says("I am the other")));
+    let settings =
+        format!("[upstreams.anthropic]\nurl = \"http://127.0.0.1:{}/v1\"\nwire = \"anthropic\"\n", anthropic.port);
+    let server = Server::new(openai.port, &settings);
+    server.send("POST /v1/messages/batches", "anthropic-version: 2023-06-01\r\n", "{}");
+    server.send("GET /v1/models", "anthropic-version: 2023-06-01\r\n", "");
+    server.send("GET /v1/models", "", "");
+    assert_eq!((anthropic.asked().len(), openai.asked().len()), (2, 1));
+    assert_eq!(server.send("GET /", "", "").status(), 200);
+}

@@ -1,0 +1,67 @@
+//! Requests that follow a response by its id alone: what the conversation began with stands, whatever was said beside it.
+
+use serde_json::{Value, json};
+
+use crate::scene::{Said, Server, Upstream, plain};
+
+/// A model whose responses are numbered.
+fn numbered(number: usize, _: &Said) -> Vec<Option<Vec<u8>>> {
+    let content = json!([{"type": "output_text", "text": format!("Reply {number}."), "annotations": []}]);
+    let message = json!({"type": "message", "id": format!("msg_{number}"), "status": "completed", "role": "assistant", "content": content});
+    let body = json!({"id": format!("resp_{number}"), "object": "response", "status": "completed", "model": "gpt-5", "output": [message],
+                      "usage": {"input_tokens": 9, "output_tokens": 2, "total_tokens": 11}});
+    plain("200 OK", "content-type: application/json\r\n", &body.to_string())
+}
+
+fn ask(server: &Server, body: &Value) -> Value {
+    let answer = server.send("POST /v1/responses", "", &body.to_string());
+    assert_eq!((answer.status(), answer.header("x-scrollback-trouble")), (200, None), "{}", answer.text());
+    answer.json()
+}
+
+#[test]
+fn what_was_said_among_the_messages_stands_and_what_stood_outside_does_not() {
+    for item in [
+        json!({"role": "system", "content": "Answer in French."}),
+        json!({"type": "message", "role": "developer", "content": "Answer in French."}),
+    ] {
+        let upstream = Upstream::new(numbered);
+        let mut server = Server::new(upstream.port, "");
+        let first = json!({"model": "gpt-5", "instructions": "Be brief.", "input": [item, {"role": "user", "content": "Hello."}]});
+        let mut id = ask(&server, &first)["id"].clone();
+        for turn in 1..4 {
+            if turn == 2 {
+                server.restart(|_| ());
+            }
+            let next = json!({"model": "gpt-5", "instructions": format!("Outside {turn}."), "previous_response_id": id, "input": format!("And {turn}?")});
+            id = ask(&server, &next)["id"].clone();
+            let sent = upstream.asked().pop().unwrap().json();
+            let input = sent["input"].to_string();
+            assert!(
+                input.contains("Answer in French.")
+                    && input.contains("Hello.")
+                    && input.contains(&format!("And {turn}?")),
+                "{sent}"
+            );
+            assert!(!input.contains("Be brief.") && !input.contains("Outside"), "{sent}");
+            assert_eq!(
+                (&sent["instructions"], &sent["previous_response_id"]),
+                (&json!(format!("Outside {turn}.")), &Value::Null)
+            );
+        }
+    }
+}
+
+#[test]
+fn a_control_message_is_a_link_of_the_chain() {
+    let upstream = Upstream::new(numbered);
+    let server = Server::new(upstream.port, "");
+    let first = ask(&server, &json!({"model": "gpt-5", "input": "The lamp is green."}));
+    let told = ask(&server, &json!({"model": "gpt-5", "previous_response_id": first["id"], "input": "/compress"}));
+    let other = ask(&server, &json!({"model": "gpt-5", "input": "/compress"}));
+    assert_ne!(told["id"], other["id"], "two conversations are two");
+    ask(&server, &json!({"model": "gpt-5", "previous_response_id": told["id"], "input": "Which colour?"}));
+    let sent = upstream.asked().pop().unwrap().json();
+    assert!(sent["input"].to_string().contains("The lamp is green."), "{sent}");
+    assert!(!sent["input"].to_string().contains("/compress"), "{sent}");
+}

@@ -1,0 +1,36 @@
+//! Recall by a model that is not in the conversation, such as a client of MCP. It has no window of it, so every page is as far
+//! away as a folded one; what a person wants left out stays out.
+
+use super::Sight;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::ids::{Depth, MessageId, SessionKey};
+use crate::note::{Covers, Fold};
+use crate::recall::RecallCall;
+use crate::store::Position;
+
+/// The room of such a recall, in tokens: what clients pass on whole.
+const ROOM: u32 = 20_000;
+
+impl Engine {
+    /// What a model elsewhere is told of the path that ends in `head`.
+    pub async fn recall_from_outside(
+        &self,
+        session: &SessionKey,
+        head: Position,
+        fold: &Fold,
+        call: &RecallCall,
+    ) -> Result<String> {
+        let excluded = self.controls(session).await?.excluded;
+        let fold = behind(fold, head);
+        let sight =
+            Sight { session, head, fold: &fold, window: None, excluded: &excluded, is_person: false, sorted: true };
+        self.looked_up(&sight, call, ROOM).await.map(|answered| answered.text)
+    }
+}
+
+/// The same notes, with all of the path behind the reader.
+fn behind(fold: &Fold, head: Position) -> Fold {
+    let whole = Covers { first: MessageId(0), from: Depth(0), last: head.id, to: head.depth };
+    Fold { covers: Some(whole), ..fold.clone() }
+}

@@ -1,0 +1,89 @@
+//! What a model answered, on its way into the log.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::strand::Strand;
+use super::{Arrival, Log, Outcome, Received};
+use crate::error::{Error, Result};
+use crate::ids::{At, Depth, NodeId, SessionId, Tenant};
+use crate::message::Message;
+use crate::store::{Batch, Expect, Kind, Origin, Put, Scope, Stored, Urgency};
+
+/// What a model answered.
+#[derive(Clone, Debug)]
+pub struct Answer<'a> {
+    /// Its messages, as the client will echo them; reasoning among them stands beside the path.
+    pub messages: Vec<Message>,
+    /// The model.
+    pub model: &'a str,
+    /// The provider's id of the response, by which a later request may refer to it.
+    pub response: Option<&'a str>,
+    /// What is to be recorded together with it.
+    pub records: Vec<Put>,
+    /// Whether somebody waits until it is kept. A reply that is lost comes back with the client's next request.
+    pub urgency: Urgency,
+    /// When.
+    pub at: At,
+}
+
+impl<'a> Answer<'a> {
+    /// An answer of one message, for which somebody waits.
+    pub fn of(message: Message, model: &'a str, at: At) -> Self {
+        let (response, records) = Default::default();
+        Self { messages: vec![message], model, response, records, urgency: Urgency::Now, at }
+    }
+}
+
+/// Where a response is in the log.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Followed {
+    pub(super) session: SessionId,
+    pub(super) depth: Depth,
+    pub(super) node: NodeId,
+}
+
+impl Followed {
+    fn record(&self, tenant: &Tenant, response: &str, at: At) -> Put {
+        let body = serde_json::value::to_raw_value(self).expect("plain fields are valid JSON");
+        let scope = Scope::Tenant(tenant.clone());
+        Put { scope, kind: Kind::Response, key: response.to_owned(), at, body, expect: Expect::Any }
+    }
+}
+
+impl Log {
+    /// Stores what the model answered, as the client will echo it. Returns its last message on the path.
+    pub async fn reply(&self, to: &Received, answer: Answer<'_>) -> Result<Arc<Stored>> {
+        let mut replied = self.replied(to, answer).await?;
+        replied.fresh.pop().ok_or_else(|| Error::Invalid("the reply holds no message but reasoning".into()))
+    }
+
+    /// Gives the last message of a request a name by which a later request may follow it.
+    pub async fn name(&self, received: &Received, name: &str, at: At) -> Result<()> {
+        let (messages, records) = Default::default();
+        let answer = Answer { messages, model: "", response: Some(name), records, urgency: Urgency::Now, at };
+        self.replied(received, answer).await.map(drop)
+    }
+
+    /// The same, with all that became of it.
+    pub(crate) async fn replied(&self, to: &Received, answer: Answer<'_>) -> Result<Received> {
+        let Answer { messages, model, response, records, urgency, at } = answer;
+        let head = to.head.ok_or_else(|| Error::Invalid("there is no message to answer".into()))?;
+        let arrival = Arrival { origin: Origin::Reply, ..Arrival::new(&to.session.tenant, None, model, at) };
+        let batch = Batch { records, urgency, ..Batch::new(to.session.clone()) };
+        let mut strand = Strand::new(arrival, batch, Some(head));
+        for message in messages {
+            strand.push(at, message);
+        }
+        let mut batch = strand.end();
+        if let Some(response) = response {
+            let node = batch.path.last().map_or(head.node, |last| last.node);
+            let followed = Followed { session: to.session.id, depth: head.depth.plus(batch.path.len()), node };
+            batch.records.push(followed.record(&to.session.tenant, response, at));
+        }
+        let mut received = Received::nothing_new(Outcome::Continue, to.session.clone(), Some(head));
+        self.append(&mut received, batch).await?;
+        Ok(received)
+    }
+}

@@ -1,0 +1,67 @@
+//! Recognising a history that begins anew with a summary: agents ask their model to sum up, and go on with its words in the place
+//! of all that was said. What tells is that these words were a reply in the same declared session, a moment ago.
+
+use super::align::{Finding, Link};
+use super::rewrite::{Change, Rewrite};
+use crate::error::Result;
+use crate::ids::{MessageId, SessionId};
+use crate::message::Role;
+use crate::store::{Origin, Position, Span, Stored};
+
+/// The summary is among so many messages that came last.
+const RECENT: u32 = 32;
+/// It stands among so many messages at the head of the new history.
+const AT_THE_HEAD: usize = 64;
+/// Shorter lines are said by chance.
+const TELLING_CHARS: usize = 24;
+/// So many characters of a reply must stand in a message, and so much of it, in hundredths.
+const EVIDENCE_CHARS: usize = 200;
+const EVIDENCE_PERCENT: usize = 60;
+
+impl Finding<'_> {
+    /// The reply that the history begins anew with, if it does.
+    pub(super) async fn summed(&self) -> Result<Option<(SessionId, Rewrite)>> {
+        if !self.declared {
+            return Ok(None);
+        }
+        let after = self.base.map(|base| base.depth);
+        let replies = self.replies().await?;
+        let mut later = replies.iter().filter(|(_, at)| after.is_none_or(|depth| at.depth > depth));
+        let found = later.find_map(|(text, at)| Some((holding(text, &self.rest)?, *at)));
+        Ok(found.map(|(index, at)| {
+            // The message with the summary may say more than that: it is shown like all that follows.
+            let replaced = (0..index).map(|index| (index, None)).collect();
+            (self.session, Rewrite { change: Change::Compacted, count: index, at, replaced })
+        }))
+    }
+
+    /// What was answered lately in the session, the newest first.
+    async fn replies(&self) -> Result<Vec<(String, Position)>> {
+        let key = self.key();
+        let Some(last) = self.store.read(&key, Span::Last).await?.pop() else { return Ok(Vec::new()) };
+        let span = Span::Arrival { from: MessageId(last.id.0.saturating_sub(RECENT)), limit: 2 * RECENT as usize };
+        let lately = self.store.read(&key, span).await?;
+        let reply = |stored: &Stored| {
+            let spoken = stored.origin == Origin::Reply && stored.role == Role::Assistant;
+            Some((stored.message().to_text(), stored.position().filter(|_| spoken)?))
+        };
+        Ok(lately.iter().rev().filter_map(reply).collect())
+    }
+}
+
+/// The last message at the head of a history that holds most of a text.
+fn holding(text: &str, history: &[Link]) -> Option<usize> {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| line.chars().count() >= TELLING_CHARS).collect();
+    let all: usize = lines.iter().map(|line| line.chars().count()).sum();
+    if all < EVIDENCE_CHARS {
+        return None;
+    }
+    let holds = |link: &Link| {
+        let said = link.message.to_text();
+        let found: usize = lines.iter().filter(|line| said.contains(**line)).map(|line| line.chars().count()).sum();
+        found >= EVIDENCE_CHARS && found * 100 >= all * EVIDENCE_PERCENT
+    };
+    // Something is said after a summary; a message that ends with a long quotation is just that.
+    let head = &history[..history.len().saturating_sub(1).min(AT_THE_HEAD)];
+    head.iter().rposition(|link| *link.message.role() != Role::Tool && holds(link))
+}
