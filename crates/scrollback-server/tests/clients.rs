@@ -1,21 +1,26 @@
-//! Real client libraries, a scripted model, and `scrollback serve` between them. What is checked is in `clients/*.py` and
-//! `clients/suite.mjs`; this makes them run: libraries of fixed versions under `target/clients`, free ports, and an end to all.
+//! Real client libraries, a scripted model, and `scrollback serve` between them. What is checked is in `clients` (Chat Completions)
+//! and `wires` (Anthropic Messages, OpenAI Responses); this makes it run: libraries of fixed versions under `target/clients`, free
+//! ports, and an end to all.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
     reason = "a failing test may panic, and tells what the suites said"
 )]
 
-use std::fs::{self, File};
+mod stage;
+
+use std::fs;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
-/// The library for Node.
-const NODE_LIBRARY: &str = "openai@6.49.0";
+use stage::{Ended, Running, cache, installed, into, read};
+
+/// The libraries for Node.
+const NODE_LIBRARIES: [&str; 2] = ["openai@6.49.0", "@anthropic-ai/sdk@1.8.0"];
 /// No suite takes longer.
 const PATIENCE: Duration = Duration::from_mins(10);
 
@@ -36,8 +41,35 @@ fn langchain() {
 
 #[test]
 fn openai_for_node() {
-    node_library();
+    node_libraries();
     Stage::set().plays(Path::new("node"), &["suite.mjs"]);
+}
+
+#[test]
+fn anthropic_for_python() {
+    Stage::of_wires().plays(&python(), &["messages.py"]);
+}
+
+#[test]
+fn anthropic_for_node() {
+    node_libraries();
+    Stage::of_wires().plays(Path::new("node"), &["messages.mjs"]);
+}
+
+#[test]
+fn openai_responses_for_python() {
+    Stage::of_wires().plays(&python(), &["responses.py"]);
+}
+
+#[test]
+fn openai_responses_for_node() {
+    node_libraries();
+    Stage::of_wires().plays(Path::new("node"), &["responses.mjs"]);
+}
+
+#[test]
+fn mcp_for_python() {
+    Stage::set().plays(&python(), &["mcp_client.py"]);
 }
 
 #[test]
@@ -80,34 +112,47 @@ fn replies_are_kept_when_the_server_is_told_to_stop() {
 /// A scripted model and a proxy to it, each on a port of its own.
 struct Stage {
     home: tempfile::TempDir,
+    /// Where its suites are.
+    folder: PathBuf,
     upstream: Running,
     server: Running,
 }
 
 impl Stage {
+    /// For Chat Completions.
     fn set() -> Self {
+        Self::with(&scripts("clients"), "upstream.py", configured)
+    }
+
+    /// For Anthropic Messages and OpenAI Responses.
+    fn of_wires() -> Self {
+        Self::with(&scripts("wires"), "model.py", configured_small)
+    }
+
+    fn with(folder: &Path, model: &str, configured: fn(&str) -> String) -> Self {
         let home = tempfile::tempdir().unwrap();
-        let script = scripts().join("upstream.py");
-        let upstream = Running::start(Command::new("python3").arg(script), home.path(), "upstream");
+        let mut upstream = Command::new("python3");
+        upstream.arg(folder.join(model)).env("PYTHONDONTWRITEBYTECODE", "1");
+        let upstream = Running::start(&mut upstream, home.path(), "upstream");
         let settings = home.path().join("scrollback.toml");
         fs::write(&settings, configured(&upstream.address)).unwrap();
         let mut serve = Command::new(env!("CARGO_BIN_EXE_scrollback"));
         serve.args(["serve", "--listen", "127.0.0.1:0"]);
         serve.arg("--store").arg(home.path().join("log.db")).arg("--config").arg(settings);
         let server = Running::start(serve.env("HOME", home.path()), home.path(), "server");
-        Self { home, upstream, server }
+        Self { home, folder: folder.to_owned(), upstream, server }
     }
 
     /// Runs a suite to its end, then ends everything in good order.
     fn plays(mut self, program: &Path, arguments: &[&str]) {
         let told = self.home.path().join("suite.log");
         let mut suite = Command::new(program);
-        suite.args(arguments).current_dir(scripts()).env("PYTHONDONTWRITEBYTECODE", "1");
+        suite.args(arguments).current_dir(&self.folder).env("PYTHONDONTWRITEBYTECODE", "1");
         suite.env("UPSTREAM", &self.upstream.address).env("PROXY", &self.server.address);
         suite.env("PROXY_TEXT", format!("{}/text", self.server.address));
         suite.env("PROXY_LARGE", format!("{}/large", self.server.address));
         suite.env("STORE", self.home.path().join("log.db")).env("SCROLLBACK", env!("CARGO_BIN_EXE_scrollback"));
-        suite.env("SERVER_LOG", self.home.path().join("server.log")).env("NODE_HOME", cache().join("node"));
+        suite.env("SERVER_LOG", self.home.path().join("server.log")).env("NODE_HOME", node_home());
         let mut suite = Ended(into(&mut suite, &told).spawn().unwrap());
         let passed = suite.within(PATIENCE);
         let (told, server) = (read(&told), read(&self.home.path().join("server.log")));
@@ -140,114 +185,53 @@ fn configured(upstream: &str) -> String {
     format!("[serve]\nupstream = \"mock\"\n[window]\nreply_tokens = 1000\n{}", upstreams.concat())
 }
 
-/// A process that says where it listens.
-struct Running {
-    process: Ended,
-    address: String,
+/// One model, with a small window for all.
+fn configured_small(upstream: &str) -> String {
+    let serve =
+        "[serve]\nupstream = \"mock\"\nmessages_upstream = \"mock\"\n[window]\ntokens = 6000\nreply_tokens = 500\n";
+    format!("{serve}[upstreams.mock]\nurl = \"{upstream}/v1\"\nkey_env = \"\"\n")
 }
 
-impl Running {
-    fn start(command: &mut Command, home: &Path, name: &str) -> Self {
-        let told = home.join(format!("{name}.log"));
-        let mut process = Ended(into(command, &told).spawn().unwrap());
-        let begun = Instant::now();
-        loop {
-            let said = read(&told);
-            let line = said.lines().find_map(|line| line.split_once("listening on "));
-            if let Some((_, address)) = line.filter(|_| said.ends_with('\n')) {
-                return Self { address: address.trim().to_owned(), process };
-            }
-            let ended = process.0.try_wait().unwrap();
-            assert!(ended.is_none() && begun.elapsed() < Duration::from_secs(30), "{name} does not start: {said}");
-            sleep(Duration::from_millis(20));
-        }
-    }
-
-    /// Asks it to end, as an operator would.
-    fn stops(&mut self) {
-        let id = self.process.0.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-        assert_eq!(self.process.within(Duration::from_secs(20)), Some(true), "the server does not stop when told to");
-    }
+fn scripts(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder)
 }
 
-/// A process that does not outlive its test.
-struct Ended(Child);
-
-impl Ended {
-    /// Whether it succeeded; `None` if it has not ended in time.
-    fn within(&mut self, patience: Duration) -> Option<bool> {
-        let begun = Instant::now();
-        while begun.elapsed() < patience {
-            if let Some(status) = self.0.try_wait().unwrap() {
-                return Some(status.success());
-            }
-            sleep(Duration::from_millis(50));
-        }
-        None
-    }
-}
-
-impl Drop for Ended {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// A command whose output goes to a file.
-fn into<'a>(command: &'a mut Command, path: &Path) -> &'a mut Command {
-    let file = File::create(path).unwrap();
-    command.stdin(Stdio::null()).stdout(file.try_clone().unwrap()).stderr(file)
-}
-
-fn read(path: &Path) -> String {
-    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
-}
-
-fn scripts() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
-}
-
-/// Where libraries are kept between runs.
-fn cache() -> PathBuf {
-    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("clients");
-    fs::create_dir_all(&cache).unwrap();
-    cache
+/// Where libraries of these versions are kept. Others are kept elsewhere, because another checkout may be using them.
+fn home(kind: &str, versions: &str) -> PathBuf {
+    let mut hasher = DefaultHasher::new();
+    versions.hash(&mut hasher);
+    cache().join(format!("{kind}-{:016x}", hasher.finish()))
 }
 
 /// A Python that has the libraries.
 fn python() -> PathBuf {
-    let (home, wanted) = (cache().join("python"), scripts().join("requirements.txt"));
+    let wanted = scripts("clients").join("requirements.txt");
+    let versions = read(&wanted);
+    let home = home("python", &versions);
     let python = home.join("bin/python");
-    installed("python", &read(&wanted), || {
+    installed(&home, &versions, || {
         let _ = fs::remove_dir_all(&home);
         run(Command::new("python3").args(["-m", "venv"]).arg(&home), "python3 -m venv (Debian: python3-venv)");
         let mut pip = Command::new(&python);
         pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&wanted);
         run(&mut pip, "installing the Python libraries, which needs the network");
+        true
     });
     python
 }
 
-fn node_library() {
-    let home = cache().join("node");
-    installed("node", NODE_LIBRARY, || {
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--no-audit", "--no-fund", "--no-save", NODE_LIBRARY, "--prefix"]).arg(&home);
-        run(&mut npm, "installing the Node library (Debian: nodejs, npm), which needs the network");
-    });
+fn node_home() -> PathBuf {
+    home("node", &NODE_LIBRARIES.join(" "))
 }
 
-/// Installs something unless that was done before; tests that run at once wait for each other.
-fn installed(name: &str, version: &str, install: impl FnOnce()) {
-    let lock = File::create(cache().join(format!("{name}.lock"))).unwrap();
-    lock.lock().unwrap();
-    let done = cache().join(format!("{name}.installed"));
-    if read(&done) != version {
-        install();
-        fs::write(done, version).unwrap();
-    }
+fn node_libraries() {
+    let home = node_home();
+    installed(&home, &NODE_LIBRARIES.join(" "), || {
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--no-audit", "--no-fund", "--no-save"]).args(NODE_LIBRARIES).arg("--prefix").arg(&home);
+        run(&mut npm, "installing the Node libraries (Debian: nodejs, npm), which needs the network");
+        true
+    });
 }
 
 fn run(command: &mut Command, what: &str) {
