@@ -221,6 +221,7 @@ impl<'a> Play<'a> {
         teller.heading("Next")?;
         teller.say("  scrollback serve                       then set your client's base URL:")?;
         teller.say("    OPENAI_BASE_URL=http://127.0.0.1:4141/v1   (your key stays in the client)")?;
+        teller.say("    ANTHROPIC_BASE_URL=http://127.0.0.1:4141")?;
         teller.say("  scrollback serve --upstream quote      the same with no model at all")?;
         teller.say("  scrollback import conversations.json   what you said elsewhere before")?;
         teller.say("  scrollback show SESSION --view         what the model was shown, and why")
