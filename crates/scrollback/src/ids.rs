@@ -105,6 +105,7 @@ impl<'de> Deserialize<'de> for Hash128 {
 /// One conversation, computed from what the client declares or from its first message, never drawn at random: any process
 /// that sees the same request arrives at the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionId(pub Hash128);
 
 impl SessionId {
@@ -200,6 +201,7 @@ impl Depth {
 
 /// A branch's number within its session; 0 is the first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BranchId(pub u32);
 
 /// A moment, in microseconds since 1970 UTC. The library never reads a clock: callers say what time it is.
@@ -216,6 +218,11 @@ impl At {
     /// An RFC 3339 time such as `2026-11-15T09:30:00Z`.
     pub fn parse(text: &str) -> Option<Self> {
         text.parse::<jiff::Timestamp>().ok().map(|time| Self(time.as_microsecond()))
+    }
+
+    /// Whole minutes since 1970: how finely stores order sessions.
+    pub fn minute(self) -> i64 {
+        self.0 / 60_000_000
     }
 }
 

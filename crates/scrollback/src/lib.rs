@@ -35,6 +35,8 @@ mod phrase;
 pub mod quote;
 pub mod recall;
 pub mod rule;
+#[cfg(feature = "schema")]
+mod schema;
 pub mod search;
 pub mod sketch;
 pub mod store;

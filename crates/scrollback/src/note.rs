@@ -23,6 +23,11 @@ pub struct Covers {
 }
 
 impl Covers {
+    /// The first and the last message.
+    pub fn ends(self) -> [MessageId; 2] {
+        [self.first, self.last]
+    }
+
     /// How many messages it covers.
     pub fn count(&self) -> u32 {
         self.to.0 - self.from.0 + 1
@@ -36,6 +41,7 @@ impl Covers {
 
 /// Who wrote a note.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Author {
     /// The helper model.

@@ -54,8 +54,8 @@ fn numbers(block: &Block) -> String {
     }
 }
 
-/// A line for people.
-fn caption(block: &Block) -> String {
+/// What a block says, in one line for people.
+pub fn caption(block: &Block) -> String {
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     match &block.body {
         Body::Original(stored) | Body::Whole(stored, _) => flat(&stored.message().to_text()),

@@ -44,6 +44,7 @@ impl Summary {
 
 /// Words of a message, as they were said.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quote {
     /// The message.
     pub message: MessageId,

@@ -14,6 +14,7 @@ use crate::window::{Body, Reason, Window};
 
 /// Which fold of a path: its branch, and its number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FoldId {
     /// The branch it was made on.
     pub branch: BranchId,
@@ -239,6 +240,11 @@ impl View {
     /// How the keys of all views of a message begin.
     pub(crate) fn keys(head: MessageId) -> String {
         format!("{:010}-", head.0)
+    }
+
+    /// What all these keys are smaller than, and those of later messages are not.
+    pub(crate) fn keys_end(head: MessageId) -> String {
+        format!("{:010}.", head.0)
     }
 }
 

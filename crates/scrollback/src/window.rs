@@ -22,6 +22,7 @@ const FRAME_TOKENS: usize = 4;
 
 /// Why a block is in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
     /// Standing instructions are always shown.

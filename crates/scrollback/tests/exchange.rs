@@ -233,7 +233,11 @@ async fn branches_share_what_they_have_in_common_and_the_selected_is_the_newest(
     for (declared, branches, messages, newest) in
         [("chatgpt:c-garden", 3, 11, "Rosemary"), ("chatgpt:c-peak", 2, 5, "2501.9 metres")]
     {
-        let listed = log.store().sessions(&Tenant::local(), Which::Named(declared.into())).await.unwrap();
+        let listed = log
+            .store()
+            .sessions(&Tenant::local(), Which::Named { name: declared.into(), skip: 0, limit: 10 })
+            .await
+            .unwrap();
         assert_eq!((listed[0].branches.len(), listed[0].messages), (branches, messages), "{declared}");
         let last = log.store().read(&key(&listed[0]), Span::Last).await.unwrap();
         assert!(last[0].raw.get().contains(newest), "{declared}: {last:?}");

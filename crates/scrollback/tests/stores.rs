@@ -26,6 +26,7 @@ macro_rules! contract {
 
 contract! {
     messages_return_byte_for_byte, spans_read_what_they_say, branches_know_their_fork_and_head, sessions_are_listed,
+    sessions_where_something_was_said_last_come_first,
     many_children_are_read_in_part,
     records_have_versions, records_are_read_in_order, a_refused_batch_changes_nothing, one_of_many_writers_wins,
     a_batch_may_be_committed_twice, nothing_follows_an_unknown_node, words_are_found_in_every_language,
@@ -114,6 +115,28 @@ async fn branches_know_their_fork_and_head(bench: Bench) {
     assert_eq!(path, seen);
 }
 
+async fn sessions_where_something_was_said_last_come_first(bench: Bench) {
+    for name in ["old", "young"] {
+        bench.send(Some(name), &[user(name)]).await;
+    }
+    let listed = async || -> Vec<Option<String>> {
+        let sessions = bench.store.sessions(&bench.tenant, Which::Page { skip: 0, limit: 9 }).await.unwrap();
+        sessions.into_iter().map(|session| session.declared).collect()
+    };
+    assert_eq!(listed().await, [Some("young".into()), Some("old".into())]);
+    let text = serde_json::json!([user("old"), assistant("yes"), user("again")]).to_string();
+    let (history, _) = bench.log.open(&bench.tenant, &text).unwrap();
+    let later = Arrival::new(&bench.tenant, Some("old"), "gpt-5", At(60_000_001));
+    bench.log.receive(later, &history).await.unwrap();
+    assert_eq!(listed().await, [Some("old".into()), Some("young".into())]);
+    bench.send(Some("young"), &[user("young"), assistant("no"), user("at the first minute")]).await;
+    assert_eq!(listed().await, [Some("old".into()), Some("young".into())]);
+}
+
+fn named(name: &str, skip: usize, limit: usize) -> Which {
+    Which::Named { name: name.into(), skip, limit }
+}
+
 async fn sessions_are_listed(bench: Bench) {
     for name in ["alpha", "beta", "alphabet"] {
         bench.send(Some(name), &[user(name)]).await;
@@ -127,11 +150,13 @@ async fn sessions_are_listed(bench: Bench) {
     assert_eq!(names(&all), [None, Some("alphabet".into()), Some("beta".into()), Some("alpha".into())]);
     assert_eq!(all.iter().map(|session| session.messages).collect::<Vec<_>>(), [2, 1, 1, 1]);
     assert_eq!(names(&list(Which::Page { skip: 1, limit: 2 }).await), [Some("alphabet".into()), Some("beta".into())]);
-    assert_eq!(list(Which::Named("alpha".into())).await.len(), 2);
-    assert_eq!(list(Which::Named(all[2].id.to_string()[..8].into())).await[0].id, all[2].id);
-    assert_eq!(list(Which::Named("ALPHA".into())).await.len(), 2);
+    assert_eq!(list(named("alpha", 0, 9)).await.len(), 2);
+    assert_eq!(list(named(&all[2].id.to_string()[..8], 0, 9)).await[0].id, all[2].id);
+    assert_eq!(list(named("ALPHA", 0, 9)).await.len(), 2);
+    assert_eq!(names(&list(named("alpha", 0, 1)).await), [Some("alphabet".into())]);
+    assert_eq!(names(&list(named("alpha", 1, 9)).await), [Some("alpha".into())]);
     for pattern in ["*", "%", "_", "\\"] {
-        assert!(list(Which::Named(pattern.into())).await.is_empty(), "{pattern}");
+        assert!(list(named(pattern, 0, 9)).await.is_empty(), "{pattern}");
     }
 }
 
@@ -159,6 +184,13 @@ async fn records_are_read_in_order(bench: Bench) {
     };
     assert_eq!(page("", 3).await, ["a", "b", "c"]);
     assert_eq!(page("c", 3).await, ["d"]);
+    let back = async |before: &str, limit| {
+        let records = bench.store.records(&scope, Kind::Event, Keys::Before(before.into(), limit)).await.unwrap();
+        records.into_iter().map(|record| record.key).collect::<Vec<_>>()
+    };
+    assert_eq!(back("", 3).await, ["d", "c", "b"]);
+    assert_eq!(back("b", 3).await, ["a"]);
+    assert!(back("a", 3).await.is_empty());
     assert!(
         bench
             .store
@@ -426,7 +458,7 @@ async fn a_title_may_come_later(bench: Bench) {
         let text = serde_json::Value::Array(talk("ann", turns)).to_string();
         let arrival = Arrival { title, ..Arrival::new(&bench.tenant, Some("s"), "gpt-5", At(1)) };
         bench.log.receive(arrival, &History::parse(&text).unwrap()).await.unwrap();
-        let listed = bench.store.sessions(&bench.tenant, Which::Named("s".into())).await.unwrap();
+        let listed = bench.store.sessions(&bench.tenant, named("s", 0, 9)).await.unwrap();
         assert_eq!(listed[0].title.as_deref(), expected);
     }
 }

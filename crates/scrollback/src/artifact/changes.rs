@@ -13,6 +13,7 @@ const COMPARED: usize = 2_000;
 
 /// A line of either version, or of both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Change {
     /// Where it stands.
     pub sign: Sign,
@@ -22,6 +23,7 @@ pub struct Change {
 
 /// Which version a line stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Sign {
     /// In both.

@@ -28,6 +28,9 @@ pub struct Held {
     pub query: Option<String>,
     /// What its placeholder tells.
     pub told: Told,
+    /// What the result costs; records of earlier versions do not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u32>,
     /// Whether its owner had it erased.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub erased: bool,
@@ -44,7 +47,7 @@ impl Held {
     /// What is left of it once it is erased.
     pub(super) fn erased(self, brief: &str) -> Self {
         let told = Told { brief: brief.to_owned(), sources: Vec::new(), ..self.told };
-        Self { told, erased: true, ..self }
+        Self { told, tokens: None, erased: true, ..self }
     }
 
     fn asked(&self) -> Asked {
@@ -53,8 +56,19 @@ impl Held {
 
     /// The holds of a session, in order.
     pub async fn all(store: &dyn Store, session: &SessionKey) -> Result<Vec<Self>> {
+        Self::page(store, session, None, usize::MAX >> 1).await
+    }
+
+    /// A page of the holds of a session: those after a message, in order.
+    pub async fn page(
+        store: &dyn Store,
+        session: &SessionKey,
+        after: Option<MessageId>,
+        count: usize,
+    ) -> Result<Vec<Self>> {
         let scope = Scope::Session(session.clone());
-        let records = store.records(&scope, Kind::Note, Keys::After(PREFIX.to_owned(), usize::MAX >> 1)).await?;
+        let from = after.map_or_else(|| PREFIX.to_owned(), Self::key);
+        let records = store.records(&scope, Kind::Note, Keys::After(from, count)).await?;
         let ours = records.iter().take_while(|record| record.key.starts_with(PREFIX));
         let held = |record: &crate::store::Record| -> Result<Self> {
             let damaged = |_| Error::Damaged(format!("the record “{}” is unreadable", record.key));
@@ -90,7 +104,8 @@ impl Engine {
     async fn keep_held(&self, session: &SessionKey, leaf: &Leaf, told: Told) -> Result<()> {
         let Asked { tool, query } = leaf.large.clone().unwrap_or_default();
         let (id, at) = (leaf.stored.id, leaf.stored.at);
-        let held = Held { id, tool, query, told, erased: false, at };
+        let tokens = Some(leaf.stored.measure.tokens);
+        let held = Held { id, tool, query, told, tokens, erased: false, at };
         let put = Put::new(session, Kind::Note, Held::key(held.id), held.at, &held).expecting(Expect::Absent);
         self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
         self.settle_as(leaf, &held);

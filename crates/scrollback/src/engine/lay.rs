@@ -30,6 +30,8 @@ pub(super) struct Laid {
     pub(super) consulted: Option<Consulted>,
     pub(super) quoted: Quoted,
     pub(super) asked: Vec<task::Asked>,
+    /// Whether more of the path went under notes.
+    pub(super) folded: bool,
 }
 
 /// A window that fits, and what it was made with.
@@ -106,11 +108,12 @@ impl Engine {
             self.fitted(&lane, folded, consulted.as_ref(), (lessened, ask.budget))?;
         // Nothing is recorded before it is known that the request can be answered.
         self.keep_shown(session, &lane, &window).await?;
+        let folded = fold.as_ref().is_some_and(|fold| fold.open() > lane.folded.fold.open());
         if let Some(fold) = fold {
             self.put_fold(session, &mut lane, fold, at).await?;
         }
         self.record_kept(session, &mut lane, kept.as_ref(), at).await?;
-        Ok(Laid { lane, window, consulted, quoted, asked })
+        Ok(Laid { lane, window, consulted, quoted, asked, folded })
     }
 
     /// Records a fold of a lane, with the artifacts it made, and goes on from it.

@@ -33,9 +33,10 @@ pub use holds::Held;
 pub use jobs::{Claim, Claimed, Daily, Job, JobKind, JobLine, JobState};
 pub use lanes::Hidden;
 pub use preview::Preview;
+pub use recall::Lines;
 pub use tidy::Chores;
 pub use topics::{
-    Event, Fate, Restored, ReviewMode, ReviewReport, TopicFile, TopicLine, TopicState, Verdict, day_index,
+    Event, Fate, Happened, Restored, ReviewMode, ReviewReport, TopicFile, TopicLine, TopicState, Verdict, day_index,
 };
 pub use turn::{Ask, Turn};
 pub use views::Recorded;

@@ -20,9 +20,11 @@ mod expand;
 mod held;
 mod outside;
 mod passages;
+mod whole;
 
 use passages::cut;
 pub(super) use passages::told as shown_words;
+pub use whole::Lines;
 
 /// How many finds a search shows.
 const FINDS: usize = 8;
@@ -172,13 +174,15 @@ impl Engine {
             let span = Span::Path { head, from: note.covers.from, to: note.covers.to };
             return Ok((self.store().read(session, span).await?, None));
         }
-        let (from, to) = (Depth(depth.0.saturating_sub(AROUND)), Depth((depth.0 + AROUND).min(fold.open().0 - 1)));
+        let open = fold.open().0;
+        let (first, last) = if depth.0 < open { (0, open - 1) } else { (open, head.depth.0) };
+        let (from, to) = (Depth(depth.0.saturating_sub(AROUND).max(first)), Depth((depth.0 + AROUND).min(last)));
         let around = self.store().read(session, Span::Path { head, from, to }).await?;
         let leaves = Leaf::all(around.iter().cloned().map(Arc::new), &self.settings.strategies.holds);
         let index = (depth.0 - from.0) as usize;
         let pages = turns::pages(&leaves, u32::MAX);
         let mut page = pages.into_iter().find(|page| page.contains(&index)).unwrap_or(index..index + 1);
-        let goes_on = page.end == around.len() && to.0 + 1 < fold.open().0 && page.end > index + 1;
+        let goes_on = page.end == around.len() && to.0 < last && page.end > index + 1;
         page.end -= usize::from(goes_on);
         let next = goes_on.then(|| around[page.end].id);
         Ok((around[page].to_vec(), next))

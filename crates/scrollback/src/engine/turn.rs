@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::ids::{Hash128, MessageId};
 use crate::log::{After, Arrival, History, Received};
 use crate::message::Message;
+use crate::note::Covers;
 use crate::recall::RecallTool;
 use crate::store::{Position, Stored};
 use crate::strategy::topics::activation::Why;
@@ -71,6 +72,8 @@ pub struct Turn {
     pub(super) activated: Vec<Event>,
     /// What the helper was asked while the window was laid out.
     pub(super) asked: Vec<task::Asked>,
+    /// Whether more of the path is under notes than before it.
+    folded: bool,
     tools: &'static [RecallTool],
 }
 
@@ -102,6 +105,26 @@ impl Turn {
     /// The limit that its window is laid out for.
     pub fn limit_tokens(&self) -> u32 {
         self.lane.limit_tokens()
+    }
+
+    /// How its window is laid out: the strategy and the model's limit, `pages@128000`.
+    pub fn layout(&self) -> &str {
+        &self.lane.layout
+    }
+
+    /// Whether this very turn put more of the path under notes.
+    pub fn has_folded(&self) -> bool {
+        self.folded
+    }
+
+    /// What is under notes in its window.
+    pub fn covers(&self) -> Option<Covers> {
+        self.lane.folded.fold.covers
+    }
+
+    /// What the model recalled so far, as it asked for it.
+    pub fn recalls(&self) -> &[String] {
+        &self.recalls
     }
 
     /// Whether the model has recalled anything.
@@ -162,7 +185,7 @@ impl Engine {
         let lane = self.lane(&ask, &received, head, layout).await;
         let laid = self.laid(lane, &ask, (&received, head), None).await;
         // What was sorted on the way is in the store, whether the window fits or not.
-        let Laid { lane, window, consulted, quoted, asked } =
+        let Laid { lane, window, consulted, quoted, asked, folded } =
             laid.inspect_err(|_| self.lanes.forget(Some(received.session.id)))?;
         self.lanes.keep(lane.clone());
         let (rounds, recalls, pages, woken, activated) = Default::default();
@@ -180,6 +203,7 @@ impl Engine {
             woken,
             activated,
             asked,
+            folded,
             tools,
         })
     }
@@ -192,12 +216,13 @@ impl Engine {
         // Should the lane have to be read again, its instructions are those it has now.
         let received = Received { preamble: Some(turn.lane.preamble.clone()), ..turn.received.clone() };
         // What topics had to say does not depend on how much of it fits.
-        let Laid { lane, window, consulted, quoted, asked } =
+        let Laid { lane, window, consulted, quoted, asked, folded } =
             self.laid(Ok(turn.lane), &lessened, (&received, turn.head), turn.consulted.as_ref()).await?;
         let mut window = window.within(ask.budget);
         turn.rounds.iter().for_each(|(raw, tokens)| window.recall(raw.clone(), *tokens));
         let asked = turn.asked.into_iter().chain(asked).collect();
-        Ok(Turn { lane, window, consulted, quoted, asked, ..turn })
+        let folded = turn.folded || folded;
+        Ok(Turn { lane, window, consulted, quoted, asked, folded, ..turn })
     }
 
     /// The lane of a request: from memory, or else from the store.
@@ -218,6 +243,12 @@ impl Engine {
             None => self.load(ask, received, head, layout).await?,
         };
         match &received.preamble {
+            // Whoever goes on from a place without instructions goes on with those that hold there.
+            heads if is_placed(ask) && heads.as_ref().is_none_or(Vec::is_empty) => {
+                let known = std::mem::take(&mut lane.preamble);
+                let begins = received.base.is_none();
+                lane.preamble = if begins { self.first_preamble(&received.session).await? } else { known };
+            }
             // What a conversation began with stands, whatever a request that follows says outside of its messages.
             Some(heads) if ask.after.is_some() && ask.history.heads().is_some() => {
                 let known = match received.base {
@@ -240,6 +271,11 @@ impl Engine {
         }
         Ok(lane)
     }
+}
+
+/// Whether a request names the place it goes on from.
+fn is_placed(ask: &Ask<'_>) -> bool {
+    matches!(ask.after, Some(After::Place { .. }))
 }
 
 /// Whether a history begins with these instructions.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::Engine;
 use super::folds::Folds;
+use super::turn::Turn;
 use crate::error::{Error, Result};
 use crate::ids::{At, Depth, MessageId, SessionKey};
 use crate::note::Fold;
@@ -12,6 +13,13 @@ use crate::strategy::topics::Excerpt;
 use crate::strategy::{HoldSettings, Leaf, turns};
 use crate::view::{FoldId, Standing, View};
 use crate::window::{Budget, Reason, Window};
+
+/// Among so many views of the newest messages the one made last is looked for: an older message may be answered anew.
+const NEWEST_AMONG: usize = 16;
+/// More answers to one message are not counted.
+const SAME_MOST: usize = 1_000;
+/// So many views are read at once to count them.
+const SAME_STEP: usize = 8;
 
 /// A view as it was recorded.
 #[derive(Clone, Debug)]
@@ -22,22 +30,82 @@ pub struct Recorded {
     pub at: At,
     /// The view.
     pub view: View,
+    /// Where it stands among the views of its session; those before it are read from here.
+    pub key: String,
 }
 
 impl Engine {
     /// The views of a session, oldest first.
     pub async fn views(&self, session: &SessionKey) -> Result<Vec<Recorded>> {
-        let keys = Keys::After(String::new(), usize::MAX >> 1);
-        let records = self.store().records(&Scope::Session(session.clone()), Kind::View, keys).await?;
-        let mut views: Vec<Recorded> = Vec::with_capacity(records.len());
-        let mut times = 0;
-        for record in &records {
-            let view = read(record)?;
-            times = if views.last().is_some_and(|last| last.view.head.id == view.head.id) { times + 1 } else { 1 };
-            let name = format!("v{}{}", view.head.id.0, if times > 1 { format!(".{times}") } else { String::new() });
-            views.push(Recorded { name, at: record.at, view });
-        }
+        let records = self.view_records(session, Keys::After(String::new(), usize::MAX >> 1)).await?;
+        named(&records, 0)
+    }
+
+    /// A page of the views before one (`key`; the empty one is after all), by the messages they answer, newest first.
+    pub async fn views_before(&self, session: &SessionKey, key: &str, count: usize) -> Result<Vec<Recorded>> {
+        let mut records = self.view_records(session, Keys::Before(key.to_owned(), count)).await?;
+        records.reverse();
+        let mut views = self.named_here(session, records).await?;
+        views.reverse();
         Ok(views)
+    }
+
+    /// A page of the views after one (`key`), by the messages they answer, oldest first.
+    pub async fn views_after(&self, session: &SessionKey, key: &str, count: usize) -> Result<Vec<Recorded>> {
+        let records = self.view_records(session, Keys::After(key.to_owned(), count)).await?;
+        self.named_here(session, records).await
+    }
+
+    /// Names a stretch of views: what the first is called depends on how many before it answered the same message.
+    async fn named_here(&self, session: &SessionKey, records: Vec<Record>) -> Result<Vec<Recorded>> {
+        let Some(oldest) = records.first() else { return Ok(Vec::new()) };
+        let earlier = self.same_before(session, read(oldest)?.head.id, oldest.key.clone()).await?;
+        named(&records, earlier)
+    }
+
+    /// How many views before a key answered the same message.
+    async fn same_before(&self, session: &SessionKey, head: MessageId, mut key: String) -> Result<usize> {
+        let (of, mut count) = (View::keys(head), 0);
+        loop {
+            let mut before = self.view_records(session, Keys::Before(key, SAME_STEP)).await?;
+            let same = before.iter().take_while(|record| record.key.starts_with(&of)).count();
+            count += same;
+            match before.pop() {
+                Some(last) if same == SAME_STEP && count < SAME_MOST => key = last.key,
+                _ => return Ok(count),
+            }
+        }
+    }
+
+    /// The view of a session that was made last.
+    pub async fn newest_view(&self, session: &SessionKey) -> Result<Option<Recorded>> {
+        let views = self.views_before(session, "", NEWEST_AMONG).await?;
+        Ok(views.into_iter().max_by_key(|recorded| recorded.at))
+    }
+
+    /// A view by what people call it: `v42`, `v42.2`, or without the letter.
+    pub async fn view_named(&self, session: &SessionKey, name: &str) -> Result<Option<Recorded>> {
+        let number = name.trim_start_matches('v');
+        let (head, times) = number.split_once('.').unwrap_or((number, "1"));
+        let (Ok(head), Ok(times)) = (head.parse(), times.parse::<usize>()) else { return Ok(None) };
+        if times > SAME_MOST {
+            return Ok(None);
+        }
+        let keys = Keys::After(View::keys(MessageId(head)), times);
+        let same = named(&self.view_records(session, keys).await?, 0)?;
+        let found = times.checked_sub(1).and_then(|index| same.into_iter().nth(index));
+        Ok(found.filter(|recorded| recorded.view.head.id == MessageId(head)))
+    }
+
+    async fn view_records(&self, session: &SessionKey, keys: Keys) -> Result<Vec<Record>> {
+        self.store().records(&Scope::Session(session.clone()), Kind::View, keys).await
+    }
+
+    /// What people will call the view of a turn that is not finished yet: its last message may have been answered before.
+    pub async fn next_view(&self, turn: &Turn) -> Result<String> {
+        let end = View::keys_end(turn.head.id);
+        let before = self.same_before(&turn.received.session, turn.head.id, end).await?;
+        Ok(if before == 0 { turn.view() } else { format!("{}.{}", turn.view(), before + 1) })
     }
 
     /// The fold a view began with.
@@ -163,6 +231,20 @@ impl Engine {
         let later = position.branch == view.head.branch && position.depth > view.head.depth;
         Ok((later || lineage.holds(&stored.place)).then_some(position.depth))
     }
+}
+
+/// Views in the order of their keys, with the names that people call them by; so many earlier ones answered the message of the
+/// first.
+fn named(records: &[Record], earlier: usize) -> Result<Vec<Recorded>> {
+    let mut views: Vec<Recorded> = Vec::with_capacity(records.len());
+    let mut times = earlier;
+    for record in records {
+        let view = read(record)?;
+        times = if views.last().is_none_or(|last| last.view.head.id == view.head.id) { times + 1 } else { 1 };
+        let name = format!("v{}{}", view.head.id.0, if times > 1 { format!(".{times}") } else { String::new() });
+        views.push(Recorded { name, at: record.at, view, key: record.key.clone() });
+    }
+    Ok(views)
 }
 
 fn read(record: &Record) -> Result<View> {

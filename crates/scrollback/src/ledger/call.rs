@@ -9,6 +9,7 @@ use super::{Cost, Hit, Price, Usage, is_default, is_zero};
 
 /// What a request was made of, in tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
 pub struct Tokens {
     /// Standing instructions.

@@ -16,6 +16,11 @@ const MAX_USD_PER_MILLION: f64 = 100_000.0;
 pub struct Rate(pub u64);
 
 impl Rate {
+    /// Dollars for a million tokens.
+    pub fn dollars(self) -> f64 {
+        self.picodollars() / 1e6
+    }
+
     #[expect(clippy::cast_precision_loss, reason = "rates are far below 2^52")]
     fn picodollars(self) -> f64 {
         self.0 as f64

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::after::Told;
 use super::align::{self, Asker};
 use super::strand::draft;
-use super::{After, Arrival, History, Log, Told};
+use super::{After, Arrival, History, Log};
 use crate::error::Result;
 use crate::ids::SessionKey;
 use crate::message::Message;
@@ -53,10 +54,7 @@ impl Log {
     async fn foresee_new(&self, arrival: Arrival<'_>, after: After<'_>, history: &History<'_>) -> Result<Foreseen> {
         let (session, base) = self.resolve(arrival.tenant, after).await?;
         let told = Told::read(&history.whole()?, base.is_some());
-        let replays = match (after, base) {
-            (After::Last(_), Some(head)) => self.was_just_sent(&session, head, &told.messages).await?,
-            (After::Last(_) | After::Response(_), _) => false,
-        };
+        let replays = self.replays(after, (&session, base), &told.messages).await?;
         let messages = |told: Vec<(usize, Message)>| told.into_iter().map(|(_, message)| message);
         let own = history.heads().is_some() || !told.preamble.is_empty();
         Ok(Foreseen {

@@ -4,6 +4,7 @@
 //! anything is sent anywhere; [`Log::reply`] adds what the model answered. Histories sent again add nothing, edited ones
 //! branch, and what a conversation may see is its own path and nothing else.
 
+mod after;
 mod align;
 mod declared;
 mod foresee;
@@ -17,6 +18,7 @@ mod summed;
 
 use std::sync::Arc;
 
+pub use after::After;
 pub use declared::{Declared, SESSION_HEADER};
 pub use history::{History, array_of};
 pub use outcome::Outcome;
@@ -25,15 +27,11 @@ pub use reply::Answer;
 use align::{Aligned, Asker};
 use history::{Marks, Unmarked};
 use recent::{Door, Recent, Stretch};
-use reply::Followed;
 use strand::Strand;
 
-use crate::error::{Error, Result};
-use crate::ids::{At, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
-use crate::message::Message;
-use crate::store::{
-    Alias, Batch, Beside, Draft, Keys, Kind, NodeRef, Origin, Place, Position, Scope, Sidelong, Span, Store, Stored,
-};
+use crate::error::Result;
+use crate::ids::{At, Depth, Hash128, MessageId, NodeId, SessionKey, Tenant};
+use crate::store::{Alias, Batch, Beside, Draft, NodeRef, Origin, Place, Position, Sidelong, Store, Stored};
 
 /// A request, as far as the log is concerned.
 #[derive(Clone, Copy, Debug)]
@@ -151,33 +149,6 @@ impl Log {
         Ok(received)
     }
 
-    /// Takes only what is new, after the last message of a declared session or after an earlier response.
-    pub async fn receive_new(&self, arrival: Arrival<'_>, after: After<'_>, history: &History<'_>) -> Result<Received> {
-        let (session, head) = self.resolve(arrival.tenant, after).await?;
-        let told = Told::read(&history.whole()?, head.is_some());
-        let replays = match (after, head) {
-            (After::Last(_), Some(head)) => self.was_just_sent(&session, head, &told.messages).await?,
-            (After::Last(_) | After::Response(_), _) => false,
-        };
-        let outcome = match head {
-            Some(_) if replays => Outcome::Replay,
-            Some(_) => Outcome::Continue,
-            None => Outcome::New,
-        };
-        let batch = Batch { declared: arrival.declared.map(str::to_owned), ..Batch::new(session.clone()) };
-        let mut strand = Strand::new(arrival, batch, head);
-        for (index, message) in told.preamble {
-            strand.beside(Beside::Preamble, 0, arrival.time_of(index), message);
-        }
-        for (index, message) in told.messages.into_iter().filter(|_| !replays) {
-            strand.push(arrival.time_of(index), message);
-        }
-        let mut received = Received::nothing_new(outcome, session, head);
-        received.preamble = history.heads().map(|_| Vec::new());
-        self.append(&mut received, strand.end()).await?;
-        Ok(received)
-    }
-
     /// Commits a batch and tells what became of its messages.
     async fn append(&self, received: &mut Received, batch: Batch) -> Result<()> {
         if batch.is_empty() {
@@ -230,45 +201,6 @@ impl Log {
         self.recent.clear();
     }
 
-    async fn resolve(&self, tenant: &Tenant, after: After<'_>) -> Result<(SessionKey, Option<Position>)> {
-        match after {
-            After::Last(name) => {
-                let session = SessionKey { tenant: tenant.clone(), id: SessionId::declared(tenant, name) };
-                let last = self.store.read(&session, Span::Last).await?.pop();
-                Ok((session, last.and_then(|last| last.position())))
-            }
-            After::Response(id) => {
-                let unknown =
-                    || Error::NotFound(format!("the response “{id}” is not in the log; send the whole history"));
-                let scope = Scope::Tenant(tenant.clone());
-                let record = self.store.records(&scope, Kind::Response, Keys::One(id.to_owned())).await?.pop();
-                let body = record.ok_or_else(unknown)?.body;
-                let followed: Followed = serde_json::from_str(body.get())
-                    .map_err(|_| Error::Damaged(format!("the record of response “{id}” is unreadable")))?;
-                let session = SessionKey { tenant: tenant.clone(), id: followed.session };
-                let known =
-                    self.store.prefix(&session, followed.depth, vec![followed.node]).await?.ok_or_else(unknown)?;
-                Ok((session, Some(known.at)))
-            }
-        }
-    }
-
-    /// Whether these messages are the last ones before `head`, sent once more because no answer came.
-    async fn was_just_sent(&self, session: &SessionKey, head: Position, told: &[(usize, Message)]) -> Result<bool> {
-        let links: Vec<&Message> =
-            told.iter().map(|(_, message)| message).filter(|message| !message.is_aside()).collect();
-        let Some(before) = (head.depth.0 as usize + 1).checked_sub(links.len()).filter(|_| !links.is_empty()) else {
-            return Ok(false);
-        };
-        let from = Depth(0).plus(before.saturating_sub(1));
-        let end = self.store.read(session, Span::path(head, from)).await?;
-        let start = match before {
-            0 => Some(NodeId::root(session.id)),
-            _ => end.first().and_then(Stored::position).map(|position| position.node),
-        };
-        Ok(start.is_some_and(|start| links.iter().fold(start, |node, link| node.then(link.strong())) == head.node))
-    }
-
     fn remember(&self, aligned: &Aligned, received: &Received, seen: Seen) {
         let Seen { marks, count, declared, at, .. } = seen;
         let whole = Stretch {
@@ -306,38 +238,6 @@ struct Seen {
     preamble: usize,
     declared: Option<Hash128>,
     at: Position,
-}
-
-/// What a request that holds only new messages follows.
-#[derive(Clone, Copy, Debug)]
-pub enum After<'a> {
-    /// The last message of a session, by its declared name.
-    Last(&'a str),
-    /// A response, by its provider's id.
-    Response(&'a str),
-}
-
-/// What a request that holds only new messages tells, with the number of each message in it.
-struct Told {
-    preamble: Vec<(usize, Message)>,
-    /// Links of the path, and reasoning beside it.
-    messages: Vec<(usize, Message)>,
-}
-
-impl Told {
-    /// Where instructions have a place of their own, those among the messages are said in passing, once something was said.
-    fn read(history: &History<'_>, follows: bool) -> Self {
-        let head = match history.heads() {
-            Some(heads) if follows => heads,
-            Some(_) | None => history.preamble,
-        };
-        let told = (0..history.len()).map(|index| (index, history.message(index)));
-        let instructs = |(index, message): &(usize, Message)| {
-            *index < head || history.heads().is_none() && message.role().instructs()
-        };
-        let (preamble, messages) = told.partition(instructs);
-        Self { preamble, messages }
-    }
 }
 
 /// Everything an aligned request adds to the log.

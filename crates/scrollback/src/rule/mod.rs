@@ -22,7 +22,8 @@ use crate::store::Stored;
 const HEAD_BYTES: usize = 100_000;
 /// How much of its end is read.
 const TAIL_BYTES: usize = 20_000;
-/// A longer sentence is no rule.
+/// A shorter sentence is no rule, and a longer one neither.
+const LEAST_CHARS: usize = 3;
 const MOST_CHARS: usize = 1_000;
 
 /// Where a sentence that was cut may have ended.
@@ -60,7 +61,8 @@ pub fn rules(stored: &Stored) -> Vec<Rule> {
 }
 
 fn is_rule(sentence: &str) -> bool {
-    sentence.chars().nth(MOST_CHARS).is_none() && cue::is_rule(sentence)
+    let mut rest = sentence.chars().skip(LEAST_CHARS - 1);
+    rest.next().is_some() && rest.nth(MOST_CHARS - LEAST_CHARS).is_none() && cue::is_rule(sentence)
 }
 
 /// What is read of a message's words: the beginning of all, and the end of the last.

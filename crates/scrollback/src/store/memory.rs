@@ -150,6 +150,11 @@ impl Kept {
         }
     }
 
+    /// When something was said last.
+    fn minute(&self) -> i64 {
+        self.messages.iter().map(|message| message.at.minute()).max().unwrap_or_default()
+    }
+
     fn listed(&self, id: SessionId) -> Session {
         Session {
             id,
@@ -267,15 +272,21 @@ impl Store for MemoryStore {
     async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
         let state = self.state();
         let key_of = |key: String| (scope.tenant().clone(), scope.session_bytes(), kind, key);
+        let mine = |(tenant, session, of, _): &&RecordKey| {
+            tenant == scope.tenant() && *session == scope.session_bytes() && *of == kind
+        };
         Ok(match keys {
             Keys::One(key) => state.records.get(&key_of(key)).cloned().into_iter().collect(),
             Keys::After(after, limit) => {
                 let from = (Bound::Excluded(key_of(after)), Bound::Unbounded);
-                let mine = |(tenant, session, of, _): &&RecordKey| {
-                    tenant == scope.tenant() && *session == scope.session_bytes() && *of == kind
-                };
                 let page = state.records.range(from).take_while(|(key, _)| mine(key)).take(limit);
                 page.map(|(_, record)| record.clone()).collect()
+            }
+            Keys::Before(before, limit) => {
+                let from = (Bound::Excluded(key_of(String::new())), Bound::Unbounded);
+                let all = state.records.range(from).take_while(|(key, _)| mine(key));
+                let page: Vec<_> = all.take_while(|(key, _)| before.is_empty() || key.3 < before).collect();
+                page.into_iter().rev().take(limit).map(|(_, record)| record.clone()).collect()
             }
         })
     }
@@ -283,10 +294,14 @@ impl Store for MemoryStore {
     async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>> {
         let state = self.state();
         let mine = state.order.iter().rev().filter(|key| key.tenant == *tenant);
-        let mine = mine.map(|key| state.sessions[key].listed(key.id));
+        let mut mine: Vec<_> = mine.map(|key| (key.id, &state.sessions[key])).collect();
+        mine.sort_by_key(|(_, kept)| std::cmp::Reverse(kept.minute()));
+        let mine = mine.into_iter().map(|(id, kept)| kept.listed(id));
         Ok(match which {
             Which::Id(id) => mine.filter(|session| session.id == id).collect(),
-            Which::Named(name) => mine.filter(|session| session.is_named(&name)).collect(),
+            Which::Named { name, skip, limit } => {
+                mine.filter(|session| session.is_named(&name)).skip(skip).take(limit).collect()
+            }
             Which::Page { skip, limit } => mine.skip(skip).take(limit).collect(),
         })
     }

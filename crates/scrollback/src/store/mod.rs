@@ -4,6 +4,7 @@
 //! [`Store`] has no verb that deletes: erasing is [`Forget`], which people command and the engine never does. The suite in
 //! `tests/stores.rs` is this contract as code and runs against every store.
 
+mod asked;
 mod memory;
 mod record;
 mod session;
@@ -16,6 +17,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub use asked::{CHILDREN, Matches, Span, Which};
 pub use memory::MemoryStore;
 pub use record::{Expect, Keys, Kind, Put, Record, Scope};
 pub use session::{Branch, Lineage, Session};
@@ -44,7 +46,7 @@ pub trait Store: Send + Sync {
     /// Messages that hold the terms of a probe, at most `probe.limit`: the newest first, or those whose terms weigh most.
     async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches>;
 
-    /// Derived records of one kind, in order of key.
+    /// Derived records of one kind, in the order the keys are asked for.
     async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>>;
 
     /// The sessions of a tenant, newest first.
@@ -175,6 +177,7 @@ pub struct Sidelong {
 
 /// How a message came into the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// A client sent it.
@@ -311,70 +314,6 @@ pub struct Alias {
     pub to_session: SessionId,
     /// The true node.
     pub to: NodeRef,
-}
-
-/// How many messages that follow one message are read. A thousand chats may begin alike; the newest matter.
-pub const CHILDREN: usize = 64;
-
-/// Which messages to read.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Span {
-    /// These, in the order given; unknown ids are left out.
-    Ids(Vec<MessageId>),
-    /// A stretch of the path that ends in `head`, oldest first.
-    Path {
-        /// The end of the path.
-        head: Position,
-        /// The first depth wanted.
-        from: Depth,
-        /// The last depth wanted.
-        to: Depth,
-    },
-    /// The newest messages that directly follow one, or begin a conversation, oldest first; at most [`CHILDREN`].
-    After(Option<Position>),
-    /// Everything in order of arrival, from a number on.
-    Arrival {
-        /// The first number wanted.
-        from: MessageId,
-        /// How many at most.
-        limit: usize,
-    },
-    /// The last message of the path that was written to last.
-    Last,
-}
-
-impl Span {
-    /// The path that ends in `head`, from a depth on.
-    pub fn path(head: Position, from: Depth) -> Self {
-        Self::Path { head, from, to: head.depth }
-    }
-}
-
-/// Which sessions to list.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Which {
-    /// One, by its id.
-    Id(SessionId),
-    /// Those whose id, declared name or title begins with a text, whatever its case.
-    Named(String),
-    /// A page of all, newest first.
-    Page {
-        /// How many to pass over.
-        skip: usize,
-        /// How many to list.
-        limit: usize,
-    },
-}
-
-/// Messages that match a probe.
-#[derive(Clone, Debug, Default)]
-pub struct Matches {
-    /// The messages, newest first, with their sessions.
-    pub messages: Vec<(SessionId, Stored)>,
-    /// For each term of the probe, in how many messages of the probe's reach it occurs, counted up to a cap.
-    pub frequencies: Vec<u32>,
-    /// How many messages the probe's reach holds, roughly.
-    pub total: u64,
 }
 
 /// The node of a message beside the path: like all nodes a hash, so that storing it twice adds nothing.

@@ -91,6 +91,8 @@ pub enum Keys {
     One(String),
     /// Those with greater keys, so many at most. Every key is greater than the empty one.
     After(String, usize),
+    /// Those with smaller keys, so many at most, the greatest first. Every key is smaller than the empty one.
+    Before(String, usize),
 }
 
 /// A derived record.

@@ -197,6 +197,7 @@ pub struct StrategySettings {
 
 /// The strategies there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StrategyName {
     /// Turns become pages, older ones a page of contents.
@@ -227,6 +228,20 @@ impl StrategyName {
             Self::Artifacts => "artifacts",
             Self::Truncate => "truncate",
             Self::Passthrough => "passthrough",
+        }
+    }
+
+    /// What it does, in a sentence.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Pages => "Turns become pages; older ones are listed on a contents page that the model recalls from.",
+            Self::Topics => "Older messages are sorted by topic; what matters now is quoted word for word.",
+            Self::Summary => {
+                "The beginning is told in few words, made ahead of need; every word of it can be expanded."
+            }
+            Self::Artifacts => "Older messages are worked into documents whose sections name their sources.",
+            Self::Truncate => "The oldest messages are dropped. A baseline, for comparison.",
+            Self::Passthrough => "Everything is sent as it came. A baseline, for comparison.",
         }
     }
 

@@ -15,11 +15,12 @@ use scrollback::{MemoryStore, Result, SessionKey, Store, Tenant};
 use super::desk::{Desk, contents, run, settings};
 use super::kit::{assistant, user};
 
-/// A store that remembers how many messages were ever asked for by their numbers at once.
+/// A store that remembers how many messages were ever asked for by their numbers at once, and how many records were read.
 #[derive(Default)]
-struct Watched {
+pub struct Watched {
     store: MemoryStore,
     most: AtomicUsize,
+    pub records: AtomicUsize,
 }
 
 #[async_trait]
@@ -44,7 +45,9 @@ impl Store for Watched {
     }
 
     async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
-        self.store.records(scope, kind, keys).await
+        let records = self.store.records(scope, kind, keys).await?;
+        self.records.fetch_add(records.len(), Ordering::Relaxed);
+        Ok(records)
     }
 
     async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>> {

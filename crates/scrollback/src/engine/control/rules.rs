@@ -67,8 +67,10 @@ impl Engine {
     /// The rules stated on a path, those that a person let go of included.
     pub async fn rules(&self, session: &SessionKey, head: Position) -> Result<Vec<Stated>> {
         let mut known = self.rules_of(session, head).await?;
-        // What is open was not looked through yet: the window shows it anyway.
-        let open = self.store().read(session, Span::path(head, known.upto)).await?;
+        // What is open was not looked through yet: the window shows it anyway. Where that is very much, as after an import,
+        // the newest of it is read now, and the rest in the background once it is folded.
+        let from = known.upto.max(Depth(head.depth.0.saturating_sub(CHUNK - 1)));
+        let open = self.store().read(session, Span::path(head, from)).await?;
         let found = open.iter().flat_map(|stored| {
             let depth = stored.position().map_or(Depth(0), |position| position.depth);
             rules(stored).into_iter().map(move |rule| Stated { depth, rule })
@@ -163,6 +165,8 @@ impl Engine {
             for stored in &messages {
                 let depth = stored.position().map_or(from, |position| position.depth);
                 found.extend(rules(stored).into_iter().map(|rule| Stated { depth, rule }));
+                // It may be very much, and somebody may be waiting for something else.
+                tokio::task::yield_now().await;
             }
             known.add(found);
             if start > from {

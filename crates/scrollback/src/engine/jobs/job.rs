@@ -12,6 +12,7 @@ pub(super) const WORK: &str = "work/";
 
 /// What kind of work it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum JobKind {
     /// What can wait after a turn: digests, sorting, notes that the next fold will need.
@@ -62,6 +63,7 @@ impl Job {
 
 /// How far work is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
     /// Nobody has it.
@@ -150,6 +152,7 @@ impl Claimed {
 
 /// Work as people see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct JobLine {
     /// What kind of work it is.
     pub kind: JobKind,

@@ -49,7 +49,10 @@ impl Engine {
             if !self.settings.across_sessions {
                 return Err(unknown());
             }
-            let found = self.store().sessions(&session.tenant, Which::Named(other.to_owned())).await?;
+            let found = self
+                .store()
+                .sessions(&session.tenant, Which::Named { name: other.to_owned(), skip: 0, limit: 2 })
+                .await?;
             let [found] = &found[..] else { return Err(unknown()) };
             let other = SessionKey { tenant: session.tenant.clone(), id: found.id };
             let seen = !self.leaves_out(sight, &other, message).await?;

@@ -14,16 +14,28 @@ const AROUND: usize = 2;
 
 /// The lines of a text, long ones in pieces.
 pub(super) fn lines_of(text: &str) -> Vec<&str> {
-    let mut lines = Vec::new();
-    for mut line in text.lines() {
-        while let Some((at, _)) = line.char_indices().nth(LINE_CHARS) {
+    pieces_of(text).into_iter().map(|piece| piece.strip_suffix('\n').map_or(piece, unreturned)).collect()
+}
+
+/// The same with the ends of their lines: together they are the text.
+pub(super) fn pieces_of(text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    for mut line in text.split_inclusive('\n') {
+        let end = line.strip_suffix('\n').map_or(line, unreturned).len();
+        let mut before = 0;
+        while let Some((at, _)) = line[..end - before].char_indices().nth(LINE_CHARS) {
             let (piece, rest) = line.split_at(at);
-            lines.push(piece);
+            pieces.push(piece);
+            before += at;
             line = rest;
         }
-        lines.push(line);
+        pieces.push(line);
     }
-    lines
+    pieces
+}
+
+fn unreturned(line: &str) -> &str {
+    line.strip_suffix('\r').unwrap_or(line)
 }
 
 /// A range of lines, counted from 1, with a pointer to the rest if it does not fit.
@@ -181,6 +193,17 @@ mod tests {
         assert_eq!(lines(&rows, 3, 4, 200), "row 3 of the table\nrow 4 of the table");
         assert_eq!(lines(&rows, 900, 1_000, 200), "row 200 of the table");
         assert_eq!(lines(&[], 1, 5, 200), "");
+    }
+
+    #[test]
+    fn pieces_are_the_whole_text() {
+        let long = "长".repeat(2_500);
+        for text in ["", "\n", "a", "a\n", "a\r\nb\r", "\n\na\n\n", &format!("{long}\r\nb"), &"x".repeat(1_000)] {
+            assert_eq!(pieces_of(text).concat(), text);
+            assert_eq!(lines_of(text).len(), pieces_of(text).len());
+        }
+        assert_eq!(lines_of(&format!("{}\nb", "x".repeat(1_000))).len(), 2);
+        assert_eq!(lines_of(&format!("{long}\r\nb\r\n")).last(), Some(&"b"));
     }
 
     #[test]

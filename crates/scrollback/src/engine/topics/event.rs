@@ -84,6 +84,39 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// What happened, in a word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Sorted { .. } => "sorted",
+            Self::Changed(_) => "changed",
+            Self::Scored { .. } => "scored",
+            Self::Cue { .. } => "cue",
+            Self::Activated { .. } => "activated",
+            Self::Divided { .. } => "divided",
+            Self::Merged { .. } => "merged",
+            Self::Reviewed { .. } => "reviewed",
+            Self::Archived { .. } => "archived",
+            Self::Imported { .. } => "imported",
+        }
+    }
+
+    /// The topics it is about.
+    pub fn topics(&self) -> Vec<TopicId> {
+        match self {
+            Self::Sorted { topic, .. }
+            | Self::Reviewed { topic, .. }
+            | Self::Archived { topic }
+            | Self::Imported { topic, .. } => vec![*topic],
+            Self::Changed(change) => vec![change.topic],
+            Self::Scored { scores, .. } => scores.iter().map(|(topic, _)| *topic).collect(),
+            Self::Cue { topics, .. } | Self::Activated { topics, .. } => topics.clone(),
+            Self::Divided { topic, into } => std::iter::once(*topic).chain(into.iter().copied()).collect(),
+            Self::Merged { topic, into } => vec![*topic, *into],
+        }
+    }
+}
+
 /// In a sentence, for people.
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

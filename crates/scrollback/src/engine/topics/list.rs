@@ -9,12 +9,13 @@ use super::event::Event;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::ids::{At, Depth, MessageId, SessionKey};
-use crate::store::{Keys, Kind, Position, Scope};
+use crate::store::{Keys, Kind, Position, Record, Scope};
 use crate::strategy::topics::activation::{self, Trail};
 use crate::topic::{Card, TopicId};
 
 /// How awake a topic is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TopicState {
     /// It is read before each reply.
@@ -60,6 +61,17 @@ pub struct TopicLine {
     pub archived: Option<At>,
 }
 
+/// Something that happened to topics, as it is on record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Happened {
+    /// Where it stands among what happened; what was before is read from here.
+    pub key: String,
+    /// When.
+    pub at: At,
+    /// What.
+    pub event: Event,
+}
+
 impl Engine {
     /// Every topic that a path sees, in the order they began; those that became part of another are left out.
     pub async fn topics(&self, session: &SessionKey, head: Position) -> Result<Vec<TopicLine>> {
@@ -101,6 +113,14 @@ impl Engine {
         let lineage = self.lineage_of(session, head).await?;
         let editions = Editions { store: self.store(), session, lineage: &lineage };
         Ok(editions.members(topic, Depth(u32::MAX)).await?.into_iter().map(|(id, _)| id).collect())
+    }
+
+    /// A page of what happened to the topics of a session before something (`key`; the empty one is after all), newest first.
+    pub async fn events_before(&self, session: &SessionKey, key: &str, count: usize) -> Result<Vec<Happened>> {
+        let (scope, keys) = (Scope::Session(session.clone()), Keys::Before(key.to_owned(), count));
+        let records = self.store().records(&scope, Kind::Event, keys).await?;
+        let happened = |record: &Record| Ok(Happened { key: record.key.clone(), at: record.at, event: read(record)? });
+        records.iter().map(happened).collect()
     }
 
     /// What happened to the topics of a session, oldest first.

@@ -25,7 +25,7 @@ pub(super) use consult::Consulted;
 pub(super) use editions::{holding, topic_in, unwritten};
 pub use event::Event;
 pub use files::{TopicFile, day_index};
-pub use list::{TopicLine, TopicState};
+pub use list::{Happened, TopicLine, TopicState};
 pub use restore::Restored;
 pub use review::{Fate, ReviewMode, ReviewReport, Verdict};
 pub(super) use shelf::Shelf;

@@ -26,6 +26,9 @@ pub(super) fn apply(connection: &Connection, batch: &Batch) -> Result<Applied, F
         append_all(connection, session, batch, &mut next, &mut applied.committed)?;
         applied.committed.added = (next.0 - first.0) as usize;
         applied.unindexed = (next > first).then_some((session, first));
+        if next > first {
+            touch(connection, session, batch)?;
+        }
     }
     for alias in &batch.aliases {
         put_alias(connection, batch.session.tenant.as_str(), alias)?;
@@ -72,6 +75,16 @@ fn entitle(connection: &Connection, no: i64, key: &SessionKey, title: &str) -> R
             .prepare_cached("UPDATE session SET title = ?2, seal = ?3 WHERE no = ?1")?
             .execute(params![no, title, seal])?;
     }
+    Ok(())
+}
+
+/// Notes when something was said last; most messages come within a minute of others and write nothing here.
+fn touch(connection: &Connection, session: i64, batch: &Batch) -> Result<(), Fault> {
+    let said =
+        batch.path.iter().chain(batch.beside.iter().map(|sidelong| &sidelong.draft)).map(|draft| draft.at.minute());
+    connection
+        .prepare_cached("UPDATE session SET minute = ?2 WHERE no = ?1 AND minute < ?2")?
+        .execute(params![session, said.max().unwrap_or_default()])?;
     Ok(())
 }
 

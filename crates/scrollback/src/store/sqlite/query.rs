@@ -254,14 +254,14 @@ pub(super) fn sessions(connection: &Connection, tenant: &Tenant, which: &Which) 
             let sql = format!("{columns} AND id = ?2");
             listed(connection, tenant, &sql, params![tenant_name, id.0.0])
         }
-        Which::Named(name) => {
+        Which::Named { name, skip, limit } => {
             let like = |column: &str| format!("{column} LIKE ?2 ESCAPE '\\'");
             let named = ["hex(id)", "declared", "title"].map(like).join(" OR ");
-            let sql = format!("{columns} AND ({named}) ORDER BY no DESC LIMIT 100");
-            listed(connection, tenant, &sql, params![tenant_name, format!("{}%", escaped(name))])
+            let sql = format!("{columns} AND ({named}) ORDER BY minute DESC, no DESC LIMIT ?3 OFFSET ?4");
+            listed(connection, tenant, &sql, params![tenant_name, format!("{}%", escaped(name)), limit, skip])
         }
         Which::Page { skip, limit } => {
-            let sql = format!("{columns} ORDER BY no DESC LIMIT ?2 OFFSET ?3");
+            let sql = format!("{columns} ORDER BY minute DESC, no DESC LIMIT ?2 OFFSET ?3");
             listed(connection, tenant, &sql, params![tenant_name, limit, skip])
         }
     }
@@ -308,15 +308,18 @@ fn extent(connection: &Connection, session: i64) -> Result<(u32, Option<At>), Fa
     Ok(newest.map_or((0, None), |(key, at)| (id_of(key).0 + 1, Some(At(at)))))
 }
 
-/// Records of one kind, in order of key.
+/// Records of one kind, in the order that is asked for.
 pub(super) fn records(connection: &Connection, scope: &Scope, kind: Kind, keys: &Keys) -> Result<Vec<Record>, Fault> {
-    let (comparison, key, limit) = match keys {
-        Keys::One(key) => ("=", key, 1),
-        Keys::After(key, limit) => (">", key, *limit),
+    let (condition, key, limit) = match keys {
+        Keys::One(key) => ("= ?4 ORDER BY key", key, 1),
+        Keys::After(key, limit) => ("> ?4 ORDER BY key", key, *limit),
+        // Every key is greater than the empty one, so that it stands for no bound here.
+        Keys::Before(key, limit) if key.is_empty() => ("> ?4 ORDER BY key DESC", key, *limit),
+        Keys::Before(key, limit) => ("< ?4 ORDER BY key DESC", key, *limit),
     };
     let mut statement = connection.prepare_cached(&format!(
         "SELECT key, version, at, body, seal FROM record
-         WHERE tenant = ?1 AND session = ?2 AND kind = ?3 AND key {comparison} ?4 ORDER BY key LIMIT ?5",
+         WHERE tenant = ?1 AND session = ?2 AND kind = ?3 AND key {condition} LIMIT ?5",
     ))?;
     let (tenant, kind) = (scope.tenant().as_str(), kind.as_str());
     let mut rows = statement.query(params![tenant, scope.session_bytes(), kind, key, limit])?;

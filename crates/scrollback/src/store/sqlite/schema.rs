@@ -9,7 +9,10 @@ use super::{Durability, SqliteOptions};
 use crate::error::{Error, Result};
 
 /// Every migration, in order; a released one never changes.
-const MIGRATIONS: [&str; 1] = [include_str!("../../../migrations/sqlite/0001_log.sql")];
+const MIGRATIONS: [&str; 2] = [
+    include_str!("../../../migrations/sqlite/0001_log.sql"),
+    include_str!("../../../migrations/sqlite/0002_newest_sessions.sql"),
+];
 
 /// Marks the file as ours ("Scrb").
 const APPLICATION_ID: i32 = 0x5363_7262;

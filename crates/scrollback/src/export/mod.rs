@@ -1,6 +1,9 @@
-//! Conversations for elsewhere: one path as a line of JSON that can be imported again, or as Markdown for people.
+//! Conversations for elsewhere: one path as a line of JSON that can be imported again, as OpenAI chat messages, or as Markdown
+//! for people.
 //!
-//! Both take the messages of one path, oldest first, and return text; where it goes is the caller's business.
+//! All take the messages of one path, oldest first, and return text; where it goes is the caller's business.
+
+mod openai;
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -10,6 +13,8 @@ use serde_json::{Value, json};
 use crate::ids::{At, MessageId};
 use crate::message::Part;
 use crate::store::{Beside, Place, Session, Stored};
+
+pub use openai::openai;
 
 /// Where pictures and files say what they are, the most telling first.
 const PLACES: [&str; 13] = [

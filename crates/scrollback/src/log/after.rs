@@ -1,0 +1,162 @@
+//! Requests that hold only what is new: what they follow, and what they tell.
+
+use super::reply::Followed;
+use super::strand::Strand;
+use super::{Arrival, History, Log, Outcome, Received};
+use crate::error::{Error, Result};
+use crate::ids::{BranchId, Depth, MessageId, NodeId, SessionId, SessionKey, Tenant};
+use crate::message::Message;
+use crate::store::{Batch, Beside, Keys, Kind, Position, Scope, Span, Stored, Which};
+
+/// What a request that holds only new messages follows.
+#[derive(Clone, Copy, Debug)]
+pub enum After<'a> {
+    /// The last message of a session, by its declared name.
+    Last(&'a str),
+    /// A response, by its provider's id.
+    Response(&'a str),
+    /// A message of a session, wherever it stands; if something follows it already, what is new makes a branch.
+    Place {
+        /// The session.
+        session: SessionId,
+        /// The message; `None` for the place before the first.
+        message: Option<MessageId>,
+    },
+}
+
+/// What a request that holds only new messages tells, with the number of each message in it.
+pub(super) struct Told {
+    pub(super) preamble: Vec<(usize, Message)>,
+    /// Links of the path, and reasoning beside it.
+    pub(super) messages: Vec<(usize, Message)>,
+}
+
+impl Told {
+    /// Where instructions have a place of their own, those among the messages are said in passing, once something was said.
+    pub(super) fn read(history: &History<'_>, follows: bool) -> Self {
+        let head = match history.heads() {
+            Some(heads) if follows => heads,
+            Some(_) | None => history.preamble,
+        };
+        let told = (0..history.len()).map(|index| (index, history.message(index)));
+        let instructs = |(index, message): &(usize, Message)| {
+            *index < head || history.heads().is_none() && message.role().instructs()
+        };
+        let (preamble, messages) = told.partition(instructs);
+        Self { preamble, messages }
+    }
+}
+
+/// How messages relate to the place they were put after.
+fn placed(received: &Received) -> Outcome {
+    let first = received.fresh.first().and_then(|first| first.position());
+    let branch = received.base.map_or(BranchId(0), |base| base.branch);
+    match first {
+        Some(first) if received.added > 0 && first.branch != branch => Outcome::Branch,
+        Some(_) if received.added > 0 && received.base.is_none() => Outcome::New,
+        Some(_) if received.added > 0 => Outcome::Continue,
+        Some(_) | None => Outcome::Replay,
+    }
+}
+
+impl Log {
+    /// Takes only what is new, after the last message of a declared session or after an earlier response.
+    pub async fn receive_new(&self, arrival: Arrival<'_>, after: After<'_>, history: &History<'_>) -> Result<Received> {
+        let (session, head) = self.resolve(arrival.tenant, after).await?;
+        let told = Told::read(&history.whole()?, head.is_some());
+        let replays = self.replays(after, (&session, head), &told.messages).await?;
+        let outcome = match head {
+            Some(_) if replays => Outcome::Replay,
+            Some(_) => Outcome::Continue,
+            None => Outcome::New,
+        };
+        let batch = Batch { declared: arrival.declared.map(str::to_owned), ..Batch::new(session.clone()) };
+        let mut strand = Strand::new(arrival, batch, head);
+        for (index, message) in told.preamble {
+            strand.beside(Beside::Preamble, 0, arrival.time_of(index), message);
+        }
+        for (index, message) in told.messages.into_iter().filter(|_| !replays) {
+            strand.push(arrival.time_of(index), message);
+        }
+        let mut received = Received::nothing_new(outcome, session, head);
+        received.preamble = history.heads().map(|_| Vec::new());
+        self.append(&mut received, strand.end()).await?;
+        if matches!(after, After::Place { .. }) {
+            received.outcome = placed(&received);
+        }
+        Ok(received)
+    }
+
+    /// Whether only what was just sent is sent once more. Who names a place arrives at the same messages by themselves.
+    pub(super) async fn replays(
+        &self,
+        after: After<'_>,
+        (session, head): (&SessionKey, Option<Position>),
+        told: &[(usize, Message)],
+    ) -> Result<bool> {
+        match (after, head) {
+            (After::Last(_), Some(head)) => self.was_just_sent(session, head, told).await,
+            (After::Last(_) | After::Response(_) | After::Place { .. }, _) => Ok(false),
+        }
+    }
+
+    /// The session and the message that it follows.
+    pub(super) async fn resolve(&self, tenant: &Tenant, after: After<'_>) -> Result<(SessionKey, Option<Position>)> {
+        match after {
+            After::Last(name) => {
+                let session = SessionKey { tenant: tenant.clone(), id: SessionId::declared(tenant, name) };
+                let last = self.store.read(&session, Span::Last).await?.pop();
+                Ok((session, last.and_then(|last| last.position())))
+            }
+            After::Response(id) => {
+                let unknown =
+                    || Error::NotFound(format!("the response “{id}” is not in the log; send the whole history"));
+                let scope = Scope::Tenant(tenant.clone());
+                let record = self.store.records(&scope, Kind::Response, Keys::One(id.to_owned())).await?.pop();
+                let body = record.ok_or_else(unknown)?.body;
+                let followed: Followed = serde_json::from_str(body.get())
+                    .map_err(|_| Error::Damaged(format!("the record of response “{id}” is unreadable")))?;
+                let session = SessionKey { tenant: tenant.clone(), id: followed.session };
+                let known =
+                    self.store.prefix(&session, followed.depth, vec![followed.node]).await?.ok_or_else(unknown)?;
+                Ok((session, Some(known.at)))
+            }
+            After::Place { session, message } => self.place(tenant, session, message).await,
+        }
+    }
+
+    /// A place that is named: after a message of a session, or before its first.
+    async fn place(
+        &self,
+        tenant: &Tenant,
+        id: SessionId,
+        message: Option<MessageId>,
+    ) -> Result<(SessionKey, Option<Position>)> {
+        let session = SessionKey { tenant: tenant.clone(), id };
+        let Some(message) = message else {
+            let known = self.store.sessions(tenant, Which::Id(id)).await?;
+            let unknown = || Error::NotFound(format!("the session {id} is not in the log"));
+            return known.first().map(|_| (session, None)).ok_or_else(unknown);
+        };
+        let stored = self.store.read(&session, Span::Ids(vec![message])).await?.pop();
+        let at = stored.and_then(|stored| stored.position());
+        let at = at.ok_or_else(|| Error::NotFound(format!("the session {id} says nothing in {message}")))?;
+        Ok((session, Some(at)))
+    }
+
+    /// Whether these messages are the last ones before `head`, sent once more because no answer came.
+    async fn was_just_sent(&self, session: &SessionKey, head: Position, told: &[(usize, Message)]) -> Result<bool> {
+        let links: Vec<&Message> =
+            told.iter().map(|(_, message)| message).filter(|message| !message.is_aside()).collect();
+        let Some(before) = (head.depth.0 as usize + 1).checked_sub(links.len()).filter(|_| !links.is_empty()) else {
+            return Ok(false);
+        };
+        let from = Depth(0).plus(before.saturating_sub(1));
+        let end = self.store.read(session, Span::path(head, from)).await?;
+        let start = match before {
+            0 => Some(NodeId::root(session.id)),
+            _ => end.first().and_then(Stored::position).map(|position| position.node),
+        };
+        Ok(start.is_some_and(|start| links.iter().fold(start, |node, link| node.then(link.strong())) == head.node))
+    }
+}

@@ -1,0 +1,75 @@
+//! What a store is asked for: which messages, which sessions, and what matched.
+
+use super::{Position, Stored};
+use crate::ids::{Depth, MessageId, SessionId};
+
+/// How many messages that follow one message are read. A thousand chats may begin alike; the newest matter.
+pub const CHILDREN: usize = 64;
+
+/// Which messages to read.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Span {
+    /// These, in the order given; unknown ids are left out.
+    Ids(Vec<MessageId>),
+    /// A stretch of the path that ends in `head`, oldest first.
+    Path {
+        /// The end of the path.
+        head: Position,
+        /// The first depth wanted.
+        from: Depth,
+        /// The last depth wanted.
+        to: Depth,
+    },
+    /// The newest messages that directly follow one, or begin a conversation, oldest first; at most [`CHILDREN`].
+    After(Option<Position>),
+    /// Everything in order of arrival, from a number on.
+    Arrival {
+        /// The first number wanted.
+        from: MessageId,
+        /// How many at most.
+        limit: usize,
+    },
+    /// The last message of the path that was written to last.
+    Last,
+}
+
+impl Span {
+    /// The path that ends in `head`, from a depth on.
+    pub fn path(head: Position, from: Depth) -> Self {
+        Self::Path { head, from, to: head.depth }
+    }
+}
+
+/// Which sessions to list.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Which {
+    /// One, by its id.
+    Id(SessionId),
+    /// A page of those whose id, declared name or title begins with a text, whatever its case, in the order of all.
+    Named {
+        /// The text.
+        name: String,
+        /// How many to pass over.
+        skip: usize,
+        /// How many to list.
+        limit: usize,
+    },
+    /// A page of all: those in which something was said last come first, to the minute, then the youngest.
+    Page {
+        /// How many to pass over.
+        skip: usize,
+        /// How many to list.
+        limit: usize,
+    },
+}
+
+/// Messages that match a probe.
+#[derive(Clone, Debug, Default)]
+pub struct Matches {
+    /// The messages, newest first, with their sessions.
+    pub messages: Vec<(SessionId, Stored)>,
+    /// For each term of the probe, in how many messages of the probe's reach it occurs, counted up to a cap.
+    pub frequencies: Vec<u32>,
+    /// How many messages the probe's reach holds, roughly.
+    pub total: u64,
+}
