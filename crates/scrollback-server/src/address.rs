@@ -1,6 +1,6 @@
 //! Where the server of a store listens: a file beside the store, so that other processes can ask it for what only it may do.
 //!
-//! The file says which process wrote it. It counts only while that process holds the store's lock; a file that a killed server
+//! The file says which process wrote it, and how whoever can read it gets in. It counts only while that process holds the store's lock; a file that a killed server
 //! left behind leads nowhere.
 
 use std::io::Write;
@@ -14,13 +14,15 @@ pub(crate) struct Posted(PathBuf);
 
 impl Posted {
     /// Says where the server of a store listens.
-    pub(crate) fn post(store: &Path, address: SocketAddr) -> anyhow::Result<Self> {
+    pub(crate) fn post(store: &Path, address: SocketAddr, pass: &str) -> anyhow::Result<Self> {
         let path = beside(store);
+        // One that a killed server left may have been made for others to read.
+        let _ = std::fs::remove_file(&path);
         let mut options = std::fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
+        options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let text = format!("{}\nhttp://{}\n", name(std::process::id()), reachable(address));
+        let text = format!("{}\nhttp://{}\n{pass}\n", name(std::process::id()), reachable(address));
         let written = options.open(&path).and_then(|mut file| file.write_all(text.as_bytes()));
         written.with_context(|| format!("{} cannot be written", path.display()))?;
         Ok(Self(path))
@@ -34,11 +36,19 @@ impl Drop for Posted {
     }
 }
 
+/// Where a server is to be asked, and how to get in.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Whereabouts {
+    pub(crate) url: String,
+    pub(crate) pass: String,
+}
+
 /// Where the process that holds a store listens, if it is a server.
-pub(crate) fn of_holder(store: &Path, holder: &str) -> Option<String> {
+pub(crate) fn of_holder(store: &Path, holder: &str) -> Option<Whereabouts> {
     let text = std::fs::read_to_string(beside(store)).ok()?;
-    let (process, address) = text.split_once('\n')?;
-    (process == holder).then(|| address.trim().to_owned())
+    let mut lines = text.lines();
+    let (process, url, pass) = (lines.next()?, lines.next()?.to_owned(), lines.next()?.to_owned());
+    (process == holder).then_some(Whereabouts { url, pass })
 }
 
 fn beside(store: &Path) -> PathBuf {
@@ -67,9 +77,10 @@ mod tests {
     fn an_address_counts_for_its_own_process() {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("log.db");
-        let posted = Posted::post(&store, "0.0.0.0:4141".parse().unwrap()).unwrap();
+        let posted = Posted::post(&store, "0.0.0.0:4141".parse().unwrap(), "sb_1").unwrap();
         let own = name(std::process::id());
-        assert_eq!(of_holder(&store, &own).as_deref(), Some("http://127.0.0.1:4141"));
+        let there = Whereabouts { url: "http://127.0.0.1:4141".into(), pass: "sb_1".into() };
+        assert_eq!(of_holder(&store, &own), Some(there));
         assert_eq!(of_holder(&store, "process 0"), None);
         drop(posted);
         assert_eq!(of_holder(&store, &own), None);

@@ -127,8 +127,15 @@ mod tests {
     fn at(url: String) -> Helper {
         let timeout = Duration::from_millis(300);
         let wire = WireName::Chat;
-        let settings =
-            UpstreamSettings { url, wire, key_env: String::new(), recall: RecallBy::Off, window: 0, timeout };
+        let settings = UpstreamSettings {
+            url,
+            wire,
+            key_env: String::new(),
+            chat_key: None,
+            recall: RecallBy::Off,
+            window: 0,
+            timeout,
+        };
         let upstream = Upstream::http("mock", &settings, crate::upstream::client().unwrap()).unwrap();
         Helper { upstream: Arc::new(upstream), model: "small".into(), timeout }
     }

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use scrollback::Engine;
 use scrollback::engine::Claimed;
-use scrollback::{Engine, Tenant};
 
+use crate::access::Tokens;
 use crate::clock::now;
 
 /// How often it is looked whether there is work; that looks at no store while there is none.
@@ -26,19 +27,22 @@ const RENEWED_EVERY: Duration = Duration::from_secs(40);
 /// How many pieces of work are done at once.
 const WORKERS: usize = 4;
 
-/// Whose work is done.
+/// Who works, and for whom.
 pub(crate) struct Jobs {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) tenant: Tenant,
+    /// Whoever has a token, and the person at this machine.
+    pub(crate) tokens: Arc<Tokens>,
 }
 
 impl Jobs {
     /// Works until it is dropped.
     pub(crate) async fn run(self) {
-        match self.engine.resume(&self.tenant).await {
-            Ok(keys) if keys.is_empty() => {}
-            Ok(keys) => tracing::info!("work from an earlier run goes on: {}", keys.join(", ")),
-            Err(error) => tracing::warn!(%error, "queued work could not be listed; that is tried again"),
+        for tenant in self.tokens.tenants() {
+            match self.engine.resume(&tenant).await {
+                Ok(keys) if keys.is_empty() => {}
+                Ok(keys) => tracing::info!("work from an earlier run goes on: {}", keys.join(", ")),
+                Err(error) => tracing::warn!(%error, "queued work could not be listed; that is tried again"),
+            }
         }
         let working = futures_util::future::join_all((0..WORKERS).map(|_| self.keep_working()));
         futures_util::future::join(working, self.keep_looking()).await;
@@ -48,8 +52,10 @@ impl Jobs {
     async fn keep_looking(&self) {
         loop {
             tokio::time::sleep(LOOKED_THROUGH_EVERY).await;
-            if let Err(error) = self.engine.resume(&self.tenant).await {
-                tracing::warn!(%error, "queued work could not be listed; that is tried again");
+            for tenant in self.tokens.tenants() {
+                if let Err(error) = self.engine.resume(&tenant).await {
+                    tracing::warn!(%error, "queued work could not be listed; that is tried again");
+                }
             }
         }
     }
@@ -69,12 +75,19 @@ impl Jobs {
         }
     }
 
-    /// Does all that is due.
+    /// Does all that is due, in turns: whoever has much to do does not keep the others waiting.
     async fn work_on(&self) -> scrollback::Result<()> {
-        while let Some(claimed) = self.engine.claim(&self.tenant, now()).await? {
-            self.work(claimed).await?;
+        loop {
+            let mut was_any = false;
+            for tenant in self.tokens.tenants() {
+                let Some(claimed) = self.engine.claim(&tenant, now()).await? else { continue };
+                self.work(claimed).await?;
+                was_any = true;
+            }
+            if !was_any {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Does one piece of work, and says how it went.
@@ -108,7 +121,7 @@ mod tests {
     use scrollback::ids::{BranchId, Depth, Hash128, NodeId};
     use scrollback::store::Position;
     use scrollback::task::Tasks;
-    use scrollback::{MemoryStore, MessageId, SessionId};
+    use scrollback::{MemoryStore, MessageId, SessionId, Tenant};
 
     use super::*;
 
@@ -117,7 +130,7 @@ mod tests {
         let store = Arc::new(MemoryStore::default());
         let engine = || Arc::new(Engine::new(store.clone(), Tasks::offline(), EngineSettings::default()));
         let (ours, other, tenant) = (engine(), engine(), Tenant::local());
-        let running = tokio::spawn(Jobs { engine: ours, tenant: tenant.clone() }.run());
+        let running = tokio::spawn(Jobs { engine: ours, tokens: Arc::new(Tokens::new(store.clone(), 0)) }.run());
         tokio::time::sleep(EVERY).await;
         let hash = Hash128([1; 16]);
         let head = Position { id: MessageId(7), branch: BranchId(0), depth: Depth(7), node: NodeId(hash) };

@@ -1,19 +1,21 @@
 //! The program `scrollback`: reads its settings once, then does what the command line says.
 
+mod access;
 mod address;
 mod api;
 mod cli;
 mod clock;
 mod config;
-mod door;
 mod helper;
 mod hop;
 mod jobs;
+mod live;
 mod mcp;
 mod proxy;
 mod reviews;
 mod serve;
 mod upstream;
+mod web;
 mod wire;
 
 use std::process::ExitCode;

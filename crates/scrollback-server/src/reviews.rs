@@ -2,14 +2,16 @@
 //!
 //! Turns never wait for it. Of several processes on one store, one does it; if that one stops on the way, another takes over.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use scrollback::engine::{Daily, Fate, ReviewMode, ReviewReport};
 use scrollback::recall::RecallTool;
 use scrollback::store::{Session, Which};
-use scrollback::{At, Engine, SessionKey, Tenant};
+use scrollback::{At, Engine, SessionId, SessionKey, Tenant};
 
+use crate::access::Tokens;
 use crate::clock::now;
 
 /// How often it is asked whether the review is due.
@@ -21,7 +23,8 @@ const DAY_MICROSECONDS: i64 = 86_400_000_000;
 /// When conversations are reviewed, and how far back.
 pub(crate) struct Reviews {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) tenant: Tenant,
+    /// Whoever has a token, and the person at this machine.
+    pub(crate) tokens: Arc<Tokens>,
     /// The hour of the day, UTC.
     pub(crate) hour: u32,
     pub(crate) archive_days: u32,
@@ -34,38 +37,49 @@ impl Reviews {
             return std::future::pending().await;
         }
         loop {
-            if let Err(error) = self.review_if_due().await {
-                tracing::error!("the daily review failed and is tried again: {error}");
+            for tenant in self.tokens.tenants() {
+                if let Err(error) = self.review_if_due(&tenant).await {
+                    tracing::error!("the daily review failed and is tried again: {error}");
+                }
             }
             tokio::time::sleep(EVERY).await;
         }
     }
 
-    async fn review_if_due(&self) -> scrollback::Result<()> {
-        let daily: Daily<'_> = self.engine.daily_review(&self.tenant, self.hour);
+    async fn review_if_due(&self, tenant: &Tenant) -> scrollback::Result<()> {
+        let daily: Daily<'_> = self.engine.daily_review(tenant, self.hour);
         let Some(mut claim) = daily.due(now()).await? else { return Ok(()) };
         let since = claim.last.map(|last| At(last.0 - (i64::from(self.archive_days) + 2) * DAY_MICROSECONDS));
-        let mut skip = 0;
-        loop {
-            let page = self.engine.log().store().sessions(&self.tenant, Which::Page { skip, limit: PAGE }).await?;
-            for session in page.iter().filter(|session| since.is_none_or(|since| session.last >= since)) {
-                self.review(session).await;
-                // Somebody else has it by now.
-                let Some(renewed) = daily.renewed(claim, now()).await? else { return Ok(()) };
-                claim = renewed;
+        for session in self.listed(tenant, since).await? {
+            if let Some(session) = self.engine.log().store().sessions(tenant, Which::Id(session)).await?.pop() {
+                self.review(tenant, &session).await;
             }
-            if page.len() < PAGE {
-                break;
-            }
-            skip += PAGE;
+            // Somebody else has it by now.
+            let Some(renewed) = daily.renewed(claim, now()).await? else { return Ok(()) };
+            claim = renewed;
         }
         daily.done(claim, now()).await
     }
 
+    /// The conversations in which something was said since. All are listed before the first is reviewed: what is said
+    /// meanwhile changes their order.
+    async fn listed(&self, tenant: &Tenant, since: Option<At>) -> scrollback::Result<BTreeSet<SessionId>> {
+        let mut listed = BTreeSet::new();
+        for skip in (0..).step_by(PAGE) {
+            let page = self.engine.log().store().sessions(tenant, Which::Page { skip, limit: PAGE }).await?;
+            let recent = page.iter().filter(|session| since.is_none_or(|since| session.last >= since));
+            listed.extend(recent.map(|session| session.id));
+            if page.len() < PAGE {
+                break;
+            }
+        }
+        Ok(listed)
+    }
+
     /// Reviews one conversation. What goes wrong there does not keep the others from it.
-    async fn review(&self, session: &Session) {
+    async fn review(&self, tenant: &Tenant, session: &Session) {
         let Some(branch) = session.branches.iter().max_by_key(|branch| branch.head.id) else { return };
-        let key = SessionKey { tenant: self.tenant.clone(), id: session.id };
+        let key = SessionKey { tenant: tenant.clone(), id: session.id };
         match self.engine.review(&key, branch.head, now(), ReviewMode::Do).await {
             Ok(report) if report.verdicts.is_empty() => {}
             Ok(report) => tracing::info!("reviewed {}: {}", session.id, told(&report)),
@@ -82,4 +96,84 @@ fn told(report: &ReviewReport) -> String {
     let archived = count(|fate| matches!(fate, Fate::Archived));
     let skipped = count(|fate| matches!(fate, Fate::Skipped));
     format!("{kept} kept, {merged} merged, {archived} archived, {skipped} skipped, {} left for next time", report.left)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+    use scrollback::engine::EngineSettings;
+    use scrollback::ids::{Depth, NodeId};
+    use scrollback::log::{Arrival, History, Log};
+    use scrollback::search::Probe;
+    use scrollback::store::{Batch, Committed, Keys, Kind, Known, Matches, Record, Scope, Span, Stored};
+    use scrollback::task::Tasks;
+    use scrollback::{MemoryStore, Result, Store};
+
+    use super::*;
+
+    /// A store in which something is said in the oldest conversation as soon as the first is reviewed.
+    struct Lively {
+        store: Arc<MemoryStore>,
+        reviewed: Mutex<BTreeSet<SessionId>>,
+    }
+
+    async fn say(store: Arc<MemoryStore>, name: &str, at: At) {
+        let text = format!(r#"[{{"role":"user","content":"{name} {}"}}]"#, at.0);
+        let history = History::parse(&text).unwrap();
+        let tenant = Tenant::local();
+        Log::new(store).receive(Arrival::new(&tenant, Some(name), "gpt-5", at), &history).await.unwrap();
+    }
+
+    #[async_trait]
+    impl Store for Lively {
+        async fn commit(&self, batch: Batch) -> Result<Committed> {
+            self.store.commit(batch).await
+        }
+
+        async fn prefix(&self, session: &SessionKey, from: Depth, chain: Vec<NodeId>) -> Result<Option<Known>> {
+            self.store.prefix(session, from, chain).await
+        }
+
+        async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>> {
+            self.store.read(session, span).await
+        }
+
+        async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches> {
+            self.store.matching(tenant, probe).await
+        }
+
+        async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
+            self.store.records(scope, kind, keys).await
+        }
+
+        async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>> {
+            if let Which::Id(id) = which {
+                let is_first = self.reviewed.lock().unwrap().is_empty();
+                self.reviewed.lock().unwrap().insert(id);
+                if is_first {
+                    say(self.store.clone(), "talk 0", At(9_000_000_000)).await;
+                }
+            }
+            self.store.sessions(tenant, which).await
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_said_meanwhile_keeps_no_conversation_from_its_review() {
+        let (memory, tenant) = (Arc::new(MemoryStore::default()), Tenant::local());
+        let count = PAGE + 6;
+        for i in 0..count {
+            say(memory.clone(), &format!("talk {i}"), At(i64::try_from(i).unwrap() * 60_000_000)).await;
+        }
+        let store = Arc::new(Lively { store: memory, reviewed: Mutex::default() });
+        let engine = Arc::new(Engine::new(store.clone(), Tasks::offline(), EngineSettings::default()));
+        let tokens = Arc::new(Tokens::new(store.clone(), 0));
+        let reviews = Reviews { engine, tokens, hour: 3, archive_days: 30 };
+        // The first time it is only said when it will be due.
+        assert!(reviews.engine.daily_review(&tenant, 3).due(At(0)).await.unwrap().is_none());
+        reviews.review_if_due(&tenant).await.unwrap();
+        assert_eq!(store.reviewed.lock().unwrap().len(), count);
+    }
 }

@@ -11,8 +11,8 @@ use bytes::Bytes;
 use scrollback::quote;
 use serde_json::{Value, json};
 
+use crate::access::Key;
 use crate::config::{RecallBy, UpstreamSettings};
-use crate::door::Key;
 use crate::hop;
 use crate::wire::said::Called;
 use crate::wire::{self, Own, WireName};
@@ -44,6 +44,8 @@ pub(crate) struct Upstream {
     pub(crate) window: u32,
     /// How we speak to it ourselves.
     pub(crate) wire: WireName,
+    /// The key of the person who runs us, for what they ask themselves; no client's request is sent with it.
+    chat_key: Option<Key>,
     kind: Kind,
 }
 
@@ -105,7 +107,14 @@ pub(crate) fn client() -> anyhow::Result<reqwest::Client> {
 
 impl Upstream {
     pub(crate) fn quote() -> Self {
-        Self { name: QUOTE.into(), recall: RecallBy::Tools, window: 0, wire: WireName::Chat, kind: Kind::Quote }
+        Self {
+            name: QUOTE.into(),
+            recall: RecallBy::Tools,
+            window: 0,
+            wire: WireName::Chat,
+            chat_key: None,
+            kind: Kind::Quote,
+        }
     }
 
     pub(crate) fn http(name: &str, settings: &UpstreamSettings, client: reqwest::Client) -> anyhow::Result<Self> {
@@ -120,7 +129,28 @@ impl Upstream {
         };
         let kind = Kind::Http { client, url: settings.url.clone(), key, timeout: settings.timeout };
         let (recall, window, wire) = (settings.recall, settings.window, settings.wire);
-        Ok(Self { name: name.to_owned(), recall, window, wire, kind })
+        let chat_key = settings.chat_key.as_ref().and_then(|key| Key::new(&key.0, wire));
+        Ok(Self { name: name.to_owned(), recall, window, wire, chat_key, kind })
+    }
+
+    /// Whether we can ask it ourselves: we have a key for it, or it needs none, as on this machine or in this house.
+    pub(crate) fn is_ready(&self) -> bool {
+        match &self.kind {
+            Kind::Http { url, key, .. } => key.is_some() || self.chat_key.is_some() || is_near(url),
+            Kind::Quote => true,
+        }
+    }
+
+    /// Signs what a person asks through us, if no other key will be put in its place.
+    pub(crate) fn sign(&self, headers: &mut HeaderMap) {
+        if let Some(key) = &self.chat_key {
+            key.replace(headers);
+        }
+    }
+
+    /// Whether it is asked with a key of ours, whoever asks.
+    pub(crate) fn has_key(&self) -> bool {
+        matches!(self.kind, Kind::Http { key: Some(_), .. })
     }
 
     /// Sends a request and waits for the beginning of the answer.
@@ -169,6 +199,13 @@ impl AnswerBody {
             Self::Ready(bytes) => Ok(bytes.unwrap_or_default()),
         }
     }
+}
+
+/// Whether an address is on this machine, or not worth a key: nobody sends keys in the clear.
+fn is_near(url: &str) -> bool {
+    let host = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let local = ["localhost", "127.", "[::1]"].iter().any(|near| host.starts_with(near));
+    local || url.starts_with("http://")
 }
 
 fn stalled() -> std::io::Error {

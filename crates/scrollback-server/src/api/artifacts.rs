@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use scrollback::artifact::{Artifact, ArtifactId, Change, changes};
+use schemars::JsonSchema;
+use scrollback::artifact::{Artifact, ArtifactId, Change, Section, changes};
 use scrollback::engine::Version;
 use scrollback::ids::BranchId;
 use scrollback::note::Author;
@@ -10,18 +11,21 @@ use scrollback::{At, MessageId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::markdown::html;
 use super::place::Place;
 use super::{Ask, Refusal, Room};
 
 /// The artifacts of the fold that counts.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Artifacts")]
 pub(crate) struct Listed {
     pub(crate) layout: String,
     pub(crate) artifacts: Vec<Line>,
 }
 
 /// An artifact in a line.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ArtifactLine")]
 pub(crate) struct Line {
     pub(crate) id: ArtifactId,
     pub(crate) version: u32,
@@ -33,22 +37,44 @@ pub(crate) struct Line {
 }
 
 /// An artifact, whole.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Artifact")]
 pub(crate) struct Whole {
     #[serde(flatten)]
     pub(crate) line: Line,
     /// What it says, with its sources.
     pub(crate) markdown: String,
+    /// The same as harmless HTML.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) html: Option<String>,
+    /// Its sections one by one.
+    #[serde(default)]
+    pub(crate) parts: Vec<Part>,
+}
+
+/// A section of an artifact.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ArtifactPart")]
+pub(crate) struct Part {
+    pub(crate) heading: String,
+    pub(crate) text: String,
+    /// The same as harmless HTML.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) html: Option<String>,
+    /// The messages it was made from.
+    pub(crate) sources: Vec<MessageId>,
 }
 
 /// Every version of an artifact, the oldest first, on every branch.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ArtifactVersions")]
 pub(crate) struct Versions {
     pub(crate) versions: Vec<VersionLine>,
 }
 
 /// A version.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ArtifactVersion")]
 pub(crate) struct VersionLine {
     pub(crate) version: u32,
     pub(crate) branch: BranchId,
@@ -60,7 +86,8 @@ pub(crate) struct VersionLine {
 }
 
 /// What changed from one version to another.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "ArtifactDiff")]
 pub(crate) struct Compared {
     pub(crate) id: ArtifactId,
     pub(crate) from: u32,
@@ -102,7 +129,16 @@ pub(super) async fn one(room: &Room, ask: &Ask, name: &str, artifact: &str) -> R
         let missing = || Refusal::not_found(format!("there is no artifact {id}"));
         counts.map(Arc::unwrap_or_clone).or_else(newest).ok_or_else(missing)?
     };
-    Ok(serde_json::to_value(Whole { line: Line::of(&artifact), markdown: artifact.markdown() })?)
+    let markdown = artifact.markdown();
+    let rendered = |text: &str| ask.wants("render", "html").then(|| html(text));
+    let part = |Section { heading, text, sources }: &Section| Part {
+        heading: heading.clone(),
+        html: rendered(text),
+        text: text.clone(),
+        sources: sources.clone(),
+    };
+    let parts = artifact.sections.iter().map(part).collect();
+    Ok(serde_json::to_value(Whole { line: Line::of(&artifact), html: rendered(&markdown), markdown, parts })?)
 }
 
 /// The versions of an artifact.

@@ -11,6 +11,9 @@ use super::Refusal;
 /// What stays as it is in a URL.
 const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
+/// How long a page is unless somebody says.
+const PAGE: u32 = 50;
+
 /// A request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ask {
@@ -44,7 +47,8 @@ impl Ask {
     /// Reads a request from its path with its query.
     pub(crate) fn read(method: &Method, path: &str, body: Bytes) -> Result<Self, Refusal> {
         let (path, query) = path.split_once('?').unwrap_or((path, ""));
-        let parts = path.strip_prefix("/api").unwrap_or(path).split('/').filter(|part| !part.is_empty());
+        let below = path.strip_prefix("/api").unwrap_or(path);
+        let parts = below.strip_prefix('/').unwrap_or(below).split('/');
         let path = parts.map(decoded).collect::<Result<_, _>>()?;
         let pairs = query.split('&').filter(|pair| !pair.is_empty());
         let pair = |pair: &str| {
@@ -70,16 +74,59 @@ impl Ask {
         pair.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
     }
 
+    /// How often a parameter was given, whatever it says.
+    pub(super) fn times(&self, name: &str) -> usize {
+        self.query.iter().filter(|(known, _)| known == name).count()
+    }
+
     /// A parameter that is a number.
     pub(crate) fn number(&self, name: &str) -> Result<Option<u32>, Refusal> {
         let bad = |text: &str| Refusal::invalid(format!("“{name}” is a whole number, not “{text}”"));
         self.text(name).map(|text| text.parse().map_err(|_| bad(text))).transpose()
     }
 
+    /// Which page of a list it asks for. The table of routes says how long it may be.
+    pub(super) fn page(&self) -> Result<Page, Refusal> {
+        let count = self.number("count")?.unwrap_or(PAGE) as usize;
+        Ok(Page { count, cursor: self.text("cursor").unwrap_or_default().to_owned() })
+    }
+
+    /// Whether a parameter says yes.
+    pub(super) fn wants(&self, name: &str, yes: &str) -> bool {
+        self.text(name) == Some(yes)
+    }
+
     /// Its body, read; `like` is an example for whoever sent something else.
     pub(crate) fn said<T: DeserializeOwned>(&self, like: &str) -> Result<T, Refusal> {
         let bad = |error| Refusal::invalid(format!("the body is not understood ({error}); it looks like {like}"));
         serde_json::from_slice(&self.body).map_err(bad)
+    }
+}
+
+/// A page of a list.
+pub(super) struct Page {
+    pub(super) count: usize,
+    /// Where it begins, as the page before says; empty at the beginning.
+    pub(super) cursor: String,
+}
+
+impl Page {
+    /// Where it begins, of a list that is counted.
+    pub(super) fn number(&self) -> Result<usize, Refusal> {
+        let bad = |_| Refusal::invalid(format!("“{}” is no cursor: take the `next` of the page before", self.cursor));
+        if self.cursor.is_empty() { Ok(0) } else { self.cursor.parse::<u32>().map(|at| at as usize).map_err(bad) }
+    }
+
+    /// Where the next page of a list that is counted begins, if more was found than this one holds; the rest is taken out.
+    pub(super) fn next<T>(&self, found: &mut Vec<T>, skip: usize) -> Option<String> {
+        self.rest(found, |_| (skip + self.count).to_string())
+    }
+
+    /// The same of a list whose lines are named: the next page begins after the last.
+    pub(super) fn rest<T>(&self, found: &mut Vec<T>, name: impl Fn(&T) -> String) -> Option<String> {
+        let more = found.len() > self.count;
+        found.truncate(self.count);
+        found.last().filter(|_| more).map(name)
     }
 }
 

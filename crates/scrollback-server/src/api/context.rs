@@ -1,6 +1,7 @@
 //! `POST /v1/context/render` and `POST /v1/context/recall`: for those who call their model themselves. A request goes in, in any of
 //! the three dialects, and comes back with the window that a model should be sent; what it asks for with our tools is told.
 
+use axum::http::header::ALLOW;
 use axum::http::{HeaderMap, Method, StatusCode};
 use scrollback::recall::{RecallCall, RecallTool};
 use serde::Deserialize;
@@ -70,9 +71,9 @@ pub(super) async fn recall(room: &Room, ask: &Ask) -> Result<Value, Refusal> {
     };
     let tool = RecallTool::of_name(name.strip_prefix("scrollback_").unwrap_or(&name)).ok_or_else(unknown)?;
     let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
+    let place = room.place(ask, &session).await?;
     let content = match RecallCall::read(tool, &arguments) {
         Ok(call) => {
-            let place = room.place(ask, &session).await?;
             let fold = room.fold(&place).await?;
             room.engine.recall_at(&place.key, place.head, &fold, &call).await?
         }
@@ -83,10 +84,10 @@ pub(super) async fn recall(room: &Room, ask: &Ask) -> Result<Value, Refusal> {
 }
 
 /// That only POST is taken.
-pub(super) fn posted(ask: &Ask, path: &str) -> Result<(), Refusal> {
-    if ask.method == Method::POST {
+pub(super) fn posted(method: &Method, path: &str) -> Result<(), Refusal> {
+    if method == Method::POST {
         return Ok(());
     }
-    let what = format!("{path} takes POST, not {}", ask.method);
-    Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", what))
+    let what = format!("{path} takes POST, not {method}");
+    Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", what).with(ALLOW, "POST"))
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use scrollback::control::{Change, Controls};
 use scrollback::store::{Lineage, Span};
 use scrollback::strategy::StrategyName;
@@ -10,8 +11,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::place::{Place, message_id};
+use super::sessions::one_line;
 use super::{Ask, Refusal, Room, Telling, tellings};
 use crate::clock::now;
+use crate::live::What;
 
 /// How much of a message a line shows.
 const LINE_CHARS: usize = 200;
@@ -26,7 +29,7 @@ pub(super) enum Verb {
 }
 
 /// What a person decided about a session.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Controlled {
     /// The strategy that was chosen for it; `None` if it is the one of the settings.
     pub(crate) strategy: Option<StrategyName>,
@@ -38,7 +41,8 @@ pub(crate) struct Controlled {
 }
 
 /// A message in a line.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "MessageLine")]
 pub(crate) struct Line {
     pub(crate) message: MessageId,
     pub(crate) role: String,
@@ -46,7 +50,7 @@ pub(crate) struct Line {
 }
 
 /// What a change did.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Effect {
     /// The messages it is about: a call and its results go together.
     pub(crate) messages: Vec<MessageId>,
@@ -75,11 +79,10 @@ pub(super) async fn show(room: &Room, ask: &Ask, name: &str) -> Result<Value, Re
 
 async fn lines(room: &Room, key: &SessionKey, ids: &BTreeSet<MessageId>) -> Result<Vec<Line>, Refusal> {
     let stored = room.engine.log().store().read(key, Span::Ids(ids.iter().copied().collect())).await?;
-    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(LINE_CHARS).collect();
     let lines = stored.iter().map(|stored| Line {
         message: stored.id,
         role: stored.role.to_string(),
-        text: line(&stored.message().to_text()),
+        text: one_line(&stored.message().to_text(), LINE_CHARS),
     });
     Ok(lines.collect())
 }
@@ -99,6 +102,7 @@ pub(super) async fn change(
         Verb::Include => Change::Include(id),
     };
     let after = room.engine.change(&place.key, &change, now()).await?;
+    room.publish(&place.key, || What::Controls);
     let (old, new) = match verb {
         Verb::Pin | Verb::Unpin => (&place.controls.pinned, &after.pinned),
         Verb::Exclude | Verb::Include => (&place.controls.excluded, &after.excluded),

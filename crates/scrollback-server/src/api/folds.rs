@@ -1,16 +1,18 @@
 //! Folds as a person moves them: back, forward, or now; and the strategy that makes them.
 
+use schemars::JsonSchema;
 use scrollback::MessageId;
 use scrollback::control::Change;
-use scrollback::note::Fold;
+use scrollback::note::{Covers, Fold};
 use scrollback::strategy::StrategyName;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::notes::names;
-use super::place::{Place, ends};
+use super::place::Place;
 use super::{Ask, Refusal, Room};
 use crate::clock::now;
+use crate::live::What;
 
 /// What stands for the strategy of the settings.
 const DEFAULT: &str = "default";
@@ -23,7 +25,8 @@ pub(super) enum Direction {
 }
 
 /// What was folded before, and what is now.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "FoldMoved")]
 pub(crate) struct Moved {
     pub(crate) layout: String,
     /// The first and last message that was folded.
@@ -45,7 +48,8 @@ pub(crate) struct Moved {
 }
 
 /// How windows of a session are laid out from now on.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "StrategyChosen")]
 pub(crate) struct Chosen {
     /// The strategy that was chosen; `None` if it is the one of the settings.
     pub(crate) strategy: Option<StrategyName>,
@@ -53,8 +57,9 @@ pub(crate) struct Chosen {
 }
 
 /// What a person wants windows to be.
-#[derive(Deserialize)]
-struct Wanted {
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "StrategyWanted")]
+pub(super) struct Wanted {
     strategy: String,
 }
 
@@ -63,8 +68,8 @@ impl Moved {
         let (old, new) = (before.open().0, after.open().0);
         Self {
             layout: place.layout.to_string(),
-            before: ends(before),
-            after: ends(after),
+            before: before.covers.map(Covers::ends),
+            after: after.covers.map(Covers::ends),
             opened: old.saturating_sub(new),
             folded: new.saturating_sub(old),
             tokens: before.original_tokens.abs_diff(after.original_tokens),
@@ -84,6 +89,7 @@ pub(super) async fn moved(room: &Room, ask: &Ask, name: &str, direction: Directi
         Direction::Back => engine.undo(key, *head, layout, now()).await?,
         Direction::Forward => engine.redo(key, *head, layout, now()).await?,
     };
+    room.publish(key, || What::Fold { covers: after.covers.map(Covers::ends) });
     Ok(serde_json::to_value(Moved::of(&place, &before, &after))?)
 }
 
@@ -92,6 +98,9 @@ pub(super) async fn compress(room: &Room, ask: &Ask, name: &str) -> Result<Value
     let place = room.place(ask, name).await?;
     let before = room.fold(&place).await?;
     let after = room.engine.compress(place.folding(), now()).await?;
+    if let Some(after) = &after {
+        room.publish(&place.key, || What::Fold { covers: after.covers.map(Covers::ends) });
+    }
     Ok(serde_json::to_value(Moved::of(&place, &before, after.as_ref().unwrap_or(&before)))?)
 }
 
@@ -101,6 +110,7 @@ pub(super) async fn strategy(room: &Room, ask: &Ask, name: &str) -> Result<Value
     let Wanted { strategy } = ask.said(r#"{"strategy": "summary"}, or "default" for that of the settings"#)?;
     let wanted = (strategy != DEFAULT).then(|| strategy.parse()).transpose()?;
     room.engine.change(&place.key, &Change::Strategy(wanted), now()).await?;
+    room.publish(&place.key, || What::Controls);
     let layout = room.place(ask, name).await?.layout.to_string();
     Ok(serde_json::to_value(Chosen { strategy: wanted, layout })?)
 }

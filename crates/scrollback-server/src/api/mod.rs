@@ -4,21 +4,38 @@
 //! about; the other files answer, one for each resource. The command line asks the same requests of the same code: in its own
 //! process, or over HTTP of the server that holds the store (`cli/control/door`).
 
+mod address;
 mod artifacts;
 mod ask;
+pub(crate) mod chat;
+mod contents;
 mod context;
 mod controls;
 mod expansion;
+mod files;
 mod folds;
+mod holds;
 mod jobs;
+mod ledger;
+mod markdown;
+mod me;
+mod messages;
+mod models;
 mod notes;
+mod openapi;
 mod place;
 mod refusal;
 mod routes;
 mod rules;
+mod search;
 mod sessions;
+mod settings;
+mod sse;
+mod streams;
 mod summarize;
 mod tellings;
+mod tokens;
+mod topics;
 mod views;
 
 use std::sync::Arc;
@@ -26,119 +43,188 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderValue, Response, StatusCode, header};
-use axum::routing::any;
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method, Response, StatusCode, header};
+use axum::routing::{any, get};
 use bytes::Bytes;
-use scrollback::{Engine, Tenant};
+use scrollback::{Engine, SessionKey, Tenant};
 use serde_json::Value;
 
 pub(crate) use artifacts::{Compared, Listed as Artifacts, Versions, Whole as WholeArtifact};
 pub(crate) use ask::Ask;
 pub(crate) use controls::{Controlled, Effect, Line as MessageLine};
+pub(crate) use files::{Shape, whole as exported};
 pub(crate) use folds::{Chosen, Moved};
+pub(crate) use ledger::tasks;
+pub(crate) use messages::{Case, Said, places, preamble};
 pub(crate) use notes::{Entry as NoteEntry, NoteKind, NoteList, Whole as WholeNote, all as notes_at};
 pub(crate) use place::{branch, find_session};
 pub(crate) use refusal::Refusal;
 pub(crate) use rules::{RuleLine, Rules};
-pub(crate) use sessions::title_of;
+pub(crate) use sessions::{one_line, title_of};
 pub(crate) use tellings::{Telling, tellings};
-pub(crate) use views::{Line as ViewLine, cost};
+pub(crate) use views::{Change, Line as ViewLine, NEWEST, changes, cost, named as view_named};
 
-use crate::config::WindowSettings;
+use crate::access::{Guest, Tokens};
+use crate::config::Serve;
+use crate::live::What;
 use crate::proxy::{Incoming, Proxy};
-use crate::serve::{is_addressed, read};
+use crate::serve::body;
 
 /// What every request works with.
+#[derive(Clone)]
 pub(crate) struct Room {
     pub(crate) engine: Arc<Engine>,
     pub(crate) tenant: Tenant,
-    pub(crate) window: WindowSettings,
+    /// Who asks.
+    pub(crate) guest: Guest,
+    pub(crate) serve: Arc<Serve>,
+    pub(crate) tokens: Arc<Tokens>,
+    /// The server that asks on, if there is one: commands work without.
+    pub(crate) proxy: Option<Arc<Proxy>>,
 }
 
 impl Room {
+    /// What somebody's requests to a server work with.
+    pub(crate) fn of(proxy: &Arc<Proxy>, guest: Guest) -> Self {
+        let (engine, serve, tokens) = (proxy.engine.clone(), proxy.serve.clone(), proxy.access.tokens.clone());
+        Self { engine, tenant: guest.tenant.clone(), guest, serve, tokens, proxy: Some(proxy.clone()) }
+    }
+
     /// Answers a request.
     pub(crate) async fn answer(&self, ask: &Ask) -> Result<Value, Refusal> {
-        routes::answer(self, ask).await
+        Ok(routes::answer(self, ask).await?.1)
+    }
+
+    /// Tells what happened to a session.
+    fn publish(&self, of: &SessionKey, what: impl FnOnce() -> What) {
+        if let Some(proxy) = &self.proxy {
+            proxy.live.publish(of, what);
+        }
     }
 }
 
 #[derive(Clone)]
-struct Door {
-    room: Arc<Room>,
-    proxy: Arc<Proxy>,
+pub(crate) struct Door {
+    pub(crate) proxy: Arc<Proxy>,
+}
+
+impl Door {
+    pub(crate) fn new(proxy: &Arc<Proxy>) -> Self {
+        Self { proxy: proxy.clone() }
+    }
+
+    /// What the requests of whoever asks work with.
+    pub(crate) fn room(&self, parts: &Parts) -> Result<Room, Refusal> {
+        Ok(Room::of(&self.proxy, guest(parts)?))
+    }
+}
+
+/// Who asks, as was decided before.
+pub(crate) fn guest(parts: &Parts) -> Result<Guest, Refusal> {
+    let nobody = || Refusal::new(StatusCode::UNAUTHORIZED, "token_needed", "nobody knows who asks");
+    parts.extensions.get::<Guest>().cloned().ok_or_else(nobody)
 }
 
 /// The routes, for a server.
 pub(crate) fn router(proxy: &Arc<Proxy>) -> Router {
-    let (engine, window) = (proxy.engine.clone(), proxy.serve.window.clone());
-    let room = Arc::new(Room { engine, tenant: Tenant::local(), window });
+    let door = Door::new(proxy);
     Router::new()
+        .route("/api/openapi.json", get(described).fallback(asked))
         .route("/api/{*path}", any(asked))
         .route("/v1/summarize", any(summarized))
         .route(context::RENDER, any(rendered))
         .route(context::RECALL, any(recalled))
-        .with_state(Door { room, proxy: proxy.clone() })
+        .with_state(door.clone())
+        .merge(files::router(&door))
+        .merge(chat::router(&door))
 }
 
-async fn asked(State(door): State<Door>, request: Request) -> Response<Body> {
-    Box::pin(answered(door, request)).await.map_or_else(|refusal| refusal.response(), |value| written(&value))
+async fn asked(State(door): State<Door>, mut request: Request) -> Response<Body> {
+    // The same as GET; its body stays behind where it is sent.
+    if request.method() == Method::HEAD {
+        *request.method_mut() = Method::GET;
+    }
+    let known = request.headers().get(header::IF_NONE_MATCH).cloned().filter(|_| request.method() == Method::GET);
+    let answer = Box::pin(answered(door, request)).await;
+    answer.map_or_else(
+        |refusal| refusal.response(),
+        |(status, value)| {
+            let mut response = written(&value);
+            *response.status_mut() = status;
+            tagged(response, &value, known.as_ref())
+        },
+    )
 }
 
-async fn answered(door: Door, request: Request) -> Result<Value, Refusal> {
-    let (parts, body) = opened(&door, request).await?;
+/// An answer with a tag that tells whether it changed; without its body for whoever has it.
+fn tagged(mut response: Response<Body>, value: &Value, known: Option<&HeaderValue>) -> Response<Body> {
+    let tag = format!("\"{:032x}\"", twox_hash::XxHash3_128::oneshot(value.to_string().as_bytes()));
+    let Ok(tag) = HeaderValue::from_str(&tag) else { return response };
+    if known.is_some_and(|known| known.as_bytes().windows(tag.len()).any(|part| part == tag.as_bytes())) {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+        *response.body_mut() = Body::empty();
+    }
+    response.headers_mut().insert(header::ETAG, tag);
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    response
+}
+
+async fn described() -> Response<Body> {
+    written(&openapi::document())
+}
+
+async fn answered(door: Door, request: Request) -> Result<(StatusCode, Value), Refusal> {
+    let (parts, body) = opened(request, door.proxy.serve.body_bytes).await?;
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
-    door.room.answer(&Ask::read(&parts.method, path, body)?).await
+    routes::answer(&door.room(&parts)?, &Ask::read(&parts.method, path, body)?).await
 }
 
 async fn summarized(State(door): State<Door>, request: Request) -> Response<Body> {
     let answer = async {
-        let (parts, body) = opened(&door, request).await?;
-        summarize::answer(&door.room.engine, &parts.method, &body).await
+        let (parts, body) = opened(request, door.proxy.serve.body_bytes).await?;
+        summarize::answer(&door.proxy.engine, &parts.method, &body).await
     };
     Box::pin(answer).await.map_or_else(|refusal: Refusal| refusal.response(), |value| written(&value))
 }
 
 async fn rendered(State(door): State<Door>, request: Request) -> Response<Body> {
     let answer = async {
-        let (parts, body) = opened(&door, request).await?;
+        let (parts, body) = opened(request, door.proxy.serve.body_bytes).await?;
         let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
         let ask = Ask::read(&parts.method, path, body)?;
-        context::posted(&ask, context::RENDER)?;
+        context::posted(&ask.method, context::RENDER)?;
         let wire = context::dialect(&ask, &parts.headers)?;
-        let (method, path, headers) = (parts.method, wire.name().path().to_owned(), parts.headers);
-        Ok(door.proxy.rendered(wire, &Incoming { method, path, headers, body: ask.body }).await)
+        let (tenant, path) = (guest(&parts)?.tenant, wire.name().path().to_owned());
+        let incoming =
+            Incoming { tenant, method: parts.method, path, headers: parts.headers, body: ask.body, ours: None };
+        Ok(door.proxy.rendered(wire, &incoming).await)
     };
     Box::pin(answer).await.unwrap_or_else(|refusal: Refusal| refusal.response())
 }
 
 async fn recalled(State(door): State<Door>, request: Request) -> Response<Body> {
     let answer = async {
-        let (parts, body) = opened(&door, request).await?;
+        let (parts, body) = opened(request, door.proxy.serve.body_bytes).await?;
         let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
         let ask = Ask::read(&parts.method, path, body)?;
-        context::posted(&ask, context::RECALL)?;
-        context::recall(&door.room, &ask).await
+        context::posted(&ask.method, context::RECALL)?;
+        context::recall(&door.room(&parts)?, &ask).await
     };
     Box::pin(answer).await.map_or_else(|refusal: Refusal| refusal.response(), |value| written(&value))
 }
 
-/// A request from somebody who may ask, with its whole body.
-async fn opened(door: &Door, request: Request) -> Result<(axum::http::request::Parts, Bytes), Refusal> {
+/// A request with its whole body.
+async fn opened(request: Request, limit: usize) -> Result<(Parts, Bytes), Refusal> {
     let (parts, body) = request.into_parts();
-    if !is_addressed(&parts.headers, &door.proxy) {
-        let what = "this name is not one of ours; add it to serve.hosts if it is yours";
-        return Err(Refusal::new(StatusCode::FORBIDDEN, "host_not_allowed", what));
-    }
-    let limit = door.proxy.serve.body_bytes;
-    let broken = |_| Refusal::new(StatusCode::BAD_REQUEST, "request_broken", "the request broke off");
-    let body = read(body, limit, &parts.headers).await.map_err(broken)?;
-    let what = || format!("the request is larger than {} MB; serve.body_megabytes allows more", limit >> 20);
-    let large = || Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", what());
-    Ok((parts, body.ok_or_else(large)?))
+    body::is_plain(&parts.headers)?;
+    let body = body::read(body, limit, &parts.headers).await?;
+    Ok((parts, body))
 }
 
 fn written(value: &Value) -> Response<Body> {
     let mut response = Response::new(Body::from(value.to_string()));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }

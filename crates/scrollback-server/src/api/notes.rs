@@ -1,19 +1,21 @@
 //! Notes: what stands for the folded messages of a path, listed, shown whole, or put in a person's own words.
 
-use scrollback::MessageId;
+use schemars::JsonSchema;
 use scrollback::artifact::Artifact;
 use scrollback::engine::NoteName;
-use scrollback::note::{Author, Fold, Note};
+use scrollback::note::{Author, Covers, Fold, Note};
 use scrollback::summary::{Quote, Summary};
+use scrollback::{At, MessageId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::place::{Place, ends};
+use super::place::{Dates, Place};
 use super::{Ask, Refusal, Room};
 use crate::clock::now;
+use crate::live::What;
 
 /// What a note is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum NoteKind {
     Page,
@@ -22,7 +24,7 @@ pub(crate) enum NoteKind {
 }
 
 /// The notes of the fold that counts.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct NoteList {
     pub(crate) layout: String,
     /// The first and last message that is folded.
@@ -33,7 +35,8 @@ pub(crate) struct NoteList {
 }
 
 /// A note in a line.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "NoteLine")]
 pub(crate) struct Entry {
     /// What people call it: #42, s60, a12.
     pub(crate) name: String,
@@ -44,6 +47,9 @@ pub(crate) struct Entry {
     pub(crate) messages: u32,
     /// The first and last of them.
     pub(crate) covers: Option<[MessageId; 2]>,
+    /// When these came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) at: Option<[At; 2]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) version: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,7 +63,8 @@ pub(crate) struct Entry {
 }
 
 /// A note, whole.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Note")]
 pub(crate) struct Whole {
     #[serde(flatten)]
     pub(crate) entry: Entry,
@@ -69,8 +76,9 @@ pub(crate) struct Whole {
 }
 
 /// What a person puts in a note's place.
-#[derive(Deserialize)]
-struct Words {
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "NoteWords")]
+pub(super) struct Words {
     text: String,
 }
 
@@ -78,10 +86,19 @@ struct Words {
 pub(super) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<Value, Refusal> {
     let place = room.place(ask, name).await?;
     let fold = room.fold(&place).await?;
-    let notes = all(room, &place, &fold).await?.into_iter().map(|whole| whole.entry).collect();
+    let mut notes: Vec<Entry> = all(room, &place, &fold).await?.into_iter().map(|whole| whole.entry).collect();
+    let dates = Dates::read(room, &place.key, notes.iter().filter_map(|note| note.covers)).await?;
+    for note in &mut notes {
+        note.at = note.covers.and_then(|covers| dates.of(covers));
+    }
     let pages = fold.summary.is_none() && fold.artifacts.is_empty();
     let unlisted = if pages { fold.unlisted() } else { 0 };
-    Ok(serde_json::to_value(NoteList { layout: place.layout.to_string(), covers: ends(&fold), notes, unlisted })?)
+    Ok(serde_json::to_value(NoteList {
+        layout: place.layout.to_string(),
+        covers: fold.covers.map(Covers::ends),
+        notes,
+        unlisted,
+    })?)
 }
 
 /// Shows a note whole.
@@ -99,6 +116,8 @@ pub(super) async fn edit(room: &Room, ask: &Ask, session: &str, name: &str) -> R
     // Whoever names a note that is not there is told which there are.
     found(room, &place, wanted).await?;
     room.engine.edit(place.folding(), wanted, &text, now()).await?;
+    let covers = room.fold(&place).await?.covers.map(Covers::ends);
+    room.publish(&place.key, || What::Fold { covers });
     Ok(serde_json::to_value(found(room, &place, wanted).await?)?)
 }
 
@@ -135,6 +154,7 @@ fn of_page(note: &Note) -> Whole {
         by: note.by,
         messages: note.covers.count(),
         covers: Some([note.covers.first, note.covers.last]),
+        at: None,
         version: None,
         recalls: Some(note.recalls),
         lost: Vec::new(),
@@ -154,6 +174,7 @@ fn of_summary(summary: &Summary) -> Whole {
         by: summary.by,
         messages: summary.covers.count(),
         covers: Some([summary.covers.first, summary.covers.last]),
+        at: None,
         version: None,
         recalls: None,
         lost: summary.lost.clone(),
@@ -171,6 +192,7 @@ fn of_artifact(artifact: &Artifact) -> Whole {
         by: artifact.by,
         messages: u32::try_from(sources.len()).unwrap_or(u32::MAX),
         covers: sources.first().zip(sources.last()).map(|(first, last)| [*first, *last]),
+        at: None,
         version: Some(artifact.version),
         recalls: None,
         lost: Vec::new(),

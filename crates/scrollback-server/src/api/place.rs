@@ -3,20 +3,24 @@
 //! The limit is the one a person names, else that of the newest window that was sent, else what the settings say. Whatever
 //! the strategy of that window was, what counts is how the next one will be laid out.
 
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use scrollback::control::Controls;
 use scrollback::engine::{Folding, Recorded};
 use scrollback::ids::BranchId;
 use scrollback::note::Fold;
-use scrollback::store::{Branch, Position, Session, Which};
+use scrollback::store::{Branch, Position, Session, Span, Which};
 use scrollback::window::Budget;
-use scrollback::{Error, MessageId, SessionKey, Store, Tenant};
+use scrollback::{At, Error, MessageId, SessionId, SessionKey, Store, Tenant};
 
 use super::{Ask, Refusal, Room};
 
 /// A smaller window holds nothing.
-const LEAST_LIMIT: u32 = 500;
+pub(super) const LEAST_LIMIT: u32 = 500;
+
+/// So many of the sessions that a name could mean are told.
+const SEVERAL: usize = 5;
 
 /// A path and how its windows are laid out.
 pub(crate) struct Place {
@@ -25,6 +29,10 @@ pub(crate) struct Place {
     pub(crate) head: Position,
     pub(crate) controls: Controls,
     pub(crate) layout: Arc<str>,
+    /// The model's limit.
+    pub(crate) limit: u32,
+    /// The view that was made last.
+    pub(crate) newest: Option<Recorded>,
     model: String,
     budget: Budget,
 }
@@ -51,7 +59,7 @@ impl Room {
         let nothing = || Refusal::invalid("the session has no messages");
         let head = branch(&session, ask.number("branch")?)?.ok_or_else(nothing)?.head;
         let controls = self.engine.controls(&key).await?;
-        let newest = self.engine.views(&key).await?.into_iter().max_by_key(|recorded| recorded.at);
+        let newest = self.engine.newest_view(&key).await?;
         let limit =
             ask.number("limit")?.or_else(|| newest.as_ref().and_then(limit_of)).unwrap_or_else(|| self.usual_limit());
         if limit < LEAST_LIMIT {
@@ -61,9 +69,9 @@ impl Room {
         }
         let budget = self.budget(newest.as_ref(), limit);
         let layout = self.engine.layout_with(&controls, limit);
-        let model =
-            newest.and_then(|newest| newest.view.calls.last().map(|call| call.model.clone())).unwrap_or_default();
-        Ok(Place { session, key, head, controls, layout, model, budget })
+        let last = newest.as_ref().and_then(|newest| newest.view.calls.last());
+        let model = last.map(|call| call.model.clone()).unwrap_or_default();
+        Ok(Place { session, key, head, controls, layout, limit, newest, model, budget })
     }
 
     /// The fold that counts at a place.
@@ -72,13 +80,13 @@ impl Room {
     }
 
     fn usual_limit(&self) -> u32 {
-        if self.window.tokens > 0 { self.window.tokens } else { self.window.unknown_tokens }
+        if self.serve.window.tokens > 0 { self.serve.window.tokens } else { self.serve.window.unknown_tokens }
     }
 
     /// What a window may cost: as much as the newest one of that limit, or what the reply leaves.
     fn budget(&self, newest: Option<&Recorded>, limit: u32) -> Budget {
         let same = newest.filter(|newest| limit_of(newest) == Some(limit)).map(|newest| newest.view.budget);
-        let tokens = same.unwrap_or_else(|| limit - self.window.reply_tokens.min(limit / 2));
+        let tokens = same.unwrap_or_else(|| limit - self.serve.window.reply_tokens.min(limit / 2));
         Budget { tokens }
     }
 }
@@ -90,17 +98,24 @@ fn limit_of(recorded: &Recorded) -> Option<u32> {
 
 /// The one session a person means: by its whole name, or by the beginning of its name or id.
 pub(crate) async fn find_session(store: &dyn Store, tenant: &Tenant, name: &str) -> scrollback::Result<Session> {
-    let mut found = store.sessions(tenant, Which::Named(name.to_owned())).await?;
-    if let Some(exact) = found.iter().position(|session| session.declared.as_deref() == Some(name)) {
-        return Ok(found.swap_remove(exact));
+    // Programs name sessions by their whole ids, and need not wait until all names are looked through.
+    if let Ok(id) = name.parse().map(SessionId)
+        && let Some(session) = store.sessions(tenant, Which::Id(id)).await?.pop()
+    {
+        return Ok(session);
     }
+    let exact = store.sessions(tenant, Which::Id(SessionId::declared(tenant, name))).await?.pop();
+    if let Some(session) = exact {
+        return Ok(session);
+    }
+    let mut found = store.sessions(tenant, Which::Named { name: name.to_owned(), skip: 0, limit: SEVERAL + 1 }).await?;
     match found.len() {
         0 => Err(Error::NotFound(format!("no session is called “{name}”: `scrollback sessions` lists them"))),
         1 => Ok(found.remove(0)),
         several => {
-            let names: Vec<String> = found.iter().take(5).map(|session| session.id.to_string()).collect();
-            let names = names.join(", ");
-            Err(Error::Invalid(format!("“{name}” could be {several} sessions: {names}. Write more of it")))
+            let names: Vec<String> = found.iter().take(SEVERAL).map(|session| session.id.to_string()).collect();
+            let (names, more) = (names.join(", "), if several > SEVERAL { " and more" } else { "" });
+            Err(Error::Invalid(format!("“{name}” could be several sessions: {names}{more}. Write more of it")))
         }
     }
 }
@@ -121,7 +136,22 @@ pub(super) fn message_id(text: &str) -> Result<MessageId, Refusal> {
     Ok(text.parse()?)
 }
 
-/// The ends of what a fold covers.
-pub(super) fn ends(fold: &Fold) -> Option<[MessageId; 2]> {
-    fold.covers.map(|covers| [covers.first, covers.last])
+/// When messages came.
+pub(super) struct Dates(HashMap<MessageId, At>);
+
+impl Dates {
+    /// Reads when the first and the last message of some stretches came.
+    pub(super) async fn read(
+        room: &Room,
+        key: &SessionKey,
+        stretches: impl Iterator<Item = [MessageId; 2]>,
+    ) -> Result<Self, Refusal> {
+        let ids: BTreeSet<MessageId> = stretches.flatten().collect();
+        let stored = room.engine.log().store().read(key, Span::Ids(ids.into_iter().collect())).await?;
+        Ok(Self(stored.into_iter().map(|stored| (stored.id, stored.at)).collect()))
+    }
+
+    pub(super) fn of(&self, [first, last]: [MessageId; 2]) -> Option<[At; 2]> {
+        Some([*self.0.get(&first)?, *self.0.get(&last)?])
+    }
 }

@@ -1,8 +1,11 @@
-//! Why a request is refused: a status, a code for programs and a sentence for people that says what to do.
+//! Why a request is refused: a status, a code for programs and a sentence for people that says what to do, sent as a problem
+//! (RFC 9457).
 
 use axum::body::Body;
-use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use schemars::JsonSchema;
 use scrollback::Error;
+use serde::Serialize;
 use serde_json::json;
 
 /// A request that is refused.
@@ -11,11 +14,31 @@ pub(crate) struct Refusal {
     pub(crate) status: StatusCode,
     pub(crate) code: &'static str,
     pub(crate) message: String,
+    pub(crate) header: Option<(HeaderName, HeaderValue)>,
+}
+
+/// A refusal as it is sent.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Problem<'a> {
+    r#type: &'a str,
+    /// What the status means.
+    title: &'a str,
+    status: u16,
+    /// What to do.
+    detail: &'a str,
+    /// The same for programs.
+    code: &'a str,
 }
 
 impl Refusal {
     pub(crate) fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
-        Self { status, code, message: message.into() }
+        Self { status, code, message: message.into(), header: None }
+    }
+
+    /// The same with a header that says more.
+    #[must_use]
+    pub(crate) fn with(self, name: HeaderName, value: impl TryInto<HeaderValue>) -> Self {
+        Self { header: value.try_into().ok().map(|value| (name, value)), ..self }
     }
 
     /// What was given cannot be used.
@@ -30,10 +53,14 @@ impl Refusal {
 
     /// As it is sent.
     pub(crate) fn response(&self) -> Response<Body> {
-        let body = json!({"error": {"message": self.message, "code": self.code}});
-        let mut response = Response::new(Body::from(body.to_string()));
+        let title = self.status.canonical_reason().unwrap_or("Refused");
+        let (status, detail, code) = (self.status.as_u16(), &*self.message, self.code);
+        let problem = json!(Problem { r#type: "about:blank", title, status, detail, code });
+        let mut response = Response::new(Body::from(problem.to_string()));
         *response.status_mut() = self.status;
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        response.headers_mut().extend(self.header.clone());
         response
     }
 }

@@ -1,5 +1,6 @@
 //! Rules: what the person told the model to keep to, word for word, and which of it still holds.
 
+use schemars::JsonSchema;
 use scrollback::MessageId;
 use scrollback::control::Change;
 use scrollback::engine::Stated;
@@ -9,6 +10,7 @@ use serde_json::Value;
 use super::place::Place;
 use super::{Ask, Refusal, Room};
 use crate::clock::now;
+use crate::live::What;
 
 /// What is done to a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,13 +20,13 @@ pub(super) enum Verb {
 }
 
 /// The rules stated on a path, in the order they were said.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Rules {
     pub(crate) rules: Vec<RuleLine>,
 }
 
 /// A rule.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct RuleLine {
     /// Its name, such as r12.1.
     pub(crate) rule: String,
@@ -50,6 +52,7 @@ pub(super) async fn change(room: &Room, ask: &Ask, (name, rule): (&str, &str), v
         Verb::Restore => Change::RestoreRule(rule.to_owned()),
     };
     place.controls = room.engine.change(&place.key, &change, now()).await?;
+    room.publish(&place.key, || What::Controls);
     let found = lines(room, &place).await?.into_iter().find(|line| line.rule == rule);
     let elsewhere = || Refusal::not_found(format!("{rule} is stated on another branch: name it with branch"));
     Ok(serde_json::to_value(found.ok_or_else(elsewhere)?)?)

@@ -1,31 +1,174 @@
 //! Sessions: all of them, newest first, or one with what a person decided about it.
 
-use scrollback::store::{Session, Span, Which};
-use scrollback::{MessageId, SessionKey, Store, Tenant};
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
+use scrollback::ids::BranchId;
+use scrollback::note::Covers;
+use scrollback::store::{Branch, Session, Span, Which};
+use scrollback::strategy::StrategyName;
+use scrollback::{At, MessageId, SessionId, SessionKey, Store, Tenant};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::place::{Dates, Place};
 use super::{Ask, Refusal, Room};
 
-/// How many are listed unless somebody says.
-const PAGE: u32 = 50;
 /// Among so many messages the first that is not an instruction is looked for.
 const BEGINNING: usize = 16;
+/// How much of a title is shown.
+const TITLE_CHARS: usize = 120;
+
+/// A page of sessions.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionPage")]
+pub(super) struct Page {
+    sessions: Vec<Line>,
+    /// Where the next page begins.
+    next: Option<String>,
+}
+
+/// A session in a line.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionLine")]
+struct Line {
+    id: SessionId,
+    /// What its client calls it.
+    declared: Option<String>,
+    /// Its title, else how it begins, else what its client calls it.
+    title: String,
+    born: At,
+    last: At,
+    messages: u32,
+    branches: usize,
+}
+
+/// A session, whole.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Session")]
+pub(super) struct Whole {
+    id: SessionId,
+    declared: Option<String>,
+    title: String,
+    born: At,
+    last: At,
+    messages: u32,
+    branches: Vec<BranchLine>,
+    /// The branch that is meant.
+    branch: BranchId,
+    /// How its next window is laid out.
+    layout: String,
+    /// The strategy that was chosen for it; `null` if it is the one of the settings.
+    strategy: Option<StrategyName>,
+    /// The model's limit, in tokens.
+    limit: u32,
+    controls: Decided,
+    /// The first and last message that is folded.
+    folded: Option<[MessageId; 2]>,
+    /// The newest view.
+    view: Option<String>,
+}
+
+/// A branch.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Branch")]
+struct BranchLine {
+    id: BranchId,
+    /// The message it leaves another branch at.
+    fork: Option<MessageId>,
+    /// Its last message.
+    head: MessageId,
+    /// How many messages its path has.
+    messages: u32,
+    /// When its last message was said.
+    last: At,
+}
+
+/// What a person decided.
+#[derive(Serialize, JsonSchema)]
+struct Decided {
+    pinned: BTreeSet<MessageId>,
+    excluded: BTreeSet<MessageId>,
+    dropped_rules: BTreeSet<String>,
+}
+
+impl BranchLine {
+    fn of(branch: &Branch, last: At) -> Self {
+        let Branch { id, fork, head } = branch;
+        Self { id: *id, fork: fork.map(|fork| fork.id), head: head.id, messages: head.depth.0 + 1, last }
+    }
+}
 
 /// Lists the sessions.
 pub(super) async fn list(room: &Room, ask: &Ask) -> Result<Value, Refusal> {
-    let (skip, limit) = (ask.number("skip")?.unwrap_or(0), ask.number("limit")?.unwrap_or(PAGE));
-    let which = Which::Page { skip: skip as usize, limit: limit as usize };
-    let sessions = room.engine.log().store().sessions(&room.tenant, which).await?;
-    Ok(json!({"sessions": sessions}))
+    let (store, page) = (room.engine.log().store(), ask.page()?);
+    let skip = page.number()?;
+    let mut found = match ask.text("q") {
+        Some(name) => {
+            let which = Which::Named { name: name.to_owned(), skip, limit: page.count + 1 };
+            store.sessions(&room.tenant, which).await?
+        }
+        None => store.sessions(&room.tenant, Which::Page { skip, limit: page.count + 1 }).await?,
+    };
+    let next = page.next(&mut found, skip);
+    let mut sessions = Vec::with_capacity(found.len());
+    for session in found {
+        let title = line(&title_of(&**store, &room.tenant, &session).await?);
+        let Session { id, declared, born, last, messages, branches, title: _ } = session;
+        sessions.push(Line { id, declared, title, born, last, messages, branches: branches.len() });
+    }
+    Ok(serde_json::to_value(Page { sessions, next })?)
 }
 
 /// One session, how its next window is laid out, and what a person decided about it.
 pub(super) async fn one(room: &Room, ask: &Ask, name: &str) -> Result<Value, Refusal> {
     let place = room.place(ask, name).await?;
-    let mut value = serde_json::to_value(&place.session)?;
-    value["layout"] = json!(*place.layout);
-    value["controls"] = serde_json::to_value(&place.controls)?;
-    Ok(value)
+    let title = line(&title_of(&**room.engine.log().store(), &room.tenant, &place.session).await?);
+    let (folded, view) =
+        (room.fold(&place).await?.covers.map(Covers::ends), place.newest.as_ref().map(|newest| newest.name.clone()));
+    let branches = branches(room, &place).await?;
+    let Session { id, declared, born, last, messages, .. } = place.session;
+    let controls = place.controls;
+    let whole = Whole {
+        id,
+        declared,
+        title,
+        born,
+        last,
+        messages,
+        branches,
+        branch: place.head.branch,
+        layout: place.layout.to_string(),
+        strategy: controls.strategy,
+        limit: place.limit,
+        controls: Decided {
+            pinned: controls.pinned,
+            excluded: controls.excluded,
+            dropped_rules: controls.dropped_rules,
+        },
+        folded,
+        view,
+    };
+    Ok(serde_json::to_value(whole)?)
+}
+
+/// The branches of a session, and when each was written to last.
+async fn branches(room: &Room, place: &Place) -> Result<Vec<BranchLine>, Refusal> {
+    let branches = &place.session.branches;
+    let end = |branch: &Branch| [branch.head.id, branch.head.id];
+    let said = Dates::read(room, &place.key, branches.iter().map(end)).await?;
+    let last = |branch: &Branch| said.of(end(branch)).map_or(place.session.last, |[last, _]| last);
+    Ok(branches.iter().map(|branch| BranchLine::of(branch, last(branch))).collect())
+}
+
+/// A title in one line.
+pub(super) fn line(title: &str) -> String {
+    one_line(title, TITLE_CHARS)
+}
+
+/// The beginning of a text in one line.
+pub(crate) fn one_line(text: &str, most_chars: usize) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(most_chars).collect()
 }
 
 /// What a session is called: its title, else how it begins, else its declared name.

@@ -1,6 +1,6 @@
 //! `POST /v1/summarize`: any conversation in few words. Nothing of it is stored.
 
-use axum::http::{Method, StatusCode};
+use axum::http::Method;
 use bytes::Bytes;
 use scrollback::Engine;
 use scrollback::engine::Wanted;
@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::Refusal;
+use super::context::posted;
 
 /// A shorter summary says nothing.
 const LEAST_TOKENS: u32 = 50;
@@ -29,10 +30,7 @@ struct Asked<'a> {
 
 /// Sums up the messages of a request.
 pub(super) async fn answer(engine: &Engine, method: &Method, body: &Bytes) -> Result<Value, Refusal> {
-    if method != Method::POST {
-        let what = format!("/v1/summarize takes POST, not {method}");
-        return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", what));
-    }
+    posted(method, "/v1/summarize")?;
     let like = r#"{"messages": [{"role": "user", "content": "…"}], "max_tokens": 400, "style": "auto"}"#;
     let bad = |error| Refusal::invalid(format!("the body is not understood ({error}); it looks like {like}"));
     let asked: Asked<'_> = serde_json::from_slice(body).map_err(bad)?;

@@ -1,5 +1,6 @@
 //! Where a message is told of: notes that stand for it in a fold. A person who wants it gone must know.
 
+use schemars::JsonSchema;
 use scrollback::engine::NoteName;
 use scrollback::note::Fold;
 use scrollback::store::Stored;
@@ -7,7 +8,7 @@ use scrollback::{Engine, SessionKey};
 use serde::{Deserialize, Serialize};
 
 /// A note that tells of a message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Telling {
     /// The note, as people call it: #42, s60 or a12.
     pub(crate) note: String,

@@ -1,6 +1,5 @@
 //! `scrollback diff SESSION VIEW VIEW`: what one window shows that another does not.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -8,8 +7,10 @@ use scrollback::SessionKey;
 use scrollback::engine::Recorded;
 use scrollback::sketch::line_within;
 use scrollback::view::FoldId;
-use scrollback::window::{Block, Body, Reason, Window};
+use scrollback::window::Block;
 use serde::Serialize;
+
+use crate::api::{Change, changes};
 
 use super::views::named;
 use super::{Desk, grouped, say, say_json, window};
@@ -25,18 +26,6 @@ pub(super) struct Diff {
     before: String,
     /// The view to compare it with
     after: String,
-}
-
-/// How a block differs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum Change {
-    /// Only the first window has it.
-    Gone,
-    /// Only the second has it.
-    New,
-    /// Both have it, shown differently.
-    Changed,
 }
 
 #[derive(Serialize)]
@@ -90,28 +79,4 @@ fn drawn(change: Change, block: &Block) -> String {
         Change::Changed => '~',
     };
     format!("{sign} {}", line_within(block, COLUMNS))
-}
-
-/// What differs: what is gone, then what is new or shown differently, in the order of the windows.
-fn changes<'a>(old: &'a Window, new: &'a Window) -> Vec<(Change, &'a Block)> {
-    let by_place = |window: &'a Window| -> BTreeMap<_, _> { window.blocks().iter().map(|b| (place(b), b)).collect() };
-    let (before, after) = (by_place(old), by_place(new));
-    let gone =
-        old.blocks().iter().filter(|block| !after.contains_key(&place(block))).map(|block| (Change::Gone, block));
-    let rest = new.blocks().iter().filter_map(|block| match before.get(&place(block)) {
-        None => Some((Change::New, block)),
-        Some(known) => (known.hash() != block.hash()).then_some((Change::Changed, block)),
-    });
-    gone.chain(rest).collect()
-}
-
-/// What makes two blocks the same: the message they show, or being the one block of text there for its reason.
-fn place(block: &Block) -> Option<(u32, Option<Reason>)> {
-    match &block.body {
-        Body::Note(_) => Some((0, Some(block.reason))),
-        Body::Original(stored) | Body::Held(stored, _) | Body::Whole(stored, _) | Body::Nothing(stored) => {
-            Some((stored.id.0, None))
-        }
-        Body::Round(_) => None,
-    }
 }

@@ -6,11 +6,12 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use scrollback::ids::Depth;
 use scrollback::import::{self, Format};
-use scrollback::store::{Session, Span, Which};
-use scrollback::{Log, MessageId, SessionKey, Store, export};
+use scrollback::store::Which;
+use scrollback::{Log, SessionKey, Store};
 use serde::Serialize;
+
+use crate::api::{self, exported};
 
 use super::{Desk, counted, now, progress, say, say_json, talk};
 
@@ -134,10 +135,23 @@ fn read(file: &Path) -> anyhow::Result<String> {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Shape {
-    /// One JSON line for each branch, as other tools read it and `import` reads it back
+    /// One JSON line for each branch, everything as it came; `import` reads it back
     Jsonl,
+    /// The same as OpenAI chat messages, for tools that read nothing else
+    #[value(name = "openai")]
+    OpenAi,
     /// For people
     Markdown,
+}
+
+impl From<Shape> for api::Shape {
+    fn from(shape: Shape) -> Self {
+        match shape {
+            Shape::Jsonl => Self::Jsonl,
+            Shape::OpenAi => Self::OpenAi,
+            Shape::Markdown => Self::Markdown,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -170,7 +184,8 @@ impl Export {
         let bar = progress(sessions.len() as u64, "exporting");
         // Oldest first, so that reading the file back gives the same order.
         for session in sessions.iter().rev() {
-            self.session(desk, &store, session, &mut out).await?;
+            let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
+            out.write_all(exported(&store, &key, session, self.format.into()).await?.as_bytes())?;
             bar.inc(1);
         }
         out.flush()?;
@@ -179,26 +194,5 @@ impl Export {
             talk(&format!("{} written to {}", counted(sessions.len() as u64, "session"), path.display()));
         }
         Ok(ExitCode::SUCCESS)
-    }
-
-    async fn session(
-        &self,
-        desk: &Desk,
-        store: &dyn Store,
-        session: &Session,
-        out: &mut dyn Write,
-    ) -> anyhow::Result<()> {
-        let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
-        let all = store.read(&key, Span::Arrival { from: MessageId(0), limit: usize::MAX >> 1 }).await?;
-        for branch in &session.branches {
-            let path = store.read(&key, Span::path(branch.head, Depth(0))).await?;
-            let path = export::with_beside(path, &all);
-            let text = match self.format {
-                Shape::Jsonl => export::jsonl(session, &path),
-                Shape::Markdown => export::markdown(session, &path),
-            };
-            out.write_all(text.as_bytes())?;
-        }
-        Ok(())
     }
 }

@@ -7,7 +7,7 @@ use anyhow::bail;
 use clap::Args;
 use scrollback::{Forget as _, SessionKey};
 
-use super::{Desk, counted, say_json, sessions, talk};
+use super::{Desk, chat, counted, say_json, sessions, talk};
 
 #[derive(Debug, Args)]
 pub(super) struct Forget {
@@ -33,6 +33,8 @@ impl Forget {
             }
         }
         let erased = store.forget(&SessionKey { tenant: desk.tenant.clone(), id: session.id }).await?;
+        // What was typed in chats may be about it, and nobody knows which lines are.
+        let _ = std::fs::remove_file(chat::history_of(&desk.settings.store.path));
         if desk.json {
             say_json(&serde_json::json!({"session": session.id, "erased": erased}))?;
         } else {

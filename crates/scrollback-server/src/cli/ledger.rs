@@ -1,13 +1,13 @@
 //! `scrollback show SESSION --ledger`: what every call was made of and cost, and what it would have cost without folding.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use scrollback::engine::Recorded;
 use scrollback::ledger::{Call, Cost, Tokens, Totals, Usage};
-use scrollback::store::{Keys, Kind, Scope};
-use scrollback::{Engine, SessionKey, Store};
-use serde::{Deserialize, Serialize};
+use scrollback::{Engine, SessionKey};
+use serde::Serialize;
+
+use crate::api::tasks;
 
 use super::{Desk, counted, grouped, say, say_json, table};
 
@@ -17,22 +17,6 @@ struct Line<'a> {
     view: &'a str,
     #[serde(flatten)]
     call: &'a Call,
-}
-
-/// A question to the helper model, as the engine records it.
-#[derive(Deserialize)]
-struct Asked {
-    task: String,
-    input_tokens: u32,
-    output_tokens: u32,
-}
-
-/// What the helper was asked for one task.
-#[derive(Default, Serialize)]
-struct Task {
-    questions: u64,
-    input_tokens: u64,
-    output_tokens: u64,
 }
 
 /// Writes the ledger of a session.
@@ -52,24 +36,15 @@ pub(super) async fn show(desk: &Desk, engine: &Engine, key: &SessionKey) -> anyh
     say(drawn(&calls.collect::<Vec<_>>()))?;
     say("")?;
     sums(&totals)?;
-    for (name, task) in &tasks {
+    for task in &tasks {
         let (input, output) = (grouped(task.input_tokens), grouped(task.output_tokens));
-        say(format!("helper: {name}, {}, {input} tokens read, {output} written", counted(task.questions, "question")))?;
+        say(format!(
+            "helper: {}, {}, {input} tokens read, {output} written",
+            task.task,
+            counted(task.questions, "question")
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-async fn tasks(store: &dyn Store, key: &SessionKey) -> anyhow::Result<BTreeMap<String, Task>> {
-    let keys = Keys::After(String::new(), usize::MAX >> 1);
-    let records = store.records(&Scope::Session(key.clone()), Kind::Ledger, keys).await?;
-    let mut tasks: BTreeMap<String, Task> = BTreeMap::new();
-    for asked in records.iter().filter_map(|record| serde_json::from_str::<Asked>(record.body.get()).ok()) {
-        let task = tasks.entry(asked.task).or_default();
-        task.questions += 1;
-        task.input_tokens += u64::from(asked.input_tokens);
-        task.output_tokens += u64::from(asked.output_tokens);
-    }
-    Ok(tasks)
 }
 
 /// A kind of tokens: what it is called, and how many a call has.

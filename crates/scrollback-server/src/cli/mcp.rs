@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::{Desk, log_to_stderr};
+use super::{Desk, USUAL_LOG, log_to_stderr};
 use crate::mcp::{Reader, over_stdio};
 
 #[derive(Debug, Args)]
@@ -13,7 +13,7 @@ pub(super) struct Mcp {}
 
 impl Mcp {
     pub(super) async fn run(self, desk: Desk) -> anyhow::Result<ExitCode> {
-        log_to_stderr();
+        log_to_stderr(USUAL_LOG);
         over_stdio(Reader::opening(move || Ok(desk.room(desk.engine(desk.reading()?))))).await?;
         Ok(ExitCode::SUCCESS)
     }

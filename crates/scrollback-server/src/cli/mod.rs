@@ -2,6 +2,7 @@
 //!
 //! One file for each command, each with the same verb: `run`.
 
+mod chat;
 mod control;
 mod demo;
 mod diff;
@@ -21,6 +22,7 @@ mod search;
 mod serve;
 mod sessions;
 mod show;
+mod tokens;
 mod topic_files;
 mod topics;
 mod views;
@@ -45,6 +47,9 @@ use tracing_subscriber::EnvFilter;
 use crate::api::find_session;
 use crate::clock::now;
 use crate::config::{self, Settings, Surroundings};
+
+/// How much of what goes wrong is told where nobody says.
+const USUAL_LOG: &str = "warn,rmcp=error";
 
 /// Keeps whole conversations and shows a model the part that fits.
 #[derive(Debug, Parser)]
@@ -73,6 +78,8 @@ struct Common {
 enum Command {
     /// See it work: a shipped conversation is kept, shown and searched
     Demo(demo::Demo),
+    /// Talk with a model in the terminal, or through a pipe
+    Chat(chat::Chat),
     /// Read conversations from ChatGPT, Claude, Claude Code, Codex or OpenAI-style files
     Import(exchange::Import),
     /// Write conversations as JSONL or Markdown
@@ -135,11 +142,14 @@ enum Command {
     Doctor(doctor::Doctor),
     /// Measure Scrollback beside baselines, on data you bring
     Eval(eval::Eval),
+    /// Say who else may ask this server: list, make and take back tokens
+    Tokens(tokens::Tokens),
     /// Erase a conversation for good
     Forget(forget::Forget),
 }
 
 /// What every command works with.
+#[derive(Clone)]
 struct Desk {
     settings: Settings,
     tenant: Tenant,
@@ -155,43 +165,48 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let workers = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build();
     let runtime = runtime.context("the runtime could not be started")?;
-    runtime.block_on(async {
-        match arguments.command {
-            Command::Demo(command) => command.run(&desk).await,
-            Command::Import(command) => command.run(&desk).await,
-            Command::Export(command) => command.run(&desk).await,
-            Command::Serve(command) => command.run(&desk).await,
-            Command::Mcp(command) => command.run(desk).await,
-            Command::Sessions(command) => command.run(&desk).await,
-            Command::Show(command) => command.run(&desk).await,
-            Command::Diff(command) => command.run(&desk).await,
-            Command::Why(command) => command.run(&desk).await,
-            Command::Recall(command) => command.run(&desk).await,
-            Command::Undo(command) => command.run(&desk).await,
-            Command::Redo(command) => command.run(&desk).await,
-            Command::Compress(command) => command.run(&desk).await,
-            Command::Strategy(command) => command.run(&desk).await,
-            Command::Pin(command) => command.run(&desk, &control::PIN).await,
-            Command::Unpin(command) => command.run(&desk, &control::UNPIN).await,
-            Command::Exclude(command) => command.run(&desk, &control::EXCLUDE).await,
-            Command::Include(command) => command.run(&desk, &control::INCLUDE).await,
-            Command::Pins(command) => command.run(&desk).await,
-            Command::Rules(command) => command.run(&desk).await,
-            Command::Notes(command) => command.run(&desk).await,
-            Command::Edit(command) => command.run(&desk).await,
-            Command::Artifacts(command) => command.run(&desk).await,
-            Command::Holds(command) => command.run(&desk).await,
-            Command::Window(command) => command.run(&desk).await,
-            Command::Topics(command) => command.run(&desk).await,
-            Command::Review(command) => command.run(&desk).await,
-            Command::Jobs(command) => command.run(&desk).await,
-            Command::Models(command) => command.run(&desk),
-            Command::Search(command) => command.run(&desk).await,
-            Command::Doctor(command) => command.run(&desk).await,
-            Command::Eval(command) => command.run(&desk).await,
-            Command::Forget(command) => command.run(&desk).await,
-        }
-    })
+    runtime.block_on(perform(arguments.command, &desk))
+}
+
+/// Does what a command says.
+async fn perform(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Demo(command) => command.run(desk).await,
+        Command::Chat(command) => Box::pin(command.run(desk)).await,
+        Command::Import(command) => command.run(desk).await,
+        Command::Export(command) => command.run(desk).await,
+        Command::Serve(command) => command.run(desk).await,
+        Command::Mcp(command) => command.run(desk.clone()).await,
+        Command::Sessions(command) => command.run(desk).await,
+        Command::Show(command) => command.run(desk).await,
+        Command::Diff(command) => command.run(desk).await,
+        Command::Why(command) => command.run(desk).await,
+        Command::Recall(command) => command.run(desk).await,
+        Command::Undo(command) => command.run(desk).await,
+        Command::Redo(command) => command.run(desk).await,
+        Command::Compress(command) => command.run(desk).await,
+        Command::Strategy(command) => command.run(desk).await,
+        Command::Pin(command) => command.run(desk, &control::PIN).await,
+        Command::Unpin(command) => command.run(desk, &control::UNPIN).await,
+        Command::Exclude(command) => command.run(desk, &control::EXCLUDE).await,
+        Command::Include(command) => command.run(desk, &control::INCLUDE).await,
+        Command::Pins(command) => command.run(desk).await,
+        Command::Rules(command) => command.run(desk).await,
+        Command::Notes(command) => command.run(desk).await,
+        Command::Edit(command) => command.run(desk).await,
+        Command::Artifacts(command) => command.run(desk).await,
+        Command::Holds(command) => command.run(desk).await,
+        Command::Window(command) => command.run(desk).await,
+        Command::Topics(command) => command.run(desk).await,
+        Command::Review(command) => command.run(desk).await,
+        Command::Jobs(command) => command.run(desk).await,
+        Command::Models(command) => command.run(desk),
+        Command::Search(command) => command.run(desk).await,
+        Command::Doctor(command) => command.run(desk).await,
+        Command::Eval(command) => command.run(desk).await,
+        Command::Tokens(command) => command.run(desk).await,
+        Command::Forget(command) => command.run(desk).await,
+    }
 }
 
 impl Desk {
@@ -241,10 +256,10 @@ pub(crate) fn talk(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// Lets what goes wrong be told on stderr, as much of it as `SCROLLBACK_LOG` says. What clients of MCP get wrong they are told
+/// Lets what goes wrong be told on stderr, as much of it as `SCROLLBACK_LOG` says, or else as usual. What clients of MCP get wrong they are told
 /// themselves, and if stderr is gone nobody need know: saying so would end the request.
-fn log_to_stderr() {
-    let filter = EnvFilter::try_from_env("SCROLLBACK_LOG").unwrap_or_else(|_| EnvFilter::new("warn,rmcp=error"));
+fn log_to_stderr(usual: &str) {
+    let filter = EnvFilter::try_from_env("SCROLLBACK_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     log.log_internal_errors(false).init();
 }
@@ -280,18 +295,22 @@ fn counted(count: impl Into<u64>, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
+/// How many columns a character takes.
+fn columns_of(c: char) -> usize {
+    if u32::from(c) >= 0x1100 && !('\u{2000}'..='\u{2E7F}').contains(&c) { 2 } else { 1 }
+}
+
 /// A text on one line, cut if it takes more columns; wide characters take two.
 fn shortened(text: &str, columns: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let width = |c: char| if u32::from(c) >= 0x1100 && !('\u{2000}'..='\u{2E7F}').contains(&c) { 2 } else { 1 };
-    let all: usize = line.chars().map(width).sum();
+    let all: usize = line.chars().map(columns_of).sum();
     if all <= columns {
         return line;
     }
     let mut room = columns - 1;
     let fitting = line.chars().take_while(|c| {
-        let fits = width(*c) <= room;
-        room = room.saturating_sub(width(*c));
+        let fits = columns_of(*c) <= room;
+        room = room.saturating_sub(columns_of(*c));
         fits
     });
     fitting.chain(['…']).collect()

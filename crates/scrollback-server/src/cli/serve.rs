@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use scrollback::Engine;
 use scrollback::strategy::SummarySettings;
 use scrollback::task::{TaskSettings, Tasks};
+use scrollback::{Engine, SqliteStore};
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::{Desk, log_to_stderr, talk};
+use super::{Desk, USUAL_LOG, log_to_stderr, talk};
 use crate::address::Posted;
-use crate::config::{HelperSettings, Serve as Settings};
+use crate::config::{AccessRule, HelperSettings, Serve as Settings};
 use crate::helper::Helper;
 use crate::jobs::Jobs;
 use crate::proxy::Proxy;
@@ -37,33 +37,48 @@ impl Serve {
         if let Some(upstream) = self.upstream {
             (settings.upstream, settings.messages_upstream) = (upstream.clone(), upstream);
         }
-        log_to_stderr();
-        let store = desk.writing()?;
-        let engine = Engine::new(store, tasks(&settings)?, desk.settings.engine.clone());
-        let engine = with_helpers(engine, &settings, &desk.settings.engine.strategies.summary)?;
-        let proxy = Arc::new(Proxy::new(Arc::new(engine), settings)?);
+        log_to_stderr(USUAL_LOG);
+        let proxy = proxy(desk, desk.writing()?, settings)?;
         proxy
             .upstream(&proxy.serve.upstream)
             .with_context(|| format!("there is no upstream “{}”", proxy.serve.upstream))?;
         let server = Server::bind(proxy.clone()).await?;
         // Whoever hears where it listens may tell it to stop.
         let stop = stopped()?;
-        let _posted = Posted::post(&desk.settings.store.path, server.address)?;
+        let _posted = Posted::post(&desk.settings.store.path, server.address, &proxy.access.pass)?;
         talk(&format!("listening on http://{}", server.address));
-        for line in pointers(&proxy, server.address) {
+        for line in pointers(&proxy, server.address).into_iter().chain(admitted(&proxy, server.address)) {
             talk(&line);
         }
-        let reviews = tokio::spawn(reviews(desk, &proxy).run());
-        let jobs = Jobs { engine: proxy.engine.clone(), tenant: desk.tenant.clone() };
-        let jobs = tokio::spawn(jobs.run());
-        server.run(stop).await?;
-        // What is cut short goes on the next time; each of its steps is whole.
-        reviews.abort();
-        jobs.abort();
-        proxy.settled().await;
+        attended(reviews(desk, &proxy), proxy, server, stop).await?;
         talk("stopped");
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// A proxy over a store, with the helpers of the settings.
+pub(super) fn proxy(desk: &Desk, store: Arc<SqliteStore>, settings: Settings) -> anyhow::Result<Arc<Proxy>> {
+    let engine = Engine::new(store, tasks(&settings)?, desk.settings.engine.clone());
+    let engine = with_helpers(engine, &settings, &desk.settings.engine.strategies.summary)?;
+    Ok(Arc::new(Proxy::new(Arc::new(engine), settings)?))
+}
+
+/// Serves until told to stop, and does what nobody waits for beside it.
+pub(super) async fn attended(
+    reviews: Reviews,
+    proxy: Arc<Proxy>,
+    server: Server,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> anyhow::Result<()> {
+    let reviews = tokio::spawn(reviews.run());
+    let jobs = Jobs { engine: proxy.engine.clone(), tokens: proxy.access.tokens.clone() };
+    let jobs = tokio::spawn(jobs.run());
+    server.run(stop).await?;
+    // What is cut short goes on the next time; each of its steps is whole.
+    reviews.abort();
+    jobs.abort();
+    proxy.settled().await;
+    Ok(())
 }
 
 /// Where clients are to be pointed.
@@ -76,9 +91,23 @@ fn pointers(proxy: &Proxy, address: std::net::SocketAddr) -> Vec<String> {
     ]
 }
 
-fn reviews(desk: &Desk, proxy: &Proxy) -> Reviews {
+/// Who is let in, where that is not just who sits here.
+fn admitted(proxy: &Proxy, address: std::net::SocketAddr) -> Option<String> {
+    let here = address.ip().to_canonical().is_loopback();
+    let who = match proxy.serve.access {
+        AccessRule::Local if here => return None,
+        AccessRule::Local => "from other machines, only whoever has a token is let in",
+        AccessRule::Tokens => "only whoever has a token is let in",
+    };
+    let none = "; there is none yet: `scrollback tokens add NAME` makes one";
+    Some(format!("{who}{}", if proxy.access.tokens.is_empty() { none } else { "" }))
+}
+
+/// Who reviews topics, once a day.
+pub(super) fn reviews(desk: &Desk, proxy: &Proxy) -> Reviews {
     let archive_days = desk.settings.engine.strategies.topics.archive_days;
-    Reviews { engine: proxy.engine.clone(), tenant: desk.tenant.clone(), hour: desk.settings.review_hour, archive_days }
+    let (engine, tokens) = (proxy.engine.clone(), proxy.access.tokens.clone());
+    Reviews { engine, tokens, hour: desk.settings.review_hour, archive_days }
 }
 
 /// Who answers tasks.
@@ -107,14 +136,22 @@ fn tasks_of(settings: &Settings, helper: &HelperSettings, model: &str) -> anyhow
     Ok(tasks.with_purse(helper.purse.clone(), price))
 }
 
-/// Waits for the word to stop.
+/// Waits for the word to stop. Whoever says it twice does not want to wait for anything.
 fn stopped() -> anyhow::Result<impl Future<Output = ()>> {
     let mut end = signal(SignalKind::terminate()).context("signals cannot be listened for")?;
-    Ok(async move {
+    let mut told = async move || {
         tokio::select! {
             _ = tokio::signal::ctrl_c() => {}
             _ = end.recv() => {}
         }
+    };
+    Ok(async move {
+        told().await;
+        tokio::spawn(async move {
+            told().await;
+            talk("stopped at once; what is stored is whole");
+            std::process::exit(1);
+        });
     })
 }
 

@@ -23,7 +23,7 @@ pub(super) async fn list(desk: &Desk, engine: &Engine, key: &SessionKey) -> anyh
     }
     let mut lines = table(&["view", "time", "tokens", "of", "fold", "recalls", "cost"], &[2, 3, 4, 5, 6]);
     for recorded in &views {
-        let Recorded { name, at, view } = recorded;
+        let Recorded { name, at, view, .. } = recorded;
         lines.add_row([
             name.clone(),
             local(*at),
@@ -47,7 +47,7 @@ pub(super) async fn show(desk: &Desk, engine: &Engine, key: &SessionKey, wanted:
         say_json(&Line::of(&recorded))?;
         return drawn.blocks().iter().try_for_each(|block| say_json(&window::Line::of(block)));
     }
-    let Recorded { name, at, view } = &recorded;
+    let Recorded { name, at, view, .. } = &recorded;
     let fold = view.fold.map_or("nothing folded".to_owned(), |fold| format!("fold {}", fold.epoch));
     say(format!("{name} · {} · {} · {fold}", local(*at), view.layout))?;
     if wanted.full {
@@ -77,17 +77,12 @@ fn recalls(recorded: &Recorded) -> anyhow::Result<()> {
 
 /// The view a person means: `v42`, `v42.2`, or the newest.
 pub(super) async fn named(engine: &Engine, key: &SessionKey, name: &str) -> anyhow::Result<Recorded> {
-    let mut views = engine.views(key).await?;
-    if views.is_empty() {
+    let Some(newest) = engine.newest_view(key).await? else {
         bail!("no window of this session was ever sent: views are made by `scrollback serve`");
-    }
+    };
     if name == NEWEST {
-        let newest = views.into_iter().max_by_key(|recorded| recorded.at);
-        return newest.context("a list that is not empty has a newest entry");
+        return Ok(newest);
     }
-    let is_meant = |recorded: &Recorded| recorded.name == name || recorded.name[1..] == *name;
-    let found = views.iter().position(is_meant);
-    let found =
-        found.with_context(|| format!("there is no view “{name}”: `scrollback show SESSION --views` lists them"))?;
-    Ok(views.swap_remove(found))
+    let found = engine.view_named(key, name).await?;
+    found.with_context(|| format!("there is no view “{name}”: `scrollback show SESSION --views` lists them"))
 }

@@ -4,17 +4,12 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use scrollback::engine::Recorded;
-use scrollback::recall::Heading;
-use scrollback::store::{Place, Session, Span, Stored};
-use scrollback::view::{Standing, reason_word};
-use scrollback::window::{Block, Reason};
-use scrollback::{Engine, MessageId, SessionKey};
+use scrollback::store::Span;
+use scrollback::{MessageId, SessionKey};
 
-use super::control::places;
 use super::views::{NEWEST, named};
 use super::{Desk, local, say, say_json};
-use crate::api::{Telling, tellings};
+use crate::api::{Case, Said};
 
 #[derive(Debug, Args)]
 pub(super) struct Why {
@@ -34,11 +29,11 @@ impl Why {
         let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
         let engine = desk.engine(store);
         let recorded = named(&engine, &key, &self.view).await?;
-        let standing = engine.standing(&key, &recorded.view, self.message).await?;
         let stored = engine.log().store().read(&key, Span::Ids(vec![self.message])).await?.pop();
         let stored = stored.with_context(|| format!("session {} has no message {}", session.id, self.message))?;
-        let case = Case { engine: &engine, key: &key, session: &session, recorded: &recorded, stored: &stored };
-        let (word, told) = case.told(standing.as_ref()).await?;
+        let case =
+            Case { engine: &engine, key: &key, session: &session, recorded: &recorded, stored: &stored, time: local };
+        let Said { word, why: told } = case.said().await?;
         if desk.json {
             say_json(
                 &serde_json::json!({"message": self.message, "view": recorded.name, "standing": word, "why": told}),
@@ -47,132 +42,5 @@ impl Why {
             say(format!("{} in {} of {}: {told}", self.message, recorded.name, local(recorded.at)))?;
         }
         Ok(ExitCode::SUCCESS)
-    }
-}
-
-/// A message and the view it is asked about.
-struct Case<'a> {
-    engine: &'a Engine,
-    key: &'a SessionKey,
-    session: &'a Session,
-    recorded: &'a Recorded,
-    stored: &'a Stored,
-}
-
-impl Case<'_> {
-    /// How it stood, in a word and in a sentence.
-    async fn told(&self, standing: Option<&Standing>) -> anyhow::Result<(&'static str, String)> {
-        let id = self.stored.id;
-        let name = &self.session.id.to_string()[..12];
-        Ok(match standing {
-            Some(Standing::Shown(Reason::TooLarge)) => (
-                "held",
-                format!(
-                    "held. Its {} tokens are too large to show again and again, so a placeholder stands in its place.\n\
-                     To read it: `scrollback recall {name} hold h{}`; the model calls load_tool_history.",
-                    self.stored.measure.tokens, id.0
-                ),
-            ),
-            Some(Standing::Shown(reason)) => ("shown", format!("shown as it came: {}.", reason_word(*reason))),
-            Some(Standing::Listed { .. } | Standing::Searchable) => self.under_notes(standing).await?,
-            Some(Standing::Quoted) => {
-                ("quoted", format!("quoted word for word, because it matters to this turn{}.", self.folded().await?))
-            }
-            Some(Standing::LeftOut) => {
-                let how = format!("`scrollback include {name} {id}` shows it again.");
-                ("left out", format!("not shown: the person wants it left out.\n{how}"))
-            }
-            Some(Standing::Later) => ("later", format!("not shown: it was said later, {}.", local(self.stored.at))),
-            Some(Standing::Dropped) => {
-                ("dropped", format!("not shown: {} drops what does not fit.", self.recorded.view.layout))
-            }
-            None => ("elsewhere", self.elsewhere()),
-        })
-    }
-
-    /// A message that is folded: kept all the same, left out, or under a note.
-    async fn under_notes(&self, standing: Option<&Standing>) -> anyhow::Result<(&'static str, String)> {
-        let Self { engine, key, recorded, stored, .. } = self;
-        let (id, name, folded) = (stored.id, &self.session.id.to_string()[..12], self.folded().await?);
-        let fold = engine.fold_of(key, &recorded.view).await?;
-        let told = tellings(engine, key, &fold, stored).await?;
-        let within = if told.is_empty() { String::new() } else { format!(" It is told of in {}.", places(&told)) };
-        if let Some(why) = self.kept().await? {
-            return Ok(("kept", format!("{why}{folded}.{within}")));
-        }
-        if engine.controls(key).await?.excluded.contains(&id) {
-            let how = format!("`scrollback include {name} {id}` lets it be recalled again.");
-            return Ok(("left out", format!("not shown: the person wants it left out{folded}.{within}\n{how}")));
-        }
-        let by_page = |page: u32| format!("To read it: `scrollback recall {name} page {page}`; the model");
-        Ok(match (standing, told.first()) {
-            (Some(Standing::Listed { page }), _) => {
-                let how = format!("{} calls recall_page({page}).", by_page(*page));
-                ("listed", format!("not shown. It is on page #{page} of the contents page{folded}.\n{how}"))
-            }
-            (_, Some(Telling { note, section: None })) => {
-                let how = format!(
-                    "To read it: `scrollback recall {name} summary {note} --from {id}`; the model calls expand_summary."
-                );
-                ("told", format!("not shown. It is told in summary {note}{folded}.\n{how}"))
-            }
-            (_, Some(_)) => {
-                let how = format!("{} finds it with search_history.", by_page(id.0));
-                ("source", format!("not shown. It is a source of {}{folded}.\n{how}", places(&told)))
-            }
-            (_, None) => {
-                let how = format!("{} finds it with search_history.", by_page(id.0));
-                ("searchable", format!("not shown{folded}. No list names it.\n{how}"))
-            }
-        })
-    }
-
-    /// Why a message is in the block that every window has, if it is.
-    async fn kept(&self) -> anyhow::Result<Option<&'static str>> {
-        if self.recorded.view.kept.is_none() {
-            return Ok(None);
-        }
-        let window = self.engine.window_of(self.key, &self.recorded.view).await?;
-        let kept = window.blocks().iter().filter(|block| block.reason == Reason::Kept);
-        let (shown, said): (Vec<&Block>, Vec<&Block>) = kept.partition(|block| block.message().is_some());
-        let id = self.stored.id;
-        let lines = || said.iter().flat_map(|block| block.text().lines());
-        let rule = format!("[r{}.", id.0);
-        Ok(match () {
-            () if shown.iter().any(|block| block.message().is_some_and(|stored| stored.id == id)) => {
-                Some("shown as it came, however old it is: no words can stand for its image or file")
-            }
-            () if lines().any(|line| Heading::read(line).is_some_and(|heading| heading.id == id)) => {
-                Some("kept word for word, however old it is, because it is pinned")
-            }
-            () if lines().any(|line| line.starts_with(&rule)) => {
-                Some("not shown whole, but the rule it states is kept word for word")
-            }
-            () => None,
-        })
-    }
-
-    /// In which fold it went under its note, and in which topic it is.
-    async fn folded(&self) -> anyhow::Result<String> {
-        let Some(position) = self.stored.position() else { return Ok(String::new()) };
-        let folded = self.engine.folded_in(self.key, &self.recorded.view, position.depth).await?;
-        let folded = folded.map(|(fold, at)| format!(", folded in fold {} at {}", fold.epoch, local(at)));
-        let topic = self.engine.topic_of(self.key, self.recorded.view.head, position).await?;
-        let topic = topic.map(|card| format!(", in the topic {} “{}”", card.id, card.name));
-        Ok(folded.into_iter().chain(topic).collect())
-    }
-
-    fn elsewhere(&self) -> String {
-        match self.stored.place {
-            Place::Path(position) => format!(
-                "not shown: it is on branch {}, and this window was made for branch {}. No branch sees another.",
-                position.branch.0, self.recorded.view.head.branch.0
-            ),
-            Place::Beside(_) => {
-                "not shown: it is kept beside the path (instructions of another request, a client's own \
-                                 version of a message, or reasoning)."
-                    .to_owned()
-            }
-        }
     }
 }

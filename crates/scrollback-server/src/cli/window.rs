@@ -9,7 +9,7 @@ use clap::Args;
 use scrollback::ids::Depth;
 use scrollback::note::Fold;
 use scrollback::sketch::sketch;
-use scrollback::store::{Beside, Place, Span, Stored};
+use scrollback::store::Span;
 use scrollback::strategy::{Leaf, Scene, StrategyName, StrategySettings, lay_out};
 use scrollback::view::reason_word;
 use scrollback::window::{Block, Body, Budget, Reason, Window as Drawn};
@@ -18,9 +18,7 @@ use serde::Serialize;
 
 use super::show::branch;
 use super::{Desk, counted, grouped, say, say_json};
-
-/// Instructions stand at the head of a session; this far they are looked for.
-const PREAMBLE_AMONG: usize = 64;
+use crate::api::preamble;
 
 #[derive(Debug, Args)]
 pub(super) struct Window {
@@ -47,7 +45,7 @@ impl Window {
         let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
         let branch = branch(&session, self.branch)?.context("the session has no messages")?;
         let messages = store.read(&key, Span::path(branch.head, Depth(0))).await?;
-        let preamble = preamble(&store, &key).await?;
+        let preamble: Vec<_> = preamble(&store, &key).await?.into_iter().map(Arc::new).collect();
         let settings = StrategySettings::default();
         let open = Leaf::all(messages.into_iter().map(Arc::new), &settings.holds);
         let (fold, budget) = (Fold::default(), Budget { tokens: self.tokens });
@@ -62,13 +60,6 @@ impl Window {
         }
         Ok(ExitCode::SUCCESS)
     }
-}
-
-/// The instructions a session began with.
-async fn preamble(store: &dyn Store, key: &SessionKey) -> anyhow::Result<Vec<Arc<Stored>>> {
-    let first = store.read(key, Span::Arrival { from: MessageId(0), limit: PREAMBLE_AMONG }).await?;
-    let instructs = |stored: &Stored| stored.place == Place::Beside(Beside::Preamble);
-    Ok(first.into_iter().take_while(instructs).map(Arc::new).collect())
 }
 
 /// A block as JSON.

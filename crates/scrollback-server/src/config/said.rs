@@ -11,6 +11,11 @@ use serde::Deserialize;
 
 use crate::wire::WireName;
 
+/// Where OpenAI is.
+pub(super) const OPENAI: &str = "https://api.openai.com/v1";
+/// Where Anthropic is.
+pub(super) const ANTHROPIC: &str = "https://api.anthropic.com/v1";
+
 /// The whole file.
 #[derive(Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
@@ -25,14 +30,15 @@ pub(super) struct Said {
     pub(super) holds: SaidHolds,
     pub(super) recall: SaidRecall,
     pub(super) helper: SaidHelper,
+    pub(super) chat: SaidChat,
     pub(super) upstreams: BTreeMap<String, SaidUpstream>,
 }
 
 impl Default for Said {
     fn default() -> Self {
         let at = |url: &str, wire| SaidUpstream { url: url.into(), wire, ..SaidUpstream::default() };
-        let openai = at("https://api.openai.com/v1", WireName::Chat);
-        let anthropic = at("https://api.anthropic.com/v1", WireName::Anthropic);
+        let openai = at(OPENAI, WireName::Chat);
+        let anthropic = at(ANTHROPIC, WireName::Anthropic);
         Self {
             store: SaidStore::default(),
             serve: SaidServe::default(),
@@ -44,6 +50,7 @@ impl Default for Said {
             holds: SaidHolds::default(),
             recall: SaidRecall::default(),
             helper: SaidHelper::default(),
+            chat: SaidChat::default(),
             upstreams: BTreeMap::from([("openai".to_owned(), openai), ("anthropic".to_owned(), anthropic)]),
         }
     }
@@ -78,7 +85,17 @@ pub(super) struct SaidServe {
     pub(super) messages_upstream: String,
     pub(super) hosts: Vec<String>,
     pub(super) body_megabytes: usize,
+    pub(super) import_megabytes: usize,
+    pub(super) access: SaidAccess,
+    pub(super) requests_per_minute: u32,
     pub(super) comments: bool,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum SaidAccess {
+    Local,
+    Tokens,
 }
 
 impl Default for SaidServe {
@@ -89,6 +106,9 @@ impl Default for SaidServe {
             messages_upstream: "anthropic".into(),
             hosts: Vec::new(),
             body_megabytes: 64,
+            import_megabytes: 1_024,
+            access: SaidAccess::Local,
+            requests_per_minute: 600,
             comments: false,
         }
     }
@@ -302,6 +322,14 @@ impl Default for SaidHelper {
             tokens_per_hour: 0,
         }
     }
+}
+
+#[derive(Debug, Default, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct SaidChat {
+    pub(super) upstream: String,
+    pub(super) model: String,
+    pub(super) instructions: String,
 }
 
 #[derive(Debug, Clone, Deserialize, PartialEq)]

@@ -10,13 +10,12 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use axum::routing::any;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use scrollback::Tenant;
 use serde_json::{Value, json};
 
 use super::Reader;
-use crate::api::{Refusal, Room};
+use crate::api::{self, Refusal};
 use crate::proxy::Proxy;
-use crate::serve::{is_addressed, read};
+use crate::serve::body;
 
 /// No request is larger: it names a session and some words.
 const BODY_BYTES: usize = 4 << 20;
@@ -27,14 +26,12 @@ const HEADER_MISMATCH: i32 = -32020;
 
 #[derive(Clone)]
 struct Door {
-    proxy: Arc<Proxy>,
-    protocol: StreamableHttpService<Reader, NeverSessionManager>,
+    api: api::Door,
+    settings: StreamableHttpServerConfig,
 }
 
 /// The route, for a server.
 pub(crate) fn router(proxy: &Arc<Proxy>) -> Router {
-    let (engine, window) = (proxy.engine.clone(), proxy.serve.window.clone());
-    let reader = Reader::of(Arc::new(Room { engine, tenant: Tenant::local(), window }));
     // Who may ask was decided before, by the same rule as on every other route.
     let settings = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
@@ -42,8 +39,7 @@ pub(crate) fn router(proxy: &Arc<Proxy>) -> Router {
         .with_max_request_body_bytes(BODY_BYTES)
         .disable_allowed_hosts()
         .disable_allowed_origins();
-    let protocol = StreamableHttpService::new(move || Ok(reader.clone()), Arc::default(), settings);
-    Router::new().route("/mcp", any(asked)).with_state(Door { proxy: proxy.clone(), protocol })
+    Router::new().route("/mcp", any(asked)).with_state(Door { api: api::Door::new(proxy), settings })
 }
 
 async fn asked(State(door): State<Door>, request: Request) -> Response<Body> {
@@ -52,19 +48,16 @@ async fn asked(State(door): State<Door>, request: Request) -> Response<Body> {
 
 async fn answered(door: Door, request: Request) -> Result<Response<Body>, Refusal> {
     let (parts, body) = request.into_parts();
-    if !is_addressed(&parts.headers, &door.proxy) {
-        let what = "this name is not one of ours; add it to serve.hosts if it is yours";
-        return Err(Refusal::new(StatusCode::FORBIDDEN, "host_not_allowed", what));
-    }
-    let broken = |_| Refusal::new(StatusCode::BAD_REQUEST, "request_broken", "the request broke off");
-    let body = read(body, BODY_BYTES, &parts.headers).await.map_err(broken)?;
-    let what = || format!("the request is larger than {} MB", BODY_BYTES >> 20);
-    let large = || Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", what());
-    let body = body.ok_or_else(large)?;
+    body::is_plain(&parts.headers)?;
+    let body = body::read(body, BODY_BYTES, &parts.headers).await?;
     if let Some(name) = repeated(&parts.headers) {
         return Ok(mismatch(name, &body));
     }
-    let response = door.protocol.handle(Request::from_parts(parts, Body::from(body))).await;
+    // Each request has a reader of its own, for the conversations of whoever asks.
+    let reader = Reader::of(Arc::new(door.api.room(&parts)?));
+    let protocol: StreamableHttpService<Reader, NeverSessionManager> =
+        StreamableHttpService::new(move || Ok(reader.clone()), Arc::default(), door.settings);
+    let response = protocol.handle(Request::from_parts(parts, Body::from(body))).await;
     Ok(response.map(Body::new))
 }
 

@@ -13,10 +13,12 @@ use scrollback::{MessageId, SessionKey};
 
 use super::resources::{SCHEME, TEXT};
 use super::{Reader, sessions};
-use crate::api::{Ask, Refusal, Room, branch, notes_at};
+use crate::api::{Ask, NEWEST, Refusal, Room, branch, notes_at, view_named};
 
 /// How many messages are read at once.
 const MESSAGES: u32 = 100;
+/// How many windows are listed.
+const VIEWS: usize = 100;
 /// How many characters are shown at once.
 const CHARACTERS: usize = 40_000;
 
@@ -29,9 +31,9 @@ pub(super) async fn read(reader: &Reader, uri: &str) -> Result<ReadResourceResul
     let text = match parts[..] {
         ["sessions"] => listed(&room, &ask).await?,
         ["sessions", name] => messages(&room, &ask, name).await?,
-        ["sessions", name, "window"] => view(&room, name, None).await?,
+        ["sessions", name, "window"] => view(&room, name, NEWEST).await?,
         ["sessions", name, "views"] => views(&room, name).await?,
-        ["sessions", name, "views", wanted] => view(&room, name, Some(wanted)).await?,
+        ["sessions", name, "views", wanted] => view(&room, name, wanted).await?,
         ["sessions", name, "notes"] => notes(&room, &ask, name).await?,
         _ => return Err(unknown()),
     };
@@ -108,19 +110,10 @@ fn fitting(mut written: Vec<(MessageId, String)>, whole: bool) -> (String, Optio
     (shown.join("\n\n"), beyond.map(|(id, _)| id))
 }
 
-/// A window that was sent, as its sketch; the newest if none is named.
-async fn view(room: &Room, name: &str, wanted: Option<&str>) -> Result<String, Refusal> {
+/// A window that was sent, as its sketch.
+async fn view(room: &Room, name: &str, wanted: &str) -> Result<String, Refusal> {
     let (_, key) = room.session(name).await?;
-    let views = room.engine.views(&key).await?;
-    let found = match wanted {
-        Some(wanted) => views.into_iter().find(|recorded| recorded.name == wanted),
-        None => views.into_iter().max_by_key(|recorded| recorded.at),
-    };
-    let missing = || match wanted {
-        Some(wanted) => Refusal::not_found(format!("there is no view “{wanted}”: {SCHEME}sessions/{name}/views")),
-        None => Refusal::not_found("no window of this session was ever sent: models get theirs through the proxy"),
-    };
-    let recorded = found.ok_or_else(missing)?;
+    let recorded = view_named(room, &key, wanted).await?;
     let window = room.engine.window_of(&key, &recorded.view).await?;
     let excluded = room.engine.controls(&key).await?.excluded;
     // What was shown before a person wanted it left out is not told again.
@@ -131,15 +124,18 @@ async fn view(room: &Room, name: &str, wanted: Option<&str>) -> Result<String, R
 
 async fn views(room: &Room, name: &str) -> Result<String, Refusal> {
     let (_, key) = room.session(name).await?;
-    let lines: Vec<String> = room.engine.views(&key).await?.iter().map(line).collect();
-    if lines.is_empty() {
+    let mut newest = room.engine.views_before(&key, "", VIEWS + 1).await?;
+    if newest.is_empty() {
         return Ok("No window of this session was ever sent.".to_owned());
     }
-    Ok(fence("views", &format!("Windows of {}, the oldest first", key.id), &lines.join("\n")))
+    let which = if newest.len() > VIEWS { format!("The newest {VIEWS} windows") } else { "Windows".to_owned() };
+    newest.truncate(VIEWS);
+    let lines: Vec<String> = newest.iter().rev().map(line).collect();
+    Ok(fence("views", &format!("{which} of {}, the oldest first", key.id), &lines.join("\n")))
 }
 
 fn line(recorded: &Recorded) -> String {
-    let Recorded { name, at, view } = recorded;
+    let Recorded { name, at, view, .. } = recorded;
     format!("{name} · {at} · {} of {} tokens · {}", view.tokens(), view.budget, view.layout)
 }
 

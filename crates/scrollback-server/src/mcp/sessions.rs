@@ -4,7 +4,7 @@ use scrollback::recall::fence;
 use scrollback::store::{Session, Which};
 use serde::Serialize;
 
-use crate::api::{Refusal, Room, title_of};
+use crate::api::{Refusal, Room, one_line, title_of};
 
 /// How many are listed unless somebody says.
 pub(super) const PAGE: usize = 20;
@@ -52,11 +52,10 @@ pub(super) async fn page(room: &Room, skip: usize, limit: usize) -> Result<Page,
 
 impl Line {
     fn of(session: Session, title: &str) -> Self {
-        let title: String = title.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(TITLE).collect();
         Self {
             session: session.id.to_string(),
             name: session.declared,
-            title,
+            title: one_line(title, TITLE),
             messages: session.messages,
             branches: session.branches.len(),
             first: session.born.to_string(),

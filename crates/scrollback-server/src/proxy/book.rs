@@ -64,7 +64,9 @@ impl Book {
         let price = self.prices.of(ended.model);
         let tokens = tokens(turn.window(), ended.tools);
         let chain = chain(turn.window(), ended.tools);
-        let scope = Hash128::of("scope", &[ended.upstream.as_bytes(), ended.model.as_bytes()]);
+        // What somebody else has in a provider's cache is nobody's business.
+        let tenant = turn.received().session.tenant.as_str();
+        let scope = Hash128::of("scope", &[tenant.as_bytes(), ended.upstream.as_bytes(), ended.model.as_bytes()]);
         let predicted = match price.and_then(|price| price.rule) {
             Some(rule) => {
                 let sent = Sent { scope, rule, chain: &chain, at: ended.at };

@@ -3,6 +3,7 @@
 //! The command and what is answered are kept in the log like everything else, and shown to no model.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -12,14 +13,15 @@ use scrollback::control::Change;
 use scrollback::engine::Folding;
 use scrollback::ids::{Depth, Hash128};
 use scrollback::log::{Answer, History, Received};
-use scrollback::note::Fold;
+use scrollback::note::{Covers, Fold};
 use scrollback::search::is_unspaced;
-use scrollback::store::{Position, Span};
+use scrollback::store::{Position, Span, Stored};
 use scrollback::{Error, Message, Part, Result, Role};
 
-use super::{Plan, Proxy, pass};
+use super::{Kept, Plan, Proxy, Word, pass};
 use crate::clock::now;
 use crate::helper::at_most;
+use crate::live::What;
 use crate::proxy::told::{Done, Language};
 use crate::wire::request::Request;
 use crate::wire::{Own, Wire};
@@ -46,12 +48,13 @@ impl Proxy {
         plan: &Plan,
     ) -> Response<Body> {
         let outcome = AssertUnwindSafe(self.compressed(history, plan)).catch_unwind().await;
-        let (text, received) = match outcome {
-            Ok(Ok((text, received))) => (text, Some(received)),
+        let (text, done) = match outcome {
+            Ok(Ok((text, received, fold))) => (text, Some((received, fold))),
             Ok(Err(error)) => (Language::English.failed(&error.to_string()), None),
             Err(_) => (Language::English.failed("an error in Scrollback itself; please report it"), None),
         };
-        let place = received.as_ref().map(|received| format!("{:?} {:?}", received.session.id, received.head));
+        let received = done.as_ref().map(|(received, _)| received);
+        let place = received.map(|received| format!("{:?} {:?}", received.session.id, received.head));
         let place = place.unwrap_or_default();
         let of = Hash128::of("control", &[text.as_bytes(), place.as_bytes(), &now().0.to_le_bytes()]);
         let id = format!("scrollback-{}", &of.to_string()[..16]);
@@ -61,19 +64,20 @@ impl Proxy {
         let body = wire.speech().own(&own);
         let answer = Answer::of(Message::text(&Role::Assistant, &text), &plan.model, now());
         let answer = Answer { response: plan.followed.then_some(&id), ..answer };
-        if let Some(received) = &received
-            && let Err(error) = self.keep_control(received, answer).await
-        {
-            tracing::warn!(%error, "a control message could not be left out of later windows");
+        if let Some((received, fold)) = &done {
+            match self.keep_control(received, answer).await {
+                Ok(stored) => self.tell_control(received, fold.as_ref(), &stored, plan),
+                Err(error) => tracing::warn!(%error, "a control message could not be left out of later windows"),
+            }
         }
         let kind = if streams { "text/event-stream" } else { "application/json" };
-        pass::with(StatusCode::OK, labels(kind, received.as_ref()), Body::from(body))
+        pass::with(StatusCode::OK, labels(kind, received), Body::from(body))
     }
 
     /// Takes the command into the log and folds. What goes wrong after that is told in the words of the answer.
-    async fn compressed(&self, history: &History<'_>, plan: &Plan) -> Result<(String, Received)> {
+    async fn compressed(&self, history: &History<'_>, plan: &Plan) -> Result<(String, Received, Option<Fold>)> {
         self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
-        let (arrival, after) = self.arrival(plan)?;
+        let (arrival, after) = Self::arrival(plan)?;
         let log = self.engine.log();
         let received = match after {
             None => log.receive(arrival, history).await?,
@@ -81,15 +85,16 @@ impl Proxy {
         };
         let head = received.head.ok_or_else(|| Error::Invalid("the request has no message".into()))?;
         let language = self.language(&received, head).await;
-        let text = match self.fold_now(&received, head, plan).await {
+        let (text, fold) = match self.fold_now(&received, head, plan).await {
             Ok(Some((before, after))) => {
                 let session = received.session.id.to_string();
-                language.done(&Done { before: &before, after: &after, session: &session[..8.min(session.len())] })
+                let done = Done { before: &before, after: &after, session: &session[..8.min(session.len())] };
+                (language.done(&done), Some(after))
             }
-            Ok(None) => language.nothing().to_owned(),
-            Err(error) => language.failed(&error.to_string()),
+            Ok(None) => (language.nothing().to_owned(), None),
+            Err(error) => (language.failed(&error.to_string()), None),
         };
-        Ok((text, received))
+        Ok((text, received, fold))
     }
 
     /// Folds what is old enough; what was folded before and after.
@@ -111,12 +116,31 @@ impl Proxy {
     }
 
     /// Keeps the answer, and leaves it and the command out of later windows.
-    async fn keep_control(&self, received: &Received, answer: Answer<'_>) -> Result<()> {
+    async fn keep_control(&self, received: &Received, answer: Answer<'_>) -> Result<Arc<Stored>> {
         let stored = self.engine.log().reply(received, answer).await?;
         for id in received.head.map(|head| head.id).into_iter().chain([stored.id]) {
             self.engine.change(&received.session, &Change::Exclude(id), now()).await?;
         }
-        Ok(())
+        Ok(stored)
+    }
+
+    /// Tells that a control message is answered, and what it folded.
+    fn tell_control(&self, received: &Received, fold: Option<&Fold>, stored: &Stored, plan: &Plan) {
+        let covers = fold.and_then(|fold| fold.covers).map(Covers::ends);
+        if fold.is_some() {
+            self.live.publish(&received.session, || What::Fold { covers });
+        }
+        self.live.publish(&received.session, || What::Reply { message: stored.id, view: None });
+        let Some(ours) = &plan.ours else { return };
+        ours.tell(Word::Kept(Box::new(Kept {
+            message: Some(stored.id),
+            branch: stored.position().map_or(0, |at| at.branch.0),
+            folded: fold.is_some(),
+            covers,
+            budget: plan.budget.tokens,
+            model: plan.model.clone(),
+            ..Kept::nothing(received)
+        })));
     }
 
     /// The language of the person.

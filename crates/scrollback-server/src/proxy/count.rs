@@ -82,9 +82,9 @@ impl Proxy {
         };
         let by = if opened.untouched.is_some() { RecallBy::Off } else { upstream.recall };
         let offer = Offer::new(by, self.engine.tools(), &opened, wire);
-        let asked = Asked { request: &request, headers: &incoming.headers, history: &history, opened: &opened };
+        let asked = Asked { request: &request, incoming, history: &history, opened: &opened };
         let plan = self.plan(upstream, &asked, &offer);
-        let (arrival, after) = self.arrival(&plan)?;
+        let (arrival, after) = Self::arrival(&plan)?;
         let ask = Ask { after, ..Ask::new(arrival, &history, plan.budget, plan.limit) };
         let preview =
             self.engine.preview(&ask).await?.ok_or_else(|| Error::Invalid("there is nothing to count".into()))?;

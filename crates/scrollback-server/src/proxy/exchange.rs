@@ -14,8 +14,10 @@ use scrollback::log::{Arrival, History};
 use scrollback::recall::{RecallCall, Sieve, calls_in};
 use scrollback::window::Budget;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::hidden::Hidden;
+use super::later::{Ending, ended};
 use super::{Incoming, Managed, Plan, Proxy, pass, refused, stream};
 use crate::clock::now;
 use crate::config::RecallBy;
@@ -28,6 +30,8 @@ use crate::wire::{Dress, Ear, Echo, Wire};
 
 /// How much of a session's id names it.
 const HANDLE: usize = 12;
+/// What the view says of a reply that a person has stopped.
+const STOPPED: &str = "the reply was stopped before its end";
 /// A window that was too large for its model is made smaller once, to this share.
 const SHRINK_PERCENT: u32 = 60;
 
@@ -41,6 +45,8 @@ pub(super) struct Exchange {
     offer: Offer,
     pub(super) plan: Plan,
     pub(super) turn: Turn,
+    /// What people call its view.
+    pub(super) view: String,
     round: u32,
     /// What the client has already been shown of earlier rounds.
     pub(super) shown: Vec<Piece>,
@@ -57,6 +63,8 @@ pub(super) struct Exchange {
     pub(super) bound: Option<Hash128>,
     pub(super) sent: Instant,
     shrunk: bool,
+    /// While it is there, a turn of our own is under way.
+    _under_way: Option<watch::Sender<()>>,
 }
 
 /// What a reply asks for.
@@ -72,6 +80,8 @@ pub(super) enum Verdict {
 impl Exchange {
     pub(super) fn new(proxy: Arc<Proxy>, upstream: Arc<Upstream>, managed: Managed, plan: Plan, turn: Turn) -> Self {
         let (Managed { wire, incoming, request, offer }, sent) = (managed, Instant::now());
+        let view = turn.view();
+        let under_way = plan.ours.as_ref().map(|_| proxy.later.turn(plan.conversation.clone()));
         let (round, shown, rounds, gone, response, calls, notices, bound, shrunk) = Default::default();
         Self {
             proxy,
@@ -82,6 +92,7 @@ impl Exchange {
             offer,
             plan,
             turn,
+            view,
             round,
             shown,
             rounds,
@@ -92,6 +103,7 @@ impl Exchange {
             bound,
             sent,
             shrunk,
+            _under_way: under_way,
         }
     }
 
@@ -107,7 +119,7 @@ impl Exchange {
                 }
             };
             if !answer.status.is_success() {
-                match self.refused(answer).await {
+                match Box::pin(self.refused(answer)).await {
                     Ok(response) => return response,
                     Err(smaller) => self = *smaller,
                 }
@@ -182,7 +194,7 @@ impl Exchange {
     async fn shrink(mut self) -> Result<Self, Box<Response<Body>>> {
         let tokens = self.turn.window().tokens() / 100 * SHRINK_PERCENT;
         let model = self.plan.model.clone();
-        let tenant = self.proxy.tenant.clone();
+        let tenant = self.plan.tenant.clone();
         let history = History::parse("[]")
             .map_err(|error| Box::new(refused(self.wire, "invalid_request", &error.to_string())))?;
         let arrival = Arrival::new(&tenant, None, &model, now());
@@ -224,7 +236,7 @@ impl Exchange {
         let changed = left.pieces != said.pieces || earlier > 0;
         let body = if changed { speech.edited(&body, &left, earlier) } else { body };
         let body = speech.restored(body, &self.echo());
-        self.conclude(&said, left, verdict).await;
+        ended(self.concluded(said, left, verdict)).await;
         Ok(pass::with(status, headers, Body::from(body)))
     }
 
@@ -303,7 +315,9 @@ impl Exchange {
     /// Answers the model's calls and adds the round to the window.
     pub(super) async fn again(&mut self, said: &Said, calls: &[Result<RecallCall, String>]) {
         self.round += 1;
+        let known = self.turn.recalls().len();
         let mut answers = self.proxy.engine.recall(&mut self.turn, calls).await;
+        self.tell_recalls(known, self.round);
         metrics::counter!("scrollback_recalls_total").increment(answers.len() as u64);
         if self.round >= self.proxy.serve.rounds {
             for answer in &mut answers {
@@ -321,12 +335,32 @@ impl Exchange {
         self.rounds.extend(messages);
     }
 
-    /// Keeps a reply. Calls of ours among the client's are answered, to be put back when the client returns with its results.
-    pub(super) async fn conclude(mut self, said: &Said, left: Said, verdict: Verdict) {
+    /// What a person has read of a reply that they stopped. Where its last round has said nothing yet, the words of earlier ones
+    /// count alone: what was recalled for more is of no use.
+    pub(super) fn stopped(&mut self, said: Said) -> Said {
+        self.notices.push(STOPPED.into());
+        let said = said.stopped();
+        if !said.is_empty() {
+            return said;
+        }
+        self.rounds.clear();
+        Said { pieces: std::mem::take(&mut self.shown), ..said }.stopped()
+    }
+
+    /// Keeps a reply, also if the client leaves meanwhile; the next request of its conversation waits for it.
+    pub(super) fn concluded(self, said: Said, left: Said, verdict: Verdict) -> Ending {
+        let (proxy, conversation) = (self.proxy.clone(), self.plan.conversation.clone());
+        proxy.later.keep(conversation, None, async move { self.conclude(&said, left, verdict).await })
+    }
+
+    /// Calls of ours among the client's are answered, to be put back when the client returns with its results.
+    async fn conclude(mut self, said: &Said, left: Said, verdict: Verdict) {
         let (speech, left_calls) = (self.wire.speech(), left.calls().count());
         let mut results = Vec::new();
         let mixed = if let Verdict::Mixed(calls) = &verdict {
+            let known = self.turn.recalls().len();
             let answers = self.proxy.engine.recall(&mut self.turn, calls).await;
+            self.tell_recalls(known, self.round + 1);
             let ours = said.calls().filter(|call| self.is_ours(call));
             let answered: Vec<_> = ours.zip(answers.iter().map(String::as_str)).collect();
             results = self.wire.answers(&answered);

@@ -11,12 +11,17 @@ use serde_json::{Value, json};
 use super::book::Ended;
 use super::exchange::Exchange;
 use super::hidden::Hidden;
+use super::later::ended;
 use super::pass;
 use crate::clock::now;
+use crate::live::What;
 use crate::wire::edit::raw;
 
+/// How the layouts of windows begin that sort messages into topics.
+const TOPICS: &str = "topics@";
+
 /// What the calls of a turn saved, in dollars; less than nothing if folding cost more than it saved.
-fn saved(calls: &[Call]) -> Option<f64> {
+pub(super) fn saved(calls: &[Call]) -> Option<f64> {
     let without = calls.iter().filter_map(|call| call.without).find_map(|without| without.cost)?;
     let cost = calls.iter().map(|call| call.cost.map(Cost::dollars)).sum::<Option<f64>>()?;
     Some(without.dollars() - cost)
@@ -90,9 +95,9 @@ impl Exchange {
         // What is known of reasoning is kept with the reply: a request that brings it back cannot do without.
         let thinks = |message: &Message| message.parts().iter().any(|part| matches!(part, Part::Thinking(_)));
         let known = (!messages.iter().any(thinks)).then(|| last.strong());
-        proxy.later.keep(conversation.clone(), known, self.keep(messages, hidden, urgency));
+        let end = proxy.later.keep(conversation, known, self.keep(messages, hidden, urgency));
         if must_wait {
-            proxy.later.replies(&conversation, |_| false).await;
+            ended(end).await;
         }
     }
 
@@ -120,8 +125,10 @@ impl Exchange {
     }
 
     async fn keep(self, messages: Vec<Message>, hidden: Hidden, urgency: Urgency) {
+        let ending = self.ending();
         let Self { proxy, plan, turn, calls, notices, bound, response, .. } = self;
-        let chores = turn.chores();
+        let (chores, sorts) = (turn.chores(), turn.layout().starts_with(TOPICS));
+        let session = turn.received().session.clone();
         let (model, response) = (plan.model.as_str(), response.as_deref().filter(|_| plan.followed));
         let Hidden { lead, around } = hidden;
         let lead = Some(lead);
@@ -133,11 +140,15 @@ impl Exchange {
                 return;
             }
         };
-        let Some(head) = kept.and_then(|stored| stored.position()) else { return };
-        let engine = proxy.engine.clone();
+        let Some(kept) = kept else { return };
+        ending.tell(&proxy, plan.ours.as_ref(), &kept);
+        let Some(head) = kept.position() else { return };
+        let (engine, live) = (proxy.engine.clone(), proxy.live.clone());
         proxy.later.spawn(async move {
-            if let Err(error) = engine.tidy(chores.at(head), now()).await {
-                tracing::warn!(%error, "tidying can wait for the next turn");
+            match engine.tidy(chores.at(head), now()).await {
+                Ok(()) if sorts => live.publish(&session, || What::Topics),
+                Ok(()) => {}
+                Err(error) => tracing::warn!(%error, "tidying can wait for the next turn"),
             }
         });
     }

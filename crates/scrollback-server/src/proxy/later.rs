@@ -1,17 +1,27 @@
 //! What is done after a reply is on its way, and waited for before the program ends.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use scrollback::ids::Fingerprint;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+
+/// Whoever stops a reply and goes on at once may be here before it is known that they left: a turn that is under way has this
+/// long to end before another goes beside it.
+const LEAVING: Duration = Duration::from_millis(250);
 
 #[derive(Default)]
 pub(super) struct Later {
     under_way: Mutex<JoinSet<()>>,
     /// Replies that are being kept.
     replies: Mutex<Vec<Reply>>,
+    /// Turns of our own that are under way, by their conversations.
+    turns: Mutex<Vec<(String, Ending)>>,
 }
+
+/// Something that ends when its sender is gone.
+pub(super) type Ending = watch::Receiver<()>;
 
 /// A reply that is being kept.
 struct Reply {
@@ -19,8 +29,7 @@ struct Reply {
     of: String,
     /// Its message; `None` if a request that holds it has to wait all the same.
     message: Option<Fingerprint>,
-    /// Ends when its sender is gone.
-    end: watch::Receiver<()>,
+    end: Ending,
 }
 
 impl Later {
@@ -30,30 +39,51 @@ impl Later {
         under_way.spawn(work);
     }
 
-    /// Keeps a reply; it is kept even if nobody waits for it.
+    /// Says that a turn is under way, until what is given back is dropped.
+    pub(super) fn turn(&self, of: String) -> watch::Sender<()> {
+        let (under_way, end) = watch::channel(());
+        let mut turns = held(&self.turns);
+        turns.retain(|(_, end)| is_under_way(end));
+        turns.push((of, end));
+        under_way
+    }
+
+    /// Waits until what was said in a conversation is kept, if nobody says more just now.
+    pub(super) async fn settled(&self, of: &str) {
+        let turns = held(&self.turns).iter().filter(|turn| turn.0 == of).map(|turn| turn.1.clone()).collect();
+        let _ = tokio::time::timeout(LEAVING, all(turns)).await;
+        self.replies(of, |_| false).await;
+    }
+
+    /// Keeps a reply; it is kept even if nobody waits for its end.
     pub(super) fn keep(
         &self,
         of: String,
         message: Option<Fingerprint>,
         work: impl Future<Output = ()> + Send + 'static,
-    ) {
+    ) -> Ending {
         let (under_way, end) = watch::channel(());
         let mut replies = held(&self.replies);
-        replies.retain(|reply| reply.end.has_changed().is_ok());
-        replies.push(Reply { of, message, end });
+        replies.retain(|reply| is_under_way(&reply.end));
+        replies.push(Reply { of, message, end: end.clone() });
         drop(replies);
         self.spawn(async move {
             work.await;
             drop(under_way);
         });
+        end
     }
 
-    /// Waits until the replies of a conversation that are being kept now are kept, but for those that are known.
+    /// Waits until the replies of a conversation that are being kept are kept, but for those that are known.
     pub(super) async fn replies(&self, of: &str, known: impl Fn(Fingerprint) -> bool) {
-        let awaited = |reply: &&Reply| reply.of == of && !reply.message.is_some_and(&known);
-        let ends: Vec<_> = held(&self.replies).iter().filter(awaited).map(|reply| reply.end.clone()).collect();
-        for mut end in ends {
-            while end.changed().await.is_ok() {}
+        let known = |reply: &Reply| reply.message.is_some_and(&known);
+        let awaited = |reply: &&Reply| reply.of == of && is_under_way(&reply.end) && !known(reply);
+        loop {
+            let ends: Vec<Ending> = held(&self.replies).iter().filter(awaited).map(|reply| reply.end.clone()).collect();
+            if ends.is_empty() {
+                return;
+            }
+            all(ends).await;
         }
     }
 
@@ -66,6 +96,21 @@ impl Later {
             }
             while under_way.join_next().await.is_some() {}
         }
+    }
+}
+
+fn is_under_way(end: &Ending) -> bool {
+    end.has_changed().is_ok()
+}
+
+/// Waits for an end.
+pub(super) async fn ended(mut end: Ending) {
+    while end.changed().await.is_ok() {}
+}
+
+async fn all(ends: Vec<Ending>) {
+    for end in ends {
+        ended(end).await;
     }
 }
 

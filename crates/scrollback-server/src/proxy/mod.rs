@@ -14,9 +14,11 @@ mod gauge;
 mod hidden;
 mod keep;
 mod later;
+mod ours;
 mod pass;
 mod plan;
 mod responses;
+mod shared;
 mod stream;
 mod told;
 
@@ -31,10 +33,12 @@ use futures_util::FutureExt;
 use scrollback::engine::{Ask, Engine, Turn};
 use scrollback::log::{After, Arrival, History};
 use scrollback::strategy::StrategyName;
-use scrollback::{Error, Tenant};
+use scrollback::{Error, SessionId, Tenant};
 
+use crate::access::Access;
 use crate::clock::now;
 use crate::config::{RecallBy, Serve};
+use crate::live::Live;
 use crate::upstream::{QUOTE, Upstream};
 use crate::wire::offer::Offer;
 use crate::wire::request::Request;
@@ -43,6 +47,7 @@ use book::Book;
 use exchange::Exchange;
 use gauge::Gauge;
 use later::Later;
+pub(crate) use ours::{Kept, Ours, Place, Unanswered, Word};
 use plan::{Asked, Plan};
 
 /// What is told of an error in our own code.
@@ -55,10 +60,12 @@ const TROUBLE_HEADER: &str = "x-scrollback-trouble";
 /// Everything a request needs.
 pub(crate) struct Proxy {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) serve: Serve,
+    pub(crate) serve: Arc<Serve>,
     upstreams: BTreeMap<String, Arc<Upstream>>,
     quote: Arc<Upstream>,
-    tenant: Tenant,
+    pub(crate) access: Arc<Access>,
+    /// Where it tells what happens.
+    pub(crate) live: Live,
     book: Book,
     gauge: Gauge,
     later: Later,
@@ -67,11 +74,15 @@ pub(crate) struct Proxy {
 /// A request as it came.
 #[derive(Clone)]
 pub(crate) struct Incoming {
+    /// Whose it is.
+    pub(crate) tenant: Tenant,
     pub(crate) method: Method,
     /// The path below `/v1`, with its query.
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
+    /// What our own code says of it; no client can.
+    pub(crate) ours: Option<Ours>,
 }
 
 impl Proxy {
@@ -81,13 +92,15 @@ impl Proxy {
         for (name, settings) in &serve.upstreams {
             upstreams.insert(name.clone(), Arc::new(Upstream::http(name, settings, client.clone())?));
         }
+        let access = Arc::new(Access::new(&serve, engine.log().store().clone())?);
         let (quote, book) = (Arc::new(Upstream::quote()), Book::new(serve.window.prices.clone()));
         Ok(Self {
             engine,
-            serve,
+            serve: Arc::new(serve),
             upstreams,
             quote,
-            tenant: Tenant::local(),
+            access,
+            live: Live::default(),
             book,
             gauge: Gauge::default(),
             later: Later::default(),
@@ -97,6 +110,11 @@ impl Proxy {
     /// Waits for what was put off; nothing of a reply is lost when the server is told to stop.
     pub(crate) async fn settled(&self) {
         self.later.done().await;
+    }
+
+    /// Waits until what was said in a session is kept, so that whoever goes on there goes on after it.
+    pub(crate) async fn settled_in(&self, session: SessionId) {
+        self.later.settled(&session.to_string()).await;
     }
 
     /// An upstream by its name.
@@ -139,8 +157,9 @@ impl Proxy {
         incoming: Incoming,
     ) -> Response<Body> {
         match self.exchange(wire, upstream.clone(), &incoming).await {
-            Ok(exchange) => Box::pin(exchange.run()).await,
+            Ok(exchange) => Box::pin(exchange.begun()).await,
             Err(Stop::Said(response)) => *response,
+            Err(Stop::Refused(error)) => refused(wire, "invalid_request", &error.to_string()),
             Err(Stop::AsItIs(None)) => pass::as_it_is(&upstream, incoming, None).await,
             Err(Stop::AsItIs(Some(trouble))) => Self::troubled(&upstream, incoming, &trouble).await,
         }
@@ -161,6 +180,7 @@ impl Proxy {
         match self.exchange(wire, upstream, incoming).await {
             Ok(exchange) => Box::pin(exchange.rendered()).await,
             Err(Stop::Said(response)) => *response,
+            Err(Stop::Refused(error)) => refused(wire, "invalid_request", &error.to_string()),
             Err(Stop::AsItIs(Some(trouble))) => error(wire, StatusCode::INTERNAL_SERVER_ERROR, "trouble", &trouble),
             Err(Stop::AsItIs(None)) => refused(wire, "invalid_request", "this is no request with messages to lay out"),
         }
@@ -176,7 +196,7 @@ impl Proxy {
         let mut history = None;
         let body = incoming.body.clone();
         let read = Request::read(&body, wire.history(), |text| {
-            let (opened, end) = self.engine.log().open(&self.tenant, text).ok()?;
+            let (opened, end) = self.engine.log().open(&incoming.tenant, text).ok()?;
             history = Some(opened);
             Some(end)
         });
@@ -184,7 +204,7 @@ impl Proxy {
         // A dialect may take a text for a conversation of one message.
         let spoken = request.raw(wire.history()).filter(|text| text.starts_with('"'));
         let spoken = spoken.map(|text| format!("[{{\"role\":\"user\",\"content\":{text}}}]"));
-        let alone = spoken.as_deref().and_then(|text| self.engine.log().open(&self.tenant, text).ok());
+        let alone = spoken.as_deref().and_then(|text| self.engine.log().open(&incoming.tenant, text).ok());
         let history = history.or(alone.map(|(history, _)| history)).ok_or(Stop::AsItIs(None))?;
         let mut opened = wire.opened(&request, &incoming.headers);
         let new = opened.new.take();
@@ -196,8 +216,8 @@ impl Proxy {
         };
         let upstream = if request.model() == QUOTE { self.quote.clone() } else { upstream };
         let offer = Offer::new(upstream.recall, self.engine.tools(), &opened, wire);
-        let asked = Asked { request: &request, headers: &incoming.headers, history: &history, opened: &opened };
-        let plan = self.plan(&upstream, &asked, &offer);
+        let asked = Asked { request: &request, incoming, history: &history, opened: &opened };
+        let plan = self.plan(&upstream, &asked, &offer).placed(incoming.ours.as_ref());
         if control::is_compress(&history) {
             return Err(Stop::said(Box::pin(self.compress(wire, &request, &history, &plan)).await));
         }
@@ -217,11 +237,11 @@ impl Proxy {
         // A client may be back with a reply before it is kept, and words it in its own way: it would be taken for another.
         self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
         if let Some(Follows::Conversation(name)) = &plan.follows
-            && !self.has_conversation(name).await?
+            && !self.has_conversation(&plan.tenant, name).await?
         {
             return Err(Error::NotFound(format!("the conversation “{name}” is not in the log")));
         }
-        let (arrival, after) = self.arrival(plan)?;
+        let (arrival, after) = Self::arrival(plan)?;
         // What was compacted here may be too long for any other strategy than the one it was compacted for.
         let strategy = plan.untouched.filter(|_| !plan.is_compacted()).map(|_| StrategyName::Passthrough);
         let ask = Ask { arrival, history, after, budget: plan.budget, limit_tokens: plan.limit, strategy };
@@ -229,8 +249,11 @@ impl Proxy {
     }
 
     /// Whose a request is, and what it follows if it holds only new messages.
-    fn arrival<'p>(&'p self, plan: &'p Plan) -> scrollback::Result<(Arrival<'p>, Option<After<'p>>)> {
+    fn arrival(plan: &Plan) -> scrollback::Result<(Arrival<'_>, Option<After<'_>>)> {
         let name = plan.session.as_deref();
+        if let Some(ours) = &plan.ours {
+            return Ok((Arrival::new(&plan.tenant, name, &plan.model, now()), Some(ours.after())));
+        }
         let after = match (&plan.follows, plan.only_new, name) {
             (Some(Follows::Response(id) | Follows::Compaction(id)), ..) => Some(After::Response(id)),
             (Some(Follows::Conversation(name)), ..) => Some(After::Last(name)),
@@ -242,8 +265,16 @@ impl Proxy {
                 return Err(Error::Invalid(what.into()));
             }
         };
-        Ok((Arrival::new(&self.tenant, name, &plan.model, now()), after))
+        Ok((Arrival::new(&plan.tenant, name, &plan.model, now()), after))
     }
+}
+
+/// Whether we have to read what such a request says: it becomes a turn, or is answered from the log.
+pub(crate) fn is_managed(method: &Method, path: &str) -> bool {
+    let path = path.split('?').next().unwrap_or_default();
+    let answered =
+        ["/conversations", "/responses/", "/messages/count_tokens"].iter().any(|known| path.starts_with(known));
+    *method == Method::POST && (wire::of_path(path).is_some() || answered)
 }
 
 /// Why a request does not become a turn.
@@ -252,6 +283,8 @@ enum Stop {
     AsItIs(Option<String>),
     /// It is answered already.
     Said(Box<Response<Body>>),
+    /// It is one of our own and cannot be answered.
+    Refused(Error),
 }
 
 impl Stop {
@@ -262,6 +295,9 @@ impl Stop {
     /// What becomes of a request whose window could not be laid out.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all that is left is a failure of ours")]
     fn of(wire: &dyn Wire, plan: &Plan, error: Error) -> Self {
+        if plan.ours.is_some() {
+            return Self::Refused(error);
+        }
         let told = error.to_string();
         match error {
             Error::TooLarge(what) => Self::said(refused(wire, "context_length_exceeded", &what)),

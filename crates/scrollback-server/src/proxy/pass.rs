@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use bytes::Bytes;
 use futures_util::stream;
 
-use super::{Incoming, TROUBLE_HEADER, error};
+use super::{Incoming, TROUBLE_HEADER, error, shared};
 use crate::upstream::{Answer, AnswerBody, Outgoing, Silence, Upstream};
 use crate::wire::chat::Chat;
 use crate::wire::{self, Wire};
@@ -17,7 +17,10 @@ const BEFORE_AN_END: Duration = Duration::from_millis(20);
 
 /// The answer to the request as it came; `trouble` is told beside it.
 pub(super) async fn as_it_is(upstream: &Upstream, incoming: Incoming, trouble: Option<&str>) -> Response<Body> {
-    let Incoming { method, path, headers, body } = incoming;
+    if let Some(response) = shared::refused(upstream, &incoming) {
+        return response;
+    }
+    let Incoming { method, path, headers, body, .. } = incoming;
     let mut response = match upstream.send(Outgoing { method, path: &path, headers: &headers, body }).await {
         Ok(answer) => answered(answer),
         Err(silence) => silent(wire::of_path(&path).unwrap_or(&Chat), &upstream.name, &silence),

@@ -1,10 +1,10 @@
 //! What is known of a request before it is a turn: whose it is, what it follows, and how large its window may be.
 
-use axum::http::HeaderMap;
 use scrollback::log::{Declared, History};
 use scrollback::window::Budget;
+use scrollback::{SessionId, Tenant};
 
-use super::{HISTORY_HEADER, Proxy};
+use super::{HISTORY_HEADER, Incoming, Ours, Place, Proxy};
 use crate::upstream::{QUOTE, Upstream};
 use crate::wire::offer::Offer;
 use crate::wire::request::Request;
@@ -13,7 +13,7 @@ use crate::wire::{Follows, Opened};
 /// A request, read.
 pub(super) struct Asked<'a> {
     pub(super) request: &'a Request,
-    pub(super) headers: &'a HeaderMap,
+    pub(super) incoming: &'a Incoming,
     pub(super) history: &'a History<'a>,
     pub(super) opened: &'a Opened,
 }
@@ -22,6 +22,8 @@ pub(super) struct Asked<'a> {
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
 pub(crate) struct Plan {
+    /// Whose it is.
+    pub(crate) tenant: Tenant,
     pub(crate) model: String,
     /// The model's limit.
     pub(crate) limit: u32,
@@ -43,14 +45,27 @@ pub(crate) struct Plan {
     pub(crate) binds_thinking: bool,
     /// The session it declares.
     pub(crate) session: Option<String>,
-    /// What it is called here: by its declared name, or by how it begins.
+    /// What it is called here: its session's id if it declares one, or whose it is and how it begins.
     pub(crate) conversation: String,
+    /// What our own code says of it.
+    pub(crate) ours: Option<Ours>,
 }
 
 impl Plan {
     /// Whether the request holds only new messages.
     pub(crate) fn is_new(&self) -> bool {
         self.only_new || self.follows.is_some()
+    }
+
+    /// The same for a request of our own, which goes on where our code says.
+    pub(super) fn placed(self, ours: Option<&Ours>) -> Self {
+        let Some(ours) = ours else { return self };
+        let (session, conversation) = match &ours.place {
+            Place::New(name) => (Some(name.clone()), SessionId::declared(&self.tenant, name)),
+            Place::After(session, _) => (None, *session),
+        };
+        let conversation = conversation.to_string();
+        Self { only_new: true, follows: None, session, conversation, ours: Some(ours.clone()), ..self }
     }
 
     /// Whether it goes on from a compaction of ours.
@@ -67,7 +82,7 @@ impl Plan {
 impl Proxy {
     /// What is known of a request before it is a turn: above all, how large its window may be.
     pub(super) fn plan(&self, upstream: &Upstream, asked: &Asked<'_>, offer: &Offer) -> Plan {
-        let Asked { request, headers, history, opened } = asked;
+        let Asked { request, incoming, history, opened } = asked;
         let (model, settings) = (request.model(), &self.serve.window);
         let price = settings.prices.of(&model);
         let set = [settings.tokens, upstream.window].into_iter().find(|tokens| *tokens > 0);
@@ -80,9 +95,12 @@ impl Proxy {
             .gauge
             .counted(&model, price.and_then(|price| price.family), (limit - reply).min(most))
             .saturating_sub(tools);
-        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let header = |name: &str| incoming.headers.get(name).and_then(|value| value.to_str().ok());
         let session = Declared::read(header, &request.declares()).session;
-        let opening = || history.opening().map(|hash| format!("{hash:x}"));
+        let tenant = incoming.tenant.clone();
+        let opening = || history.opening().map(|hash| format!("{} {hash:x}", tenant.as_str()));
+        let declared = session.as_ref().map(|name| SessionId::declared(&tenant, name).to_string());
+        let conversation = declared.or_else(opening).unwrap_or_default();
         Plan {
             is_assumed: known.is_none() && model != QUOTE,
             model,
@@ -94,8 +112,10 @@ impl Proxy {
             followed: opened.followed,
             untouched: opened.untouched,
             binds_thinking: price.is_some_and(|price| price.binds_thinking),
-            conversation: session.clone().or_else(opening).unwrap_or_default(),
+            conversation,
+            tenant,
             session,
+            ours: None,
         }
     }
 

@@ -3,16 +3,22 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Response;
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
+use scrollback::recall::RecallCall;
+use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 use super::exchange::{Exchange, Verdict};
+use super::later::ended;
 use super::pass;
 use crate::upstream::{Answer, AnswerBody, Silence};
+use crate::wire::said::Said;
 use crate::wire::sse::{Event, Splitter};
 use crate::wire::{Heard, Relay};
 
@@ -21,18 +27,43 @@ const LAST_WORD: Duration = Duration::from_millis(250);
 /// While a round is prepared, a comment is sent this often, so that nobody takes the stream for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-type Next = Pin<Box<dyn Future<Output = (Exchange, Result<Answer, Silence>)> + Send>>;
+type Next = Pin<Box<dyn Future<Output = Result<Answer, Silence>> + Send>>;
 
 /// Where a stream is.
 enum Phase {
     /// A reply is coming.
     Coming(Box<Exchange>, AnswerBody),
     /// Calls of ours are answered, and the model is asked again.
-    Between(Next),
+    Between(Between),
     /// The reply has ended and is kept. What its upstream still says goes to the client as it comes.
     Rest(AnswerBody),
     /// All is said.
     Over,
+}
+
+/// What happens between two rounds. The exchange is not part of it: what was said before stays if the client leaves.
+struct Between {
+    next: Next,
+    exchange: Arc<Mutex<Exchange>>,
+}
+
+impl Between {
+    fn new(exchange: Exchange, said: Said, calls: Vec<Result<RecallCall, String>>) -> Self {
+        let exchange = Arc::new(Mutex::new(exchange));
+        let mine = exchange.clone();
+        let next = Box::pin(async move {
+            let mut exchange = mine.lock().await;
+            exchange.again(&said, &calls).await;
+            exchange.send().await
+        });
+        Self { next, exchange }
+    }
+
+    /// The exchange; what is still under way ends here.
+    fn exchange(self) -> Exchange {
+        drop(self.next);
+        Arc::into_inner(self.exchange).expect("only the next round held it too").into_inner()
+    }
 }
 
 struct Streaming {
@@ -67,11 +98,16 @@ impl Streaming {
                 return Some(pass::after_what_came(piece).await);
             }
             // While it waits, the phase stays where it is: a client that leaves then must not take the reply with it.
-            let piece = match &mut self.phase {
-                Phase::Coming(_, body) => body.chunk().await,
-                Phase::Rest(body) => tokio::time::timeout(LAST_WORD, body.chunk()).await.unwrap_or(Ok(None)),
-                Phase::Between(_) | Phase::Over => Ok(None),
-            };
+            let (mut piece, mut answer) = (Ok(None), None);
+            match &mut self.phase {
+                Phase::Coming(_, body) => piece = body.chunk().await,
+                Phase::Rest(body) => piece = timeout(LAST_WORD, body.chunk()).await.unwrap_or(Ok(None)),
+                Phase::Between(between) => match timeout(KEEP_ALIVE, &mut between.next).await {
+                    Ok(came) => answer = Some(came),
+                    Err(_) => return Some(Ok(Bytes::from_static(b": recalling\n\n"))),
+                },
+                Phase::Over => {}
+            }
             match std::mem::replace(&mut self.phase, Phase::Over) {
                 Phase::Over => return None,
                 Phase::Rest(body) => {
@@ -97,13 +133,11 @@ impl Streaming {
                         self.ready.push_back(Err(error));
                     }
                 },
-                Phase::Between(mut next) => match tokio::time::timeout(KEEP_ALIVE, &mut next).await {
-                    Err(_) => {
-                        self.phase = Phase::Between(next);
-                        return Some(Ok(Bytes::from_static(b": recalling\n\n")));
+                Phase::Between(between) => {
+                    if let Some(answer) = answer {
+                        self.phase = self.next_round(between.exchange(), answer).await;
                     }
-                    Ok((exchange, answer)) => self.phase = self.next_round(exchange, answer).await,
-                },
+                }
             }
         }
     }
@@ -149,16 +183,11 @@ impl Streaming {
         let verdict = exchange.judge(&said);
         if let Verdict::Again(calls) = verdict {
             exchange.has_shown(&said);
-            let next = async move {
-                exchange.again(&said, &calls).await;
-                let answer = exchange.send().await;
-                (exchange, answer)
-            };
-            return Phase::Between(Box::pin(next));
+            return Phase::Between(Between::new(exchange, said, calls));
         }
         let left = exchange.left(&said);
         let comment = exchange.comment();
-        exchange.conclude(&said, left.clone(), verdict).await;
+        ended(exchange.concluded(said, left.clone(), verdict)).await;
         self.out.extend_from_slice(comment.unwrap_or_default().as_bytes());
         self.relay.close(&left, &mut self.out);
         Phase::Over
@@ -188,12 +217,15 @@ impl Streaming {
     /// The next round of the same reply.
     async fn next_round(&mut self, exchange: Exchange, answer: Result<Answer, Silence>) -> Phase {
         self.splitter = Splitter::default();
-        let why = match answer {
+        let refusal = match answer {
             Ok(answer) if answer.status.is_success() => return Phase::Coming(Box::new(exchange), answer.body),
+            refusal => refusal,
+        };
+        exchange.fail();
+        let why = match refusal {
             Ok(answer) => String::from_utf8_lossy(&answer.body.all().await.unwrap_or_default()).into_owned(),
             Err(silence) => format!("the upstream failed while the reply was under way: {silence}"),
         };
-        exchange.fail();
         // A stream that has begun has no status left to change: the error comes as an event.
         self.relay.fail(&why, &mut self.out);
         self.flush();
@@ -201,22 +233,28 @@ impl Streaming {
     }
 }
 
-/// A client that has seen why a reply ended may leave without waiting for the end: the reply is kept all the same. Otherwise what
-/// was asked and paid for is recorded.
+/// A client that has seen why a reply ended may leave without waiting for the end: the reply is kept all the same, and so is what
+/// a person who talks to us has read when they stop a reply, for they have no client that would. Otherwise what was asked and
+/// paid for is recorded.
 impl Drop for Streaming {
     fn drop(&mut self) {
-        let Phase::Coming(mut exchange, _) = std::mem::replace(&mut self.phase, Phase::Over) else { return };
-        let said = self.relay.take();
+        let (mut exchange, mut said, is_answered) = match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::Coming(exchange, _) => (*exchange, self.relay.take(), true),
+            Phase::Between(between) => (between.exchange(), Said::default(), false),
+            Phase::Rest(_) | Phase::Over => return,
+        };
+        if said.end.is_none() && !said.failed && exchange.plan.ours.is_some() {
+            said = exchange.stopped(said);
+        }
         let ended = said.end.is_some() && !said.failed;
         if !ended || !matches!(exchange.judge(&said), Verdict::Deliver) {
             return exchange.fail();
         }
         exchange.response = exchange.response.take().or_else(|| said.id.clone());
-        let proxy = exchange.proxy.clone();
-        proxy.later.spawn(async move {
+        if is_answered {
             exchange.enter(said.usage.as_ref());
-            let left = exchange.left(&said);
-            exchange.conclude(&said, left, Verdict::Deliver).await;
-        });
+        }
+        let left = exchange.left(&said);
+        exchange.concluded(said, left, Verdict::Deliver);
     }
 }

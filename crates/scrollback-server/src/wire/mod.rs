@@ -217,7 +217,7 @@ impl ErrorKind {
 }
 
 /// A dialect, by its name in settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum WireName {
     /// OpenAI Chat Completions.

@@ -91,6 +91,13 @@ impl Said {
         Self { pieces: self.pieces.iter().filter_map(said).collect(), ..self.clone() }
     }
 
+    /// What counts of it where it was stopped: its words, if there are any. Half a call or half a thought is of no use to anybody.
+    pub(crate) fn stopped(mut self) -> Self {
+        self.pieces.retain(|piece| matches!(piece, Piece::Words { text, .. } if !text.trim().is_empty()));
+        self.end = (!self.pieces.is_empty()).then_some(End::Cut);
+        self
+    }
+
     /// The same after what was said in earlier rounds.
     pub(crate) fn after(mut self, earlier: Vec<Piece>) -> Self {
         self.pieces.splice(0..0, earlier);
@@ -105,5 +112,22 @@ impl Piece {
             Self::Call(call) => Some(call),
             Self::Words { .. } | Self::Other(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_stopped_reply_its_words_count() {
+        let words = |text: &str| Piece::Words { text: text.into(), value: Value::Null };
+        let (id, name, arguments) = Default::default();
+        let call = Piece::Call(Called { id, name, arguments, value: Value::Null });
+        let said =
+            Said { pieces: vec![Piece::Other(Value::Null), words("It begins"), words(" "), call], ..Said::default() };
+        let stopped = said.stopped();
+        assert_eq!((stopped.text().as_str(), stopped.pieces.len(), stopped.end), ("It begins", 1, Some(End::Cut)));
+        assert_eq!(Said::default().stopped().end, None, "nothing was said");
     }
 }

@@ -8,7 +8,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::Arc;
 
-use crate::address;
+use crate::access::{Guest, TOKEN_HEADER, Tokens};
+use crate::address::{self, Whereabouts};
 use crate::api::{Ask, Room};
 use crate::cli::Desk;
 use crate::cli::serve::{tasks, with_helpers};
@@ -32,7 +33,7 @@ impl Desk {
                 self.within(with_helpers(engine, serve, &settings.strategies.summary)?, ask).await
             }
             Err(Error::InUse { path, holder }) => match address::of_holder(&path, &holder) {
-                Some(address) => of_server(&address, ask).await,
+                Some(there) => of_server(&there, ask).await,
                 None => Err(Error::InUse { path, holder }.into()),
             },
             Err(error) => Err(error.into()),
@@ -41,7 +42,9 @@ impl Desk {
 
     /// What requests work with, over an engine.
     pub(in crate::cli) fn room(&self, engine: Engine) -> Room {
-        Room { engine: Arc::new(engine), tenant: self.tenant.clone(), window: self.settings.serve.window.clone() }
+        let tokens = Arc::new(Tokens::new(engine.log().store().clone(), 0));
+        let (tenant, serve) = (self.tenant.clone(), Arc::new(self.settings.serve.clone()));
+        Room { engine: Arc::new(engine), tenant, guest: Guest::local(), serve, tokens, proxy: None }
     }
 
     async fn within(&self, engine: Engine, ask: &Ask) -> anyhow::Result<Value> {
@@ -55,10 +58,13 @@ pub(in crate::cli) fn read<T: DeserializeOwned>(value: Value) -> anyhow::Result<
     serde_json::from_value(value).context("the answer is not understood: is the server of another version?")
 }
 
-async fn of_server(address: &str, ask: &Ask) -> anyhow::Result<Value> {
-    let url = format!("{address}{}", ask.url());
-    let request = crate::upstream::client()?.request(ask.method.clone(), url);
-    let request = request.header(header::CONTENT_TYPE, "application/json").body(ask.body.clone());
+async fn of_server(there: &Whereabouts, ask: &Ask) -> anyhow::Result<Value> {
+    let address = &there.url;
+    let request = crate::upstream::client()?.request(ask.method.clone(), format!("{address}{}", ask.url()));
+    let request = request
+        .header(TOKEN_HEADER, &there.pass)
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(ask.body.clone());
     let unreachable = || format!("the server that holds the store does not answer at {address}");
     let answer = request.send().await.with_context(unreachable)?;
     let status = answer.status();
@@ -67,7 +73,7 @@ async fn of_server(address: &str, ask: &Ask) -> anyhow::Result<Value> {
     if status.is_success() {
         return Ok(value);
     }
-    match value["error"]["message"].as_str() {
+    match value["detail"].as_str() {
         Some(message) => bail!("{message}"),
         None => bail!("the server at {address} answered {status}"),
     }

@@ -15,9 +15,10 @@ mod undo;
 
 pub(super) use artifacts::Artifacts;
 pub(super) use compress::Compress;
+pub(super) use door::read;
 pub(super) use edit::Edit;
 pub(super) use notes::Notes;
-pub(super) use pins::{Chosen, EXCLUDE, INCLUDE, PIN, Pins, UNPIN, places};
+pub(super) use pins::{Chosen, EXCLUDE, INCLUDE, PIN, Pins, UNPIN};
 pub(super) use rules::Rules;
 pub(super) use strategy::Strategy;
 pub(super) use undo::{Redo, Undo};

@@ -8,7 +8,7 @@ use scrollback::MessageId;
 
 use super::Where;
 use super::door::read;
-use crate::api::{Controlled, Effect, MessageLine, Telling};
+use crate::api::{Controlled, Effect, MessageLine, places};
 use crate::cli::{Desk, say, say_json, shortened, table, talk};
 
 /// How many columns of a message are shown.
@@ -100,15 +100,6 @@ fn tell(place: &str, deed: &Deed, changed: &Effect) -> anyhow::Result<()> {
         "`scrollback edit {place} {note}` puts your words there; `scrollback undo {place}` takes the fold back"
     ));
     Ok(())
-}
-
-/// Notes and sections, in words.
-pub(in crate::cli) fn places(tellings: &[Telling]) -> String {
-    let named = |telling: &Telling| match &telling.section {
-        Some(section) => format!("{} § {section}", telling.note),
-        None => telling.note.clone(),
-    };
-    tellings.iter().map(named).collect::<Vec<_>>().join(", ")
 }
 
 impl Pins {

@@ -7,6 +7,8 @@ mod play;
 mod script;
 mod tell;
 
+use std::io::IsTerminal;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -14,7 +16,7 @@ use anyhow::Context;
 use clap::Args;
 use scrollback::SqliteStore;
 
-use super::Desk;
+use super::{Desk, bold, say, talk};
 use crate::config;
 use crate::proxy::Proxy;
 use crate::serve::Server;
@@ -29,20 +31,24 @@ const WINDOW_TOKENS: u32 = 3_000;
 const PRICED_AS: &str = "gpt-5";
 
 #[derive(Debug, Args)]
-pub(super) struct Demo {}
+pub(super) struct Demo {
+    /// Stay until Ctrl-C, so that the conversation can be looked at in a browser; a terminal is asked without this
+    #[arg(long)]
+    ui: bool,
+}
 
 impl Demo {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         let folder = std::env::temp_dir().join(format!("scrollback-demo-{}", std::process::id()));
         std::fs::create_dir_all(&folder).context("the demo needs a temporary folder")?;
-        let outcome = shown(desk, folder.join("demo.db")).await;
+        let outcome = shown(desk, folder.join("demo.db"), self.ui).await;
         std::fs::remove_dir_all(&folder).context("the demo's temporary folder could not be removed")?;
         outcome.map(|()| ExitCode::SUCCESS)
     }
 }
 
-/// Starts a server like any other, plays, and stops it.
-async fn shown(desk: &Desk, file: std::path::PathBuf) -> anyhow::Result<()> {
+/// Starts a server like any other, plays, lets people look at it, and stops it.
+async fn shown(desk: &Desk, file: std::path::PathBuf, ui: bool) -> anyhow::Result<()> {
     let settings = config::usual(file)?;
     let store = Arc::new(SqliteStore::open(&settings.store)?);
     let engine = Desk { settings, tenant: desk.tenant.clone(), json: desk.json };
@@ -53,11 +59,35 @@ async fn shown(desk: &Desk, file: std::path::PathBuf) -> anyhow::Result<()> {
     serve.window.tokens = WINDOW_TOKENS;
     let proxy = Arc::new(Proxy::new(Arc::new(engine.engine_over(store)), serve)?);
     let server = Server::bind(proxy.clone()).await?;
-    let client = Client::new(server.address, PRICED_AS)?;
+    let address = server.address;
+    let client = Client::new(address, PRICED_AS)?;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = tokio::spawn(server.run(async { drop(stopped.await) }));
     let played = Play::new(&proxy.engine, desk, client, Script::read()?).run().await;
+    let offered = if played.is_ok() { offer(address, ui).await } else { Ok(()) };
     drop(stop);
     serving.await.context("the server ended early")??;
-    played
+    played.and(offered)
+}
+
+/// Offers the UI on the conversation that was played: in a terminal until Enter, or for as long as somebody wants.
+async fn offer(address: SocketAddr, ui: bool) -> anyhow::Result<()> {
+    let asked = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+    if !ui && !asked {
+        return say("  scrollback demo --ui                   this conversation in a browser");
+    }
+    let (on, off) = bold();
+    say(format!("\n{on}See it{off}\n  http://{address}/   this conversation in a browser: chat, windows, ledger"))?;
+    if ui {
+        talk("Ctrl-C ends the demo");
+        return tokio::signal::ctrl_c().await.context("signals cannot be listened for");
+    }
+    talk("Enter ends the demo");
+    let (enter, entered) = tokio::sync::oneshot::channel();
+    // A thread of its own: nobody waits for it when the demo is ended otherwise.
+    std::thread::spawn(move || enter.send(std::io::stdin().read_line(&mut String::new())));
+    tokio::select! {
+        ended = tokio::signal::ctrl_c() => ended.context("signals cannot be listened for"),
+        _ = entered => Ok(()),
+    }
 }

@@ -41,7 +41,7 @@ impl Proxy {
         let new = opened.new.take();
         let history =
             History::parse(new.as_deref().unwrap_or(input))?.with_heads(opened.heads.take().unwrap_or_default());
-        let asked = Asked { request: &request, headers: &incoming.headers, history: &history, opened: &opened };
+        let asked = Asked { request: &request, incoming, history: &history, opened: &opened };
         let offer = Offer::new(upstream.recall, self.engine.tools(), &opened, &Responses);
         let plan = self.plan(upstream, &asked, &offer);
         let received = self.received(&history, &plan).await?;
@@ -51,7 +51,7 @@ impl Proxy {
     /// Takes the conversation into the log.
     async fn received(&self, history: &History<'_>, plan: &Plan) -> Result<Received> {
         self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
-        let (arrival, after) = self.arrival(plan)?;
+        let (arrival, after) = Self::arrival(plan)?;
         match after {
             None => self.engine.log().receive(arrival, history).await,
             Some(after) => self.engine.log().receive_new(arrival, after, history).await,

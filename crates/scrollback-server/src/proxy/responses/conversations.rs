@@ -6,7 +6,7 @@ use percent_encoding::percent_decode_str;
 use scrollback::ids::Depth;
 use scrollback::log::{After, Arrival, History, Outcome};
 use scrollback::store::{Batch, Beside, Expect, Keys, Kind, Place, Put, Scope, Span, Stored};
-use scrollback::{At, Error, MessageId, Result, SessionId, SessionKey, export};
+use scrollback::{At, Error, MessageId, Result, SessionId, SessionKey, Tenant, export};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -35,31 +35,31 @@ impl Made {
 
 impl Proxy {
     /// Makes a conversation, perhaps with items.
-    pub(super) async fn create(&self, body: &Bytes) -> Answered {
+    pub(super) async fn create(&self, tenant: &Tenant, body: &Bytes) -> Answered {
         let (said, at) = (read(body)?, now());
         let id = token("conv", &[&at.0.to_le_bytes(), body]);
         let made =
             Made { created_at: seconds(at), metadata: said.get("metadata").cloned().unwrap_or_else(|| json!({})) };
-        self.record(&id, &made).await?;
-        self.take(&id, &said["items"]).await?;
+        self.record(tenant, &id, &made).await?;
+        self.take(tenant, &id, &said["items"]).await?;
         Ok(Some(told(&made.told(&id))))
     }
 
     /// Gives a conversation other metadata.
-    pub(super) async fn describe(&self, id: &str, body: &Bytes) -> Answered {
-        let Some(made) = self.made(id).await? else { return Ok(None) };
+    pub(super) async fn describe(&self, tenant: &Tenant, id: &str, body: &Bytes) -> Answered {
+        let Some(made) = self.made(tenant, id).await? else { return Ok(None) };
         let metadata = read(body)?["metadata"].take();
         if !metadata.is_object() && !metadata.is_null() {
             return Err(Error::Invalid("the metadata must be an object".into()));
         }
         let metadata = if metadata.is_null() { json!({}) } else { metadata };
         let made = Made { metadata, ..made };
-        self.record(id, &made).await?;
+        self.record(tenant, id, &made).await?;
         Ok(Some(told(&made.told(id))))
     }
 
-    async fn record(&self, id: &str, made: &Made) -> Result<()> {
-        let session = self.named(id);
+    async fn record(&self, tenant: &Tenant, id: &str, made: &Made) -> Result<()> {
+        let session = named(tenant, id);
         let put = Put {
             scope: Scope::Session(session.clone()),
             kind: Kind::Setting,
@@ -73,22 +73,22 @@ impl Proxy {
     }
 
     /// Tells of a conversation.
-    pub(super) async fn conversation(&self, id: &str) -> Answered {
-        Ok(self.made(id).await?.map(|made| told(&made.told(id))))
+    pub(super) async fn conversation(&self, tenant: &Tenant, id: &str) -> Answered {
+        Ok(self.made(tenant, id).await?.map(|made| told(&made.told(id))))
     }
 
     /// Adds items to a conversation.
-    pub(super) async fn add(&self, id: &str, body: &Bytes) -> Answered {
-        if self.made(id).await?.is_none() {
+    pub(super) async fn add(&self, tenant: &Tenant, id: &str, body: &Bytes) -> Answered {
+        if self.made(tenant, id).await?.is_none() {
             return Ok(None);
         }
-        let added = self.take(id, &read(body)?["items"]).await?;
+        let added = self.take(tenant, id, &read(body)?["items"]).await?;
         Ok(Some(told(&list(&added.iter().map(item).collect::<Vec<_>>(), false))))
     }
 
     /// Lists the items of a conversation, the newest first unless it is asked otherwise.
-    pub(super) async fn listed(&self, id: &str, query: &str) -> Answered {
-        if self.made(id).await?.is_none() {
+    pub(super) async fn listed(&self, tenant: &Tenant, id: &str, query: &str) -> Answered {
+        if self.made(tenant, id).await?.is_none() {
             return Ok(None);
         }
         let asked = |name: &str| {
@@ -96,7 +96,7 @@ impl Proxy {
             let found = pairs.filter(|(key, _)| *key == name).map(|(_, value)| percent_decode_str(value)).next();
             found.map(|value| value.decode_utf8_lossy().into_owned())
         };
-        let mut items: Vec<Value> = self.path(&self.named(id)).await?.iter().map(item).collect();
+        let mut items: Vec<Value> = self.path(&named(tenant, id)).await?.iter().map(item).collect();
         if asked("order").as_deref() != Some("asc") {
             items.reverse();
         }
@@ -112,49 +112,45 @@ impl Proxy {
     }
 
     /// Tells an item of a conversation.
-    pub(super) async fn one(&self, id: &str, name: &str) -> Answered {
-        if self.made(id).await?.is_none() {
+    pub(super) async fn one(&self, tenant: &Tenant, id: &str, name: &str) -> Answered {
+        if self.made(tenant, id).await?.is_none() {
             return Ok(None);
         }
-        let found = self.path(&self.named(id)).await?.iter().map(item).find(|item| item["id"] == name);
+        let found = self.path(&named(tenant, id)).await?.iter().map(item).find(|item| item["id"] == name);
         let unknown = || Error::NotFound(format!("there is no item “{name}” in the conversation “{id}”"));
         Ok(Some(told(&found.ok_or_else(unknown)?)))
     }
 
     /// What is in the log stays in the log.
-    pub(super) async fn undeletable(&self, id: &str) -> Answered {
-        if self.made(id).await?.is_none() {
+    pub(super) async fn undeletable(&self, tenant: &Tenant, id: &str) -> Answered {
+        if self.made(tenant, id).await?.is_none() {
             return Ok(None);
         }
-        let session = self.named(id).id.to_string();
+        let session = named(tenant, id).id.to_string();
         let what = format!("nothing is deleted here; `scrollback forget {session}` forgets this conversation for good");
         Ok(Some(error(&Responses, StatusCode::METHOD_NOT_ALLOWED, "not_supported", &what)))
     }
 
     /// Whether a conversation was made here.
-    pub(in crate::proxy) async fn has_conversation(&self, id: &str) -> Result<bool> {
-        Ok(self.made(id).await?.is_some())
+    pub(in crate::proxy) async fn has_conversation(&self, tenant: &Tenant, id: &str) -> Result<bool> {
+        Ok(self.made(tenant, id).await?.is_some())
     }
 
-    async fn made(&self, id: &str) -> Result<Option<Made>> {
-        let scope = Scope::Session(self.named(id));
+    async fn made(&self, tenant: &Tenant, id: &str) -> Result<Option<Made>> {
+        let scope = Scope::Session(named(tenant, id));
         let record = self.engine.log().store().records(&scope, Kind::Setting, Keys::One(KEY.to_owned())).await?.pop();
         let damaged = |_| Error::Damaged(format!("the record of conversation “{id}” is unreadable"));
         record.map(|record| serde_json::from_str(record.body.get()).map_err(damaged)).transpose()
     }
 
-    fn named(&self, id: &str) -> SessionKey {
-        SessionKey { tenant: self.tenant.clone(), id: SessionId::declared(&self.tenant, id) }
-    }
-
     /// Takes items into the log, and tells which are on the path now that were not.
-    async fn take(&self, id: &str, items: &Value) -> Result<Vec<Stored>> {
+    async fn take(&self, tenant: &Tenant, id: &str, items: &Value) -> Result<Vec<Stored>> {
         if items.as_array().is_none_or(Vec::is_empty) {
             return Ok(Vec::new());
         }
         let text = items.to_string();
         let history = History::parse(&text)?.with_heads(Vec::new());
-        let arrival = Arrival::new(&self.tenant, Some(id), "", now());
+        let arrival = Arrival::new(tenant, Some(id), "", now());
         let log = self.engine.log();
         let mut received = log.receive_new(arrival, After::Last(id), &history).await?;
         if let (Outcome::Replay, Some(head)) = (received.outcome, received.head) {
@@ -181,6 +177,11 @@ impl Proxy {
             None => Ok(Vec::new()),
         }
     }
+}
+
+/// The session that a conversation is.
+fn named(tenant: &Tenant, id: &str) -> SessionKey {
+    SessionKey { tenant: tenant.clone(), id: SessionId::declared(tenant, id) }
 }
 
 fn seconds(at: At) -> i64 {

@@ -56,14 +56,15 @@ impl Proxy {
         query: &str,
         (upstream, incoming): (&Upstream, &Incoming),
     ) -> Answered {
+        let whose = &incoming.tenant;
         match asked {
-            ("POST", ["conversations"]) => self.create(&incoming.body).await,
-            ("GET", ["conversations", id]) => self.conversation(id).await,
-            ("POST", ["conversations", id]) => self.describe(id, &incoming.body).await,
-            ("GET", ["conversations", id, "items"]) => self.listed(id, query).await,
-            ("POST", ["conversations", id, "items"]) => self.add(id, &incoming.body).await,
-            ("GET", ["conversations", id, "items", item]) => self.one(id, item).await,
-            ("DELETE", ["conversations", id, ..]) => self.undeletable(id).await,
+            ("POST", ["conversations"]) => self.create(whose, &incoming.body).await,
+            ("GET", ["conversations", id]) => self.conversation(whose, id).await,
+            ("POST", ["conversations", id]) => self.describe(whose, id, &incoming.body).await,
+            ("GET", ["conversations", id, "items"]) => self.listed(whose, id, query).await,
+            ("POST", ["conversations", id, "items"]) => self.add(whose, id, &incoming.body).await,
+            ("GET", ["conversations", id, "items", item]) => self.one(whose, id, item).await,
+            ("DELETE", ["conversations", id, ..]) => self.undeletable(whose, id).await,
             ("POST", ["responses", "compact"]) => self.compact(upstream, incoming).await,
             _ => Ok(None),
         }

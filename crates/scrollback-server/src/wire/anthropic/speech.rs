@@ -33,12 +33,13 @@ impl Speech for Messages {
         answer::written(own)
     }
 
-    fn error(&self, kind: ErrorKind, _: &str, what: &str) -> Value {
+    fn error(&self, kind: ErrorKind, code: &str, what: &str) -> Value {
         let kind = match kind {
             ErrorKind::Request => "invalid_request_error",
             ErrorKind::Upstream => "api_error",
         };
-        json!({"type": "error", "error": {"type": kind, "message": what}})
+        // Clients pass over fields that they do not know; whoever reads codes finds it where the other dialects have it.
+        json!({"type": "error", "error": {"type": kind, "message": what, "code": code}})
     }
 
     fn relay(&self, hides_markers: bool) -> Box<dyn Relay> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::items;
 use super::speech::ended;
@@ -14,6 +14,8 @@ pub(super) struct Gathered {
     id: Option<String>,
     /// The items that are whole, by their places.
     done: BTreeMap<u64, Value>,
+    /// The words of those that are under way.
+    open: BTreeMap<u64, String>,
     /// The response as its last event tells it.
     last: Option<Value>,
     failed: bool,
@@ -22,9 +24,13 @@ pub(super) struct Gathered {
 impl Gathered {
     /// Adds an event.
     pub(super) fn add(&mut self, event: &Value) {
+        let place = event["output_index"].as_u64().unwrap_or(self.done.len() as u64);
         match event["type"].as_str().unwrap_or_default() {
+            "response.output_text.delta" => {
+                self.open.entry(place).or_default().push_str(event["delta"].as_str().unwrap_or_default());
+            }
             "response.output_item.done" => {
-                let place = event["output_index"].as_u64().unwrap_or(self.done.len() as u64);
+                self.open.remove(&place);
                 self.done.insert(place, event["item"].clone());
             }
             "response.completed" | "response.incomplete" => self.last = Some(event["response"].clone()),
@@ -35,8 +41,12 @@ impl Gathered {
         self.id = self.id.take().or(id);
     }
 
-    /// What was said.
-    pub(super) fn said(self) -> Said {
+    /// What was said; of a reply that has not ended, also the words that are under way.
+    pub(super) fn said(mut self) -> Said {
+        if self.last.is_none() {
+            let words = |text: String| json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]});
+            self.done.extend(self.open.into_iter().map(|(place, text)| (place, words(text))));
+        }
         let told = self.last.as_ref().map(ended).unwrap_or_default();
         let output = self.last.as_ref().and_then(|last| last["output"].as_array()).cloned().unwrap_or_default();
         let whole = if self.done.is_empty() { output } else { self.done.into_values().collect() };
@@ -46,5 +56,26 @@ impl Gathered {
             failed: self.failed || told.failed,
             ..told
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_under_way_count_until_their_item_is_whole() {
+        let mut gathered = Gathered::default();
+        let delta = |text: &str| json!({"type": "response.output_text.delta", "output_index": 1, "delta": text});
+        gathered.add(&delta("It beg"));
+        gathered.add(&delta("ins"));
+        let said = gathered.said();
+        assert_eq!((said.text().as_str(), said.end), ("It begins", None));
+        let mut gathered = Gathered::default();
+        gathered.add(&delta("It beg"));
+        let content = json!([{"type": "output_text", "text": "It begins."}]);
+        let item = json!({"type": "message", "role": "assistant", "content": content});
+        gathered.add(&json!({"type": "response.output_item.done", "output_index": 1, "item": item}));
+        assert_eq!(gathered.said().text(), "It begins.");
     }
 }

@@ -1,4 +1,10 @@
-//! `scrollback serve`: the proxy, a word on its health, and numbers for Prometheus.
+//! `scrollback serve`: the proxy, a word on its health, and numbers for Prometheus. Around all of it is one layer that decides who
+//! may ask (`access`).
+//!
+//! `connections` serves them one by one, `body` reads what requests say.
+
+pub(crate) mod body;
+mod connections;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,22 +13,19 @@ use anyhow::Context;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::http::{HeaderMap, Response, StatusCode, header};
+use axum::http::{Response, StatusCode};
+use axum::middleware::from_fn_with_state;
 use axum::routing::get;
-use axum::serve::ListenerExt;
-use bytes::Bytes;
-use futures_util::StreamExt;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use percent_encoding::percent_decode_str;
 use tokio::net::TcpListener;
 
-use crate::door;
+use crate::access::{self, Access, Guest};
 use crate::hop::{self, Before};
-use crate::proxy::{Incoming, Proxy, error};
+use crate::live::Live;
+use crate::proxy::{self, Incoming, Proxy, error};
 use crate::wire;
 use crate::wire::chat::Chat;
-
-/// A body that is too large is read up to so many times what is allowed.
-const PATIENCE: usize = 4;
 
 /// What every route works with.
 #[derive(Clone)]
@@ -35,6 +38,8 @@ struct Desk {
 pub(crate) struct Server {
     listener: TcpListener,
     router: Router,
+    access: Arc<Access>,
+    live: Live,
     pub(crate) address: SocketAddr,
 }
 
@@ -49,24 +54,30 @@ impl Server {
         // A second server in one process counts into the first one's numbers.
         let _ = metrics::set_global_recorder(recorder);
         let router = Router::new()
-            .route("/", get(|| async { "Scrollback\n" }))
             .route("/health", get(|| async { "ok\n" }))
             .route("/metrics", get(|State(desk): State<Desk>| async move { desk.numbers.render() }))
             .route("/v1/{*path}", axum::routing::any(usual))
             .route("/{upstream}/v1/{*path}", axum::routing::any(named))
             .with_state(Desk { proxy: proxy.clone(), numbers })
             .merge(crate::api::router(&proxy))
-            .merge(crate::mcp::router(&proxy));
-        Ok(Self { listener, router, address })
+            .merge(crate::web::router())
+            .merge(crate::mcp::router(&proxy))
+            .layer(from_fn_with_state(proxy.access.clone(), access::layer));
+        proxy.access.tokens.read().await.context("the tokens cannot be read")?;
+        Ok(Self { listener, router, access: proxy.access.clone(), live: proxy.live.clone(), address })
     }
 
     /// Serves until told to stop; requests that are under way are finished.
     pub(crate) async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<()> {
-        let listener = self.listener.tap_io(|stream| {
-            // Without this, small pieces of a stream wait for each other.
-            let _ = stream.set_nodelay(true);
-        });
-        axum::serve(listener, self.router).with_graceful_shutdown(stop).await.context("serving failed")
+        let Self { listener, router, access, live, .. } = self;
+        let reading = tokio::spawn(async move { access.tokens.keep_reading().await });
+        let stop = async move {
+            stop.await;
+            live.close();
+        };
+        connections::serve(listener, router, connections::Patience::default(), stop).await;
+        reading.abort();
+        Ok(())
     }
 }
 
@@ -88,13 +99,13 @@ async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<
     let whole = parts.uri.path_and_query().map_or("", |path| path.as_str());
     let path = whole.split_once("/v1").map_or("", |(_, path)| path).to_owned();
     let wire = wire::of_path(&path).unwrap_or(&Chat);
-    if !is_addressed(&parts.headers, &desk.proxy) {
-        let what = "this name is not one of ours; add it to serve.hosts if it is yours";
-        return error(wire, StatusCode::FORBIDDEN, "host_not_allowed", what);
+    if climbs(&path) {
+        let what = "a path with “.”, “..” or a backslash may lead elsewhere than it says: write it out";
+        return error(wire, StatusCode::BAD_REQUEST, "path_climbs", what);
     }
-    if let Some(what) = door::quarrel(&parts.headers) {
-        return error(wire, StatusCode::BAD_REQUEST, "two_keys", what);
-    }
+    let Some(Guest { tenant, .. }) = parts.extensions.get::<Guest>().cloned() else {
+        return error(wire, StatusCode::UNAUTHORIZED, "token_needed", "nobody knows who asks");
+    };
     let before = hop::before(&parts.headers);
     if before == Before::Ourselves {
         let what = "this request was here before: the upstream leads back to this very Scrollback";
@@ -108,51 +119,43 @@ async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<
         let what = format!("there is no upstream “{}”; the settings name them", name.unwrap_or_default());
         return error(wire, StatusCode::NOT_FOUND, "no_such_upstream", &what);
     };
-    let limit = desk.proxy.serve.body_bytes;
-    let Ok(body) = read(body, limit, &parts.headers).await else {
-        let what = "the request broke off";
-        return error(wire, StatusCode::BAD_REQUEST, "request_broken", what);
+    let read = async {
+        if proxy::is_managed(&parts.method, &path) {
+            body::is_plain(&parts.headers)?;
+        }
+        body::read(body, desk.proxy.serve.body_bytes, &parts.headers).await
     };
-    let Some(body) = body else {
-        let what = format!("the request is larger than {} MB; serve.body_megabytes allows more", limit >> 20);
-        return error(wire, StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", &what);
+    let body = match read.await {
+        Ok(body) => body,
+        Err(refusal) => return error(wire, refusal.status, refusal.code, &refusal.message),
     };
-    let incoming = Incoming { method: parts.method, path, headers: parts.headers, body };
+    let incoming = Incoming { tenant, method: parts.method, path, headers: parts.headers, body, ours: None };
     if before == Before::Another {
         return desk.proxy.beside_another(&upstream, incoming).await;
     }
     desk.proxy.answer(upstream, incoming).await
 }
 
-/// A whole body; `None` if it is larger than allowed. It is read to its end even so, as clients do not listen while they talk.
-pub(crate) async fn read(body: Body, limit: usize, headers: &HeaderMap) -> Result<Option<Bytes>, axum::Error> {
-    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    let mut whole = Vec::with_capacity(length.unwrap_or(0).min(limit));
-    let (mut pieces, mut passed) = (body.into_data_stream(), 0);
-    while let Some(piece) = pieces.next().await {
-        let piece = piece?;
-        passed += piece.len();
-        if passed <= limit {
-            whole.extend_from_slice(&piece);
-        } else if passed > limit.saturating_mul(PATIENCE) {
-            break;
+/// Whether somebody on the way may read a path as another one than we do: what is decided about it would not hold for that one.
+fn climbs(path: &str) -> bool {
+    let path = percent_decode_str(path.split('?').next().unwrap_or_default());
+    let path = path.decode_utf8_lossy();
+    path.contains('\\') || path.split('/').any(|part| part == "." || part == "..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_may_lead_elsewhere_is_told_apart() {
+        for path in
+            ["/models/../files", "/models/%2e%2E/files", "/models/.%2e", "/./files", "/a\\b", "/a%5cb", "/a%2f..%2fb"]
+        {
+            assert!(climbs(path), "{path}");
+        }
+        for path in ["/models", "/models/gpt-4.1", "/models/a..b", "/models/...", "/files?after=../x", "/"] {
+            assert!(!climbs(path), "{path}");
         }
     }
-    Ok((passed <= limit).then(|| whole.into()))
-}
-
-/// Whether a request is addressed to us by a name of ours, and not sent by a web page from elsewhere.
-pub(crate) fn is_addressed(headers: &HeaderMap, proxy: &Proxy) -> bool {
-    let text = |name| headers.get(name).map(|value: &axum::http::HeaderValue| value.to_str().unwrap_or("?"));
-    let origin = text(header::ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host));
-    [text(header::HOST), origin].into_iter().flatten().all(|host| is_ours(host, proxy))
-}
-
-fn is_ours(host: &str, proxy: &Proxy) -> bool {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.chars().all(|c| c.is_ascii_digit()) => name,
-        _ => host,
-    };
-    let local = name.trim_matches(['[', ']']).parse::<std::net::IpAddr>().is_ok() || name == "localhost";
-    local || proxy.serve.hosts.iter().any(|known| known == name || known == "*")
 }

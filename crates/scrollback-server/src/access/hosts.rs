@@ -1,0 +1,119 @@
+//! Whom a request is addressed to, and where it comes from: names and addresses, as headers and the connection tell them.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::{HeaderMap, HeaderName, header};
+
+/// Left by whoever passes on what others sent.
+const FORWARDED: [&str; 3] = ["forwarded", "x-real-ip", "cf-connecting-ip"];
+
+/// Whether a request is addressed to us by a name of ours, and not sent by a web page from elsewhere. An address is nobody's name,
+/// so it cannot be given to us by somebody else; a page may stand at any address, though, so it must be that of the request.
+pub(super) fn is_addressed(headers: &HeaderMap, known: &[String]) -> bool {
+    let is_known = |name: &str| is_loopback(name) || known.iter().any(|known| known == name && name != "*");
+    // Any name may be ours; a page still has to say the same one.
+    let is_any = known.iter().any(|known| known == "*");
+    let hosts: Vec<&str> = all(headers, &header::HOST).map(name_of).collect();
+    let called = hosts.iter().all(|name| is_any || address(name).is_some() || is_known(name));
+    let mut origins =
+        all(headers, &header::ORIGIN).map(|origin| origin.split_once("://").map_or(origin, |(_, host)| host));
+    called && origins.all(|origin| is_known(name_of(origin)) || all(headers, &header::HOST).any(|host| host == origin))
+}
+
+/// Whether whoever asks sits at this machine and says so, and nobody stands between.
+pub(super) fn is_local(headers: &HeaderMap, peer: Option<SocketAddr>) -> bool {
+    let mut hosts = all(headers, &header::HOST);
+    let here = hosts.next().is_some_and(|host| is_loopback(name_of(host))) && hosts.next().is_none();
+    let passed_on = |name: &HeaderName| FORWARDED.contains(&name.as_str()) || name.as_str().starts_with("x-forwarded-");
+    here && peer.is_some_and(|peer| peer.ip().to_canonical().is_loopback()) && !headers.keys().any(passed_on)
+}
+
+fn all<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> {
+    headers.get_all(name).iter().map(|value| value.to_str().unwrap_or("?"))
+}
+
+/// A host without its port.
+fn name_of(host: &str) -> &str {
+    match host.rsplit_once(':') {
+        Some((name, port)) if port.chars().all(|c| c.is_ascii_digit()) && !name.ends_with(':') => name,
+        _ => host,
+    }
+}
+
+fn address(name: &str) -> Option<IpAddr> {
+    name.trim_matches(['[', ']']).parse().ok()
+}
+
+fn is_loopback(name: &str) -> bool {
+    name.eq_ignore_ascii_case("localhost") || address(name).is_some_and(|address| address.to_canonical().is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            headers.append(*name, HeaderValue::from_static(value));
+        }
+        headers
+    }
+
+    #[test]
+    fn names_of_others_are_not_ours() {
+        let known = ["scrollback.lan".to_owned()];
+        let addressed = |pairs: &[(&'static str, &'static str)]| is_addressed(&headers(pairs), &known);
+        for host in ["localhost", "localhost:4141", "127.0.0.1:4141", "[::1]:4141", "192.168.1.5", "scrollback.lan:80"]
+        {
+            assert!(addressed(&[("host", host)]), "{host}");
+        }
+        for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", ""] {
+            assert!(!addressed(&[("host", host)]), "{host}");
+        }
+        assert!(!addressed(&[("host", "localhost"), ("host", "evil.example")]));
+    }
+
+    #[test]
+    fn a_page_must_stand_where_it_asks_or_at_this_machine() {
+        let addressed = |host, origin| is_addressed(&headers(&[("host", host), ("origin", origin)]), &[]);
+        assert!(addressed("127.0.0.1:4141", "http://localhost:3000"));
+        assert!(addressed("192.168.1.5:4141", "http://192.168.1.5:4141"));
+        for origin in
+            ["https://evil.example", "null", "http://203.0.113.7", "http://192.168.1.5:9999", "http://localhost.evil"]
+        {
+            assert!(!addressed("192.168.1.5:4141", origin), "{origin}");
+        }
+    }
+
+    #[test]
+    fn any_name_may_be_ours_but_not_any_page() {
+        let addressed = |pairs: &[(&'static str, &'static str)]| is_addressed(&headers(pairs), &["*".to_owned()]);
+        assert!(addressed(&[("host", "any.example")]));
+        assert!(addressed(&[("host", "any.example:4141"), ("origin", "http://any.example:4141")]));
+        assert!(addressed(&[("host", "any.example"), ("origin", "http://localhost:3000")]));
+        for origin in ["https://evil.example", "null", "*", "http://*"] {
+            assert!(!addressed(&[("host", "any.example"), ("origin", origin)]), "{origin}");
+        }
+    }
+
+    #[test]
+    fn local_is_who_connects_from_here_by_a_name_of_here_with_nobody_between() {
+        let (here, elsewhere) = ("127.0.0.1:5000".parse().ok(), "192.168.1.9:5000".parse().ok());
+        let mapped = "[::ffff:127.0.0.1]:5000".parse().ok();
+        for host in ["localhost:4141", "127.0.0.1", "[::1]:4141", "127.8.8.8:1"] {
+            assert!(
+                is_local(&headers(&[("host", host)]), here) && is_local(&headers(&[("host", host)]), mapped),
+                "{host}"
+            );
+            assert!(!is_local(&headers(&[("host", host)]), elsewhere) && !is_local(&headers(&[("host", host)]), None));
+        }
+        assert!(!is_local(&headers(&[]), here) && !is_local(&headers(&[("host", "192.168.1.5")]), here));
+        assert!(!is_local(&headers(&[("host", "localhost"), ("host", "localhost")]), here));
+        for name in ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"] {
+            assert!(!is_local(&headers(&[("host", "localhost"), (name, "127.0.0.1")]), here), "{name}");
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! Conversations as files: `POST /api/import` reads one and tells how far it is, `GET /api/sessions/{id}/export` writes one.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use axum::routing::{get, post};
+use axum::{Extension, Router};
+use bytes::Bytes;
+use futures_util::stream;
+use scrollback::ids::Depth;
+use scrollback::import::{self, Format, Import};
+use scrollback::store::{Session, Span};
+use scrollback::{MessageId, SessionId, SessionKey, Store, Tenant, export};
+use serde::Serialize;
+use serde_json::json;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+
+use super::place::branch;
+use super::sse::{self, event};
+use super::{Ask, Door, Refusal, Room, asked, opened, sessions, streams};
+use crate::clock::now;
+use crate::live::What;
+
+/// How many sessions a report names.
+const NAMED: usize = 50;
+/// How many complaints it tells.
+const COMPLAINTS: usize = 100;
+/// How many events wait for whoever watches.
+const WAITING: usize = 64;
+
+/// What an import did.
+#[derive(Default, Serialize)]
+struct Imported {
+    format: &'static str,
+    conversations: usize,
+    messages: usize,
+    added: usize,
+    /// What could not be understood, the first of it,
+    skipped: Vec<String>,
+    /// and how much more.
+    skipped_more: usize,
+    /// The sessions it went into, the first of them.
+    sessions: Vec<SessionId>,
+}
+
+/// Whose files are being read: a tenant's one after another, as each may take a lot of room.
+#[derive(Clone, Default)]
+struct Turns(Arc<Mutex<HashMap<Tenant, Arc<Semaphore>>>>);
+
+impl Turns {
+    /// Waits for somebody's turn.
+    async fn wait(&self, tenant: &Tenant) -> Option<OwnedSemaphorePermit> {
+        let one = || Arc::new(Semaphore::new(1));
+        let turn = {
+            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            all.entry(tenant.clone()).or_insert_with(one).clone()
+        };
+        turn.acquire_owned().await.ok()
+    }
+}
+
+/// The routes.
+pub(super) fn router(door: &Door) -> Router {
+    Router::new()
+        .route("/api/import", post(imported).fallback(asked))
+        .layer(Extension(Turns::default()))
+        .route("/api/sessions/{id}/export", get(exported).fallback(asked))
+        .with_state(door.clone())
+}
+
+async fn imported(State(door): State<Door>, Extension(turns): Extension<Turns>, request: Request) -> Response<Body> {
+    let begun = async {
+        let (parts, body) = request.into_parts();
+        let room = door.room(&parts)?;
+        let turn = turns.wait(&room.tenant).await;
+        let limit = door.proxy.serve.import_bytes;
+        let (parts, body) =
+            opened(Request::from_parts(parts, body), limit).await.map_err(|refusal| of_import(refusal, limit))?;
+        let (format, import) = read(&parts, body).await?;
+        Ok::<_, Refusal>(told(room, format, import, turn))
+    };
+    Box::pin(begun).await.unwrap_or_else(|refusal| refusal.response())
+}
+
+/// A refusal that names the setting of imports.
+fn of_import(refusal: Refusal, limit: usize) -> Refusal {
+    if refusal.status != StatusCode::PAYLOAD_TOO_LARGE {
+        return refusal;
+    }
+    let message = format!(
+        "the file is larger than {} MB; serve.import_megabytes allows more, and `scrollback import` takes any",
+        limit >> 20
+    );
+    Refusal { message, ..refusal }
+}
+
+/// Reads a file; large ones take a while, so it is done where nobody waits.
+async fn read(parts: &Parts, body: Bytes) -> Result<(Format, Import), Refusal> {
+    let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
+    let ask = Ask::read(&parts.method, path, Bytes::new())?;
+    streams::checked("/import", &ask)?;
+    let named = ask.text("format").map(str::parse::<Format>).transpose()?;
+    let read = move || {
+        let text = std::str::from_utf8(&body).map_err(|_| {
+            Refusal::invalid(
+                "the file is not text (UTF-8). Exports come as a ZIP: unpack it and take conversations.json",
+            )
+        })?;
+        let format = named.or_else(|| Format::guess(text)).ok_or_else(unknown)?;
+        Ok((format, import::read(format, text)?))
+    };
+    let read = tokio::task::spawn_blocking(read).await;
+    read.unwrap_or_else(|_| Err(Refusal::invalid("the file could not be read")))
+}
+
+fn unknown() -> Refusal {
+    let names = Format::ALL.map(Format::as_str).join(", ");
+    Refusal::invalid(format!("the format of the file is not recognised; name it with format= ({names})"))
+}
+
+/// Stores what was read and tells how far it is. It goes on when nobody watches any more.
+fn told(room: Room, format: Format, import: Import, turn: Option<OwnedSemaphorePermit>) -> Response<Body> {
+    let (tell, heard) = mpsc::channel(WAITING);
+    tokio::spawn(async move {
+        let done = match stored(&room, format, import, &tell).await {
+            Ok(done) => event("done", &json!(done)),
+            Err(refusal) => event("error", &json!({"detail": refusal.message, "code": refusal.code})),
+        };
+        // Whoever does not listen to the end keeps nobody waiting.
+        drop(turn);
+        // Whoever asked may have gone.
+        let _ = tell.send(done).await;
+    });
+    sse::response(stream::unfold(heard, async |mut heard| Some((heard.recv().await?, heard))))
+}
+
+async fn stored(room: &Room, format: Format, import: Import, tell: &mpsc::Sender<Bytes>) -> Result<Imported, Refusal> {
+    let of = import.conversations.len();
+    let mut done = Imported { format: format.as_str(), conversations: of, ..Imported::default() };
+    for (i, conversation) in import.conversations.iter().enumerate() {
+        if room.guest.revoked.is_told() {
+            return Err(Refusal::new(StatusCode::UNAUTHORIZED, "token_unknown", "this token was taken back"));
+        }
+        let title = conversation.title.as_deref().map(sessions::line).unwrap_or_default();
+        // A slow listener misses steps, not the end.
+        let _ = tell.try_send(event("progress", &json!({"done": i, "of": of, "title": title})));
+        let received = import::store(room.engine.log(), &room.tenant, conversation, now()).await?;
+        room.publish(&received.session, || What::Import { title });
+        done.messages += conversation.messages.len();
+        done.added += received.added;
+        if done.sessions.len() < NAMED && !done.sessions.contains(&received.session.id) {
+            done.sessions.push(received.session.id);
+        }
+    }
+    done.skipped_more = import.skipped.len().saturating_sub(COMPLAINTS);
+    done.skipped = import.skipped.into_iter().take(COMPLAINTS).collect();
+    Ok(done)
+}
+
+async fn exported(State(door): State<Door>, Path(name): Path<String>, request: Request) -> Response<Body> {
+    let answer = async {
+        let (parts, _) = opened(request, door.proxy.serve.body_bytes).await?;
+        let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
+        let ask = Ask::read(&parts.method, path, Bytes::new())?;
+        streams::checked("/sessions/{id}/export", &ask)?;
+        let shape = Shape::read(ask.text("format").unwrap_or("jsonl"))?;
+        let room = door.room(&parts)?;
+        let (mut session, key) = room.session(&name).await?;
+        if let Some(number) = ask.number("branch")? {
+            session.branches = branch(&session, Some(number))?.into_iter().collect();
+        }
+        let text = whole(&**room.engine.log().store(), &key, &session, shape).await?;
+        Ok::<_, Refusal>(shape.file(&session, text))
+    };
+    Box::pin(answer).await.unwrap_or_else(|refusal| refusal.response())
+}
+
+/// What an export looks like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Shape {
+    /// One JSON line for each branch, everything as it came.
+    Jsonl,
+    /// The same as OpenAI chat messages.
+    OpenAi,
+    /// For people.
+    Markdown,
+}
+
+impl Shape {
+    fn read(name: &str) -> Result<Self, Refusal> {
+        match name {
+            "jsonl" => Ok(Self::Jsonl),
+            "openai" => Ok(Self::OpenAi),
+            "markdown" => Ok(Self::Markdown),
+            other => Err(Refusal::invalid(format!("“{other}” is no format: there are jsonl, openai and markdown"))),
+        }
+    }
+
+    fn file(self, session: &Session, text: String) -> Response<Body> {
+        let (kind, ending) = match self {
+            Self::Jsonl | Self::OpenAi => ("application/jsonl", "jsonl"),
+            Self::Markdown => ("text/markdown; charset=utf-8", "md"),
+        };
+        let named = format!("attachment; filename=\"scrollback-{}.{ending}\"", &session.id.to_string()[..12]);
+        let mut response = Response::new(Body::from(text));
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
+        headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+        headers.extend(HeaderValue::from_str(&named).ok().map(|named| (header::CONTENT_DISPOSITION, named)));
+        response
+    }
+}
+
+/// A session as text: every branch that it is given with.
+pub(crate) async fn whole(
+    store: &dyn Store,
+    key: &SessionKey,
+    session: &Session,
+    shape: Shape,
+) -> scrollback::Result<String> {
+    let all = store.read(key, Span::Arrival { from: MessageId(0), limit: usize::MAX >> 1 }).await?;
+    let mut text = String::new();
+    for branch in &session.branches {
+        let path = export::with_beside(store.read(key, Span::path(branch.head, Depth(0))).await?, &all);
+        text += &match shape {
+            Shape::Jsonl => export::jsonl(session, &path),
+            Shape::OpenAi => export::openai(session, &path),
+            Shape::Markdown => export::markdown(session, &path),
+        };
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_large_names_the_setting_of_imports() {
+        let large =
+            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", "serve.body_megabytes allows more");
+        let named = of_import(large, 3 << 20);
+        assert!(named.message.contains("3 MB; serve.import_megabytes") && !named.message.contains("body_megabytes"));
+        assert_eq!(of_import(Refusal::invalid("other"), 1), Refusal::invalid("other"));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_tenants_files_are_read_one_after_another() {
+        let (turns, soon) = (Turns::default(), std::time::Duration::from_secs(1));
+        let (ann, bob) = (Tenant::new("ann"), Tenant::new("bob"));
+        let first = turns.wait(&ann).await;
+        assert!(tokio::time::timeout(soon, turns.wait(&bob)).await.is_ok());
+        assert!(tokio::time::timeout(soon, turns.wait(&ann)).await.is_err());
+        drop(first);
+        assert!(tokio::time::timeout(soon, turns.wait(&ann)).await.is_ok());
+    }
+}

@@ -1,0 +1,263 @@
+//! Markdown as HTML that can do no harm: no scripts, no raw HTML, no images from elsewhere, links that lead away only where they
+//! say. Two walls: comrak leaves raw HTML and odd links out, and ammonia lets nothing through that is not on its list.
+
+use std::sync::LazyLock;
+
+use ammonia::{Builder, UrlRelative};
+use axum::http::StatusCode;
+use comrak::arena_tree::NodeEdge;
+use comrak::nodes::{AstNode, NodeValue};
+use comrak::{Arena, Options};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Ask, Refusal};
+
+/// Markdown to be shown.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(rename = "MarkdownText")]
+pub(super) struct Text {
+    text: String,
+}
+
+/// The same as HTML.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "MarkdownHtml")]
+pub(super) struct Html {
+    html: String,
+}
+
+/// Of the request that asks for it.
+const MOST_BYTES: usize = 1 << 20;
+/// What is longer is shown as it was written: nobody wrote it by hand, and drawing it takes as long as somebody hostile likes.
+const LONGEST: usize = 100_000;
+/// The same of what is nested deeper.
+const DEEPEST: usize = 100;
+
+/// The only elements there are.
+const TAGS: [&str; 29] = [
+    "p",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "ul",
+    "ol",
+    "li",
+    "blockquote",
+    "pre",
+    "code",
+    "em",
+    "strong",
+    "del",
+    "a",
+    "table",
+    "thead",
+    "tbody",
+    "tr",
+    "th",
+    "td",
+    "hr",
+    "br",
+    "input",
+    "sup",
+    "section",
+    "span",
+];
+
+static WALL: LazyLock<Builder<'static>> = LazyLock::new(|| {
+    let mut wall = Builder::empty();
+    wall.tags(TAGS.into())
+        .clean_content_tags(["script", "style"].into())
+        .link_rel(Some("noopener noreferrer nofollow"))
+        .url_schemes(["http", "https", "mailto"].into())
+        .url_relative(UrlRelative::Deny)
+        .add_tag_attributes("a", ["href"])
+        .set_tag_attribute_value("a", "target", "_blank")
+        .add_tag_attributes("code", ["class"])
+        .add_tag_attributes("ol", ["start"])
+        .add_tag_attributes("th", ["align"])
+        .add_tag_attributes("td", ["align"])
+        .add_tag_attributes("input", ["type", "checked", "disabled"])
+        .strip_comments(true);
+    wall
+});
+
+/// Shows Markdown.
+pub(super) fn answer(ask: &Ask) -> Result<Value, Refusal> {
+    if ask.body.len() > MOST_BYTES {
+        let what = "Markdown of more than 1 MB is not drawn: send it in pieces";
+        return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "request_too_large", what));
+    }
+    let Text { text } = ask.said(r#"{"text": "**bold**"}"#)?;
+    Ok(serde_json::to_value(Html { html: html(&text) })?)
+}
+
+/// Markdown as HTML.
+pub(super) fn html(text: &str) -> String {
+    if text.len() > LONGEST {
+        return as_written(text);
+    }
+    let (arena, options) = (Arena::new(), options());
+    let root = comrak::parse_document(&arena, text, &options);
+    if is_deep(root) {
+        return as_written(text);
+    }
+    for node in root.descendants() {
+        linked(&mut node.data_mut().value);
+    }
+    let mut drawn = String::new();
+    // Writing to a string cannot fail.
+    let _ = comrak::format_html(root, &options, &mut drawn);
+    WALL.clean(&drawn).to_string()
+}
+
+/// Whether it is nested so deep that drawing it would take long; reading it did not.
+fn is_deep<'a>(root: &'a AstNode<'a>) -> bool {
+    let mut depth = 0_usize;
+    root.traverse().any(|edge| {
+        match edge {
+            NodeEdge::Start(_) => depth += 1,
+            NodeEdge::End(_) => depth = depth.saturating_sub(1),
+        }
+        depth > DEEPEST
+    })
+}
+
+/// Text that is shown letter by letter.
+fn as_written(text: &str) -> String {
+    let mut escaped = String::new();
+    // Writing to a string cannot fail.
+    let _ = comrak::html::escape(&mut escaped, text);
+    format!("<pre>{escaped}</pre>\n")
+}
+
+/// An image would be fetched from wherever it says; a link to it is followed only by a person.
+fn linked(value: &mut NodeValue) {
+    if let NodeValue::Image(link) = value {
+        *value = NodeValue::Link(std::mem::take(link));
+    }
+}
+
+fn options() -> Options<'static> {
+    let mut options = Options::default();
+    options.extension.strikethrough = true;
+    options.extension.table = true;
+    options.extension.autolink = true;
+    options.extension.tasklist = true;
+    options.extension.cjk_friendly_emphasis = true;
+    options.render.hardbreaks = true;
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markdown_is_drawn() {
+        assert_eq!(html("**a** `b`\n\n- c"), "<p><strong>a</strong> <code>b</code></p>\n<ul>\n<li>c</li>\n</ul>\n");
+        assert!(html("`![feature]` ![a](https://example.com/x.png)").contains("<code>![feature]</code> <a href="));
+        assert!(html("这是**“重点”**内容").contains("<strong>“重点”</strong>"));
+        assert!(html("```rust\nfn main() {}\n```").contains("<code class=\"language-rust\">"));
+    }
+
+    #[test]
+    fn what_is_meant_to_take_long_does_not() {
+        let indented = (0..400).map(|depth| "  ".repeat(depth)).collect::<Vec<_>>().join("- a\n");
+        let alike = |piece: &str| piece.repeat(20_000 / piece.len());
+        let hostile = [
+            ">",
+            "> ",
+            "- ",
+            "+ ",
+            "1. ",
+            "* a ",
+            "- > ",
+            "[",
+            "![",
+            "[a](",
+            "](",
+            "`",
+            "` `` ",
+            "*",
+            "_",
+            "**a *b ",
+            "*a_b",
+            "~",
+            "~a",
+            "<",
+            "<a",
+            "&",
+            "|",
+            "|a",
+            "|-|\n",
+            "www.",
+            "a@a.",
+            "http://",
+            "(",
+            "\\",
+            "[a]: b\n",
+            "[a]",
+            "\t",
+            "> - ",
+            "- [ ] ",
+            ">\n",
+            "#",
+            "a\n=\n",
+            "<!--",
+            "*a **a ",
+            "\u{4e2d}**",
+        ];
+        for text in hostile.map(alike).into_iter().chain([indented, ">".repeat(1 << 20), "x".repeat(4 << 20)]) {
+            let begun = std::time::Instant::now();
+            html(&text);
+            let took = begun.elapsed().as_millis();
+            assert!(took < 500, "{text:.20}: {took} ms");
+        }
+        assert_eq!(html(&">".repeat(200)), format!("<pre>{}</pre>\n", "&gt;".repeat(200)));
+        assert!(html(&format!("{}<script>", ">".repeat(200))).contains("&lt;script&gt;"));
+    }
+
+    #[test]
+    fn nothing_of_it_runs() {
+        for hostile in [
+            "<script>alert(1)</script>",
+            "<img src=x onerror=alert(1)>",
+            "[a](javascript:alert(1))",
+            "[a](JaVaScRiPt:alert(1))",
+            "[a](data:text/html,<script>alert(1)</script>)",
+            "![a](https://tracker.example/x.png)",
+            "<svg onload=alert(1)>",
+            "<a href=\"vbscript:x\" onclick=\"x\">a</a>",
+            "<iframe src=https://example.com></iframe>",
+            "[a](  java\tscript:alert(1))",
+            "<style>*{display:none}</style>",
+            "<form action=https://example.com><input name=x></form>",
+            "```\"><script>alert(1)</script>\nx\n```",
+        ] {
+            let drawn = html(hostile);
+            let low = drawn.to_lowercase();
+            for bad in [
+                "<script",
+                "onerror",
+                "onload",
+                "onclick",
+                "href=\"java",
+                "href=\"data",
+                "href=\"vb",
+                "<img",
+                "<iframe",
+                "<svg",
+                "<style",
+                "<form",
+            ] {
+                assert!(!low.contains(bad) || low.contains("&lt;"), "{hostile} → {drawn}");
+            }
+            assert!(!low.contains("<img") && !low.contains("<script") && !low.contains("<svg"), "{hostile} → {drawn}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The line a person writes on: edited, completed, remembered. A backslash at the end, Alt+Enter or a paste go on with a new
+//! line of the same message.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use rustyline::completion::Completer;
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::FileHistory;
+use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::{
+    Cmd, CompletionType, ConditionalEventHandler, Config, Context, Event, EventContext, EventHandler, Helper, KeyCode,
+    KeyEvent, Modifiers, Movement, RepeatCount,
+};
+use scrollback::strategy::StrategyName;
+
+use super::commands::COMMANDS;
+use super::screen::painted;
+
+/// How many lines are remembered.
+const REMEMBERED: usize = 1_000;
+const PROMPT: &str = "› ";
+
+/// Where lines are written.
+pub(super) struct Editor {
+    lines: rustyline::Editor<Guide, FileHistory>,
+    history: Option<PathBuf>,
+    colour: bool,
+}
+
+/// The file that what was written is remembered in.
+pub(in crate::cli) fn history_of(store: &Path) -> PathBuf {
+    PathBuf::from(format!("{}.history", store.display()))
+}
+
+impl Editor {
+    pub(super) fn new(history: Option<PathBuf>, colour: bool) -> anyhow::Result<Self> {
+        let config = Config::builder().max_history_size(REMEMBERED)?.completion_type(CompletionType::List).build();
+        let mut lines = rustyline::Editor::with_config(config).context("the terminal cannot be written to")?;
+        lines.set_helper(Some(Guide));
+        let newline = EventHandler::Simple(Cmd::Newline);
+        lines.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), newline);
+        lines.bind_sequence(KeyEvent::ctrl('C'), EventHandler::Conditional(Box::new(Clear)));
+        if let Some(file) = history.as_ref().filter(|file| file.exists()) {
+            // What cannot be read is not worth a complaint: it is only what the arrow keys bring back.
+            let _ = lines.load_history(file);
+        }
+        Ok(Self { lines, history, colour })
+    }
+
+    /// The next line; `None` when the person leaves.
+    pub(super) fn read(&mut self) -> anyhow::Result<Option<String>> {
+        let styled = painted(PROMPT, "1;36", self.colour);
+        match self.lines.readline(&(PROMPT, styled)) {
+            Ok(line) => {
+                self.remember(&line);
+                Ok(Some(line))
+            }
+            Err(ReadlineError::Eof | ReadlineError::Interrupted) => Ok(None),
+            Err(error) => Err(error).context("the terminal cannot be read"),
+        }
+    }
+
+    fn remember(&mut self, line: &str) {
+        // A line that cannot be remembered is said all the same.
+        let is_new = self.lines.add_history_entry(line).unwrap_or_default();
+        if let Some(file) = self.history.as_ref().filter(|_| is_new) {
+            let _ = self.lines.append_history(file);
+        }
+    }
+}
+
+/// Ctrl-C takes back what is written; where nothing is, it leaves.
+struct Clear;
+
+impl ConditionalEventHandler for Clear {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, context: &EventContext) -> Option<Cmd> {
+        Some(if context.line().is_empty() { Cmd::Interrupt } else { Cmd::Kill(Movement::WholeBuffer) })
+    }
+}
+
+/// Completes commands, and waits for the rest of a line that goes on.
+struct Guide;
+
+impl Helper for Guide {}
+impl Highlighter for Guide {}
+impl Hinter for Guide {
+    type Hint = String;
+}
+
+impl Validator for Guide {
+    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
+        let goes_on = context.input().ends_with('\\');
+        Ok(if goes_on { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
+    }
+}
+
+impl Completer for Guide {
+    type Candidate = String;
+
+    fn complete(&self, line: &str, at: usize, _: &Context<'_>) -> rustyline::Result<(usize, Vec<String>)> {
+        Ok(completed(&line[..at]))
+    }
+}
+
+/// Where a word begins that could be completed, and what it could be.
+fn completed(line: &str) -> (usize, Vec<String>) {
+    if let Some(name) = line.strip_prefix("/strategy ") {
+        let names = StrategyName::ALL.iter().map(|name| name.as_str()).chain(["default"]);
+        return (line.len() - name.len(), names.filter(|known| known.starts_with(name)).map(str::to_owned).collect());
+    }
+    let Some(name) = line.strip_prefix('/').filter(|name| !name.contains(char::is_whitespace)) else {
+        return (line.len(), Vec::new());
+    };
+    let known = COMMANDS.iter().filter(|command| command.name.starts_with(name));
+    let whole = |space: bool, name: &str| format!("/{name}{}", if space { " " } else { "" });
+    (0, known.map(|command| whole(!command.takes.is_empty(), command.name)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_and_strategies_are_completed() {
+        assert_eq!(completed("/com"), (0, vec!["/compress".to_owned()]));
+        assert_eq!(completed("/p"), (0, vec!["/pin ".to_owned(), "/pins".to_owned()]));
+        assert_eq!(completed("/strategy su"), (10, vec!["summary".to_owned()]));
+        assert!(completed("what is /com").1.is_empty());
+    }
+}

@@ -1,0 +1,172 @@
+//! `scrollback chat [SESSION] [MESSAGE]`: a conversation in the terminal, or one message and its answer for pipes.
+//!
+//! `server` is whom it asks, `reply` reads what comes back, `turn` plays one message and its answer, `screen` and `status` show
+//! it, `editor` is the line a person writes on, `commands` what they may write to the chat itself, `steer` does it.
+
+mod commands;
+mod editor;
+mod reply;
+mod screen;
+mod server;
+mod status;
+mod steer;
+mod turn;
+
+use std::io::{IsTerminal, Read};
+use std::process::ExitCode;
+
+use anyhow::{Context, bail};
+use axum::http::Method;
+use clap::Args;
+use serde_json::json;
+
+use super::{Desk, log_to_stderr};
+use crate::api::Ask;
+use commands::Place;
+use editor::Editor;
+pub(super) use editor::history_of;
+use screen::{Audience, Screen};
+use server::Server;
+
+/// What stands for a new conversation on the command line.
+const NEW: &str = "-";
+
+#[derive(Debug, Args)]
+pub(super) struct Chat {
+    /// The session to go on with: its name, its id, or the beginning of either; a new one if not given, or -
+    session: Option<String>,
+    /// What to say, once; standard input is added to it, unless that is a terminal
+    message: Option<String>,
+    /// How windows are laid out: pages, topics, summary, artifacts, truncate, passthrough
+    #[arg(long, value_name = "NAME")]
+    strategy: Option<String>,
+    /// The model that answers
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// The upstream it is asked at: one from the settings, or quote
+    #[arg(long, value_name = "NAME")]
+    upstream: Option<String>,
+    /// Which branch of the session to go on with; the newest if not given
+    #[arg(long, value_name = "NUMBER", requires = "session")]
+    branch: Option<u32>,
+    /// What a new session begins with
+    #[arg(long, value_name = "TEXT")]
+    instructions: Option<String>,
+    /// Do not remember what was written for the arrow keys
+    #[arg(long)]
+    no_history: bool,
+}
+
+/// Who answers, and how a new conversation is laid out.
+#[derive(Debug, Default)]
+struct Voice {
+    model: Option<String>,
+    upstream: Option<String>,
+    strategy: Option<String>,
+    instructions: Option<String>,
+}
+
+/// A conversation as it goes on.
+struct Talk<'a> {
+    desk: &'a Desk,
+    server: Server,
+    voice: Voice,
+    place: Place,
+    screen: Screen,
+}
+
+impl Chat {
+    pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
+        // Warnings would fall into the conversation; whoever wants them says so.
+        log_to_stderr("off");
+        let message = self.said()?;
+        let audience = match message {
+            _ if desk.json => Audience::Json,
+            Some(_) => Audience::Pipe,
+            None => Audience::Person,
+        };
+        let history = (!self.no_history).then(|| history_of(&desk.settings.store.path));
+        let mut talk = self.begun(desk, audience).await?;
+        let outcome = match message {
+            Some(message) => talk.once(&message).await,
+            None => talk.on_and_on(history).await,
+        };
+        talk.server.leave().await?;
+        outcome
+    }
+
+    /// What is to be said at once: the message, and what is piped in.
+    fn said(&self) -> anyhow::Result<Option<String>> {
+        let mut piped = String::new();
+        if !std::io::stdin().is_terminal() {
+            std::io::stdin().lock().read_to_string(&mut piped).context("standard input is no text (UTF-8)")?;
+        } else if self.message.is_none() {
+            return Ok(None);
+        }
+        let parts = [self.message.as_deref().unwrap_or_default().trim(), piped.trim_end()];
+        let parts: Vec<&str> = parts.into_iter().filter(|part| !part.trim().is_empty()).collect();
+        if parts.is_empty() {
+            bail!("there is nothing to say: pipe a message in, or write one after the session");
+        }
+        Ok(Some(parts.join("\n\n")))
+    }
+
+    async fn begun(self, desk: &Desk, audience: Audience) -> anyhow::Result<Talk<'_>> {
+        let server = Server::open(desk).await?;
+        let session = self.session.filter(|session| session != NEW);
+        let mut voice = Voice {
+            model: self.model,
+            upstream: self.upstream,
+            strategy: self.strategy,
+            instructions: self.instructions,
+        };
+        if let Some(session) = &session
+            && let Some(strategy) = voice.strategy.take()
+        {
+            let ask = Ask::new(Method::PUT, &["sessions", session, "strategy"]).saying(&json!({"strategy": strategy}));
+            server.ask(&ask).await?;
+        }
+        let screen = Screen::new(audience, is_coloured(audience));
+        let place = Place { session, branch: self.branch, last: None };
+        Ok(Talk { desk, server, voice, place, screen })
+    }
+}
+
+/// Whether what is shown may have colours.
+fn is_coloured(audience: Audience) -> bool {
+    let plain = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    let seen = match audience {
+        Audience::Person => std::io::stdout().is_terminal(),
+        Audience::Pipe | Audience::Json => std::io::stderr().is_terminal(),
+    };
+    seen && !dumb && !plain("NO_COLOR")
+}
+
+impl Talk<'_> {
+    /// Says one thing.
+    async fn once(&mut self, message: &str) -> anyhow::Result<ExitCode> {
+        let answered = self.say(message).await;
+        self.screen.close()?;
+        Ok(if answered? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Goes on until the person leaves.
+    async fn on_and_on(&mut self, history: Option<std::path::PathBuf>) -> anyhow::Result<ExitCode> {
+        let mut editor = Editor::new(history, self.screen.colour)?;
+        self.greet().await?;
+        loop {
+            // Waiting for a person must not keep the server from answering others.
+            let read = tokio::task::spawn_blocking(move || {
+                let line = editor.read();
+                (editor, line)
+            });
+            let (back, line) = read.await.context("the line could not be read")?;
+            editor = back;
+            let Some(line) = line? else { return Ok(ExitCode::SUCCESS) };
+            if self.heed(&line).await?.is_break() {
+                return Ok(ExitCode::SUCCESS);
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+// Begins here: builds the frame, reads the address, shows the screen that is meant.
+import './theme.js';
+import { h, put } from './dom.js';
+import { onLanguage, t } from './i18n.js';
+import { place as prepareToasts } from './toast.js';
+import { frame } from './frame.js';
+import { readRoute } from './route.js';
+import { sessionHead } from './session.js';
+import { makePlace } from './place.js';
+import { listenToKeys } from './keys.js';
+import { trouble, waiting } from './notice.js';
+import { screens } from './screens/index.js';
+
+const app = document.getElementById('app');
+let shell = null;
+let head = null;
+let leave = () => {};
+let showing = 0;
+
+async function show() {
+  const mine = showing += 1;
+  leave();
+  const route = readRoute(location.hash);
+  const place = makePlace(route);
+  if (!route.session) document.title = t('name');
+  const root = h('div', { class: `screen screen-${route.screen}` });
+  leave = place.leave;
+  putScreen(route, place, root);
+  shell.mark(route);
+  await fill(root, place, route, () => mine === showing);
+}
+
+// Who was in the screen before is at the beginning of the new one; who was in the head stays there.
+function putScreen(route, place, root) {
+  const wasInside = shell.main.contains(document.activeElement);
+  if (head?.session !== route.session || !head?.node.isConnected) head = route.session ? { session: route.session, ...sessionHead() } : null;
+  head?.show(place, route.screen);
+  for (const old of [...shell.main.children]) if (old !== head?.node) old.remove();
+  if (head && !head.node.isConnected) shell.main.append(head.node);
+  shell.main.append(root);
+  if (wasInside && document.activeElement === document.body) shell.main.focus({ preventScroll: true });
+}
+
+async function fill(root, place, route, isMine) {
+  const wait = setTimeout(() => { if (!root.childNodes.length) root.append(waiting()); }, 250);
+  try {
+    const load = Object.hasOwn(screens, route.screen) ? screens[route.screen] : screens.missing;
+    const screen = await load();
+    if (!isMine()) return;
+    const done = await screen.show(root, place);
+    if (typeof done === 'function') isMine() ? place.onLeave(done) : done();
+  } catch (error) {
+    // Where the session itself cannot be fetched, its head says so, once.
+    const isTold = await place.about.then(() => false, () => true);
+    if (isMine()) put(root, isTold ? null : trouble(error, show));
+    if (!error.detail) console.error(error);
+  } finally {
+    clearTimeout(wait);
+    root.querySelector(':scope > .waiting')?.remove();
+  }
+}
+
+function build() {
+  leave();
+  shell?.leave();
+  shell = frame();
+  put(app, shell.node);
+  document.title = t('name');
+  show();
+}
+
+prepareToasts();
+listenToKeys();
+addEventListener('hashchange', show);
+document.querySelector('.skip').addEventListener('click', (event) => { event.preventDefault(); shell.main.focus(); });
+onLanguage(build);
+build();

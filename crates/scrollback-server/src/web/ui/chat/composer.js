@@ -1,0 +1,108 @@
+// The field to write in: it grows, Enter sends, Shift+Enter breaks the line; never while characters are being composed.
+// Under a finger Enter breaks the line, since there is no Shift+Enter.
+import { h, put } from '../dom.js';
+import { icon } from '../icons.js';
+import { t } from '../i18n.js';
+import { isComposing } from '../keys.js';
+import { matching, runCommand } from './commands.js';
+import { draftOf, keepDraft } from './drafts.js';
+import { makeOptions } from './options.js';
+import { note } from '../notice.js';
+
+const NOTHING = { after: null, instead: null, aside: '' };
+
+/** Makes it: { node, focus(), takeUp(), giveBack(draft), answerAfter(id, …), setRunning(isRunning), status }. */
+export function makeComposer(chat) {
+  const options = makeOptions(chat.place);
+  const after = h('div', { class: 'composer-after' });
+  const hints = h('div', { class: 'composer-hints', hidden: true });
+  const status = h('div', { class: 'composer-status' });
+  const field = h('textarea', { rows: 1, 'aria-label': t('composer'), placeholder: t('composer.hint'), enterkeyhint: isTouch() ? 'enter' : 'send', on: { input: changed, keydown: press } });
+  const button = h('button', { class: 'button primary send', type: 'button', on: { click: () => (chat.turn.isRunning() ? chat.turn.stop() : submit()) } });
+  // `aside` are words that were being written when another message was taken up to be said anew.
+  const state = { ...NOTHING };
+
+  function changed() {
+    keepDraft(chat.place.id, { ...state, text: field.value });
+    grow();
+  }
+
+  function write(draft) {
+    Object.assign(state, { after: draft.after, instead: draft.instead, aside: draft.aside });
+    field.value = draft.text;
+    put(after, state.after ? afterLine(state.after, state.instead, () => composer.answerAfter(null)) : null);
+    changed();
+  }
+
+  function grow() {
+    field.style.height = 'auto';
+    field.style.height = `${Math.min(field.scrollHeight, 240)}px`;
+    const found = matching(field.value);
+    hints.hidden = !found.length;
+    put(hints, found.map(([name, words]) => h('button', { class: 'menu-item', type: 'button', on: { click: () => fill(name) } }, h('code', {}, name), h('span', { class: 'muted' }, words))));
+  }
+
+  function fill(name) {
+    field.value = name.replace(/ .*/, ' ');
+    field.focus();
+    changed();
+  }
+
+  function press(event) {
+    if (isComposing(event)) return;
+    if (event.key === 'Escape') return state.after ? composer.answerAfter(null) : field.blur();
+    if (event.key !== 'Enter' || event.shiftKey || (isTouch() && !event.ctrlKey && !event.metaKey)) return;
+    event.preventDefault();
+    if (!chat.turn.isRunning()) submit();
+  }
+
+  async function submit() {
+    const text = field.value.trim();
+    if (!text) return;
+    const draft = { ...state, text, aside: '' };
+    field.value = '';
+    changed();
+    if (await runCommand(text, chat)) return;
+    write({ ...NOTHING, text: state.aside });
+    chat.turn.run({ message: text, after: draft.after, ...options.chosen() }, draft);
+  }
+
+  const composer = {
+    node: h('div', { class: 'composer' }, options.notice, status, after, hints,
+      h('div', { class: 'composer-box' }, field, h('div', { class: 'composer-row' }, options.node, button))),
+    status,
+    focus: () => field.focus(),
+    /** Shows what was being written here when one left. */
+    takeUp() {
+      const kept = draftOf(chat.place.id);
+      if (kept && kept.text !== field.value) write({ ...kept, text: both(kept.text, field.value) });
+    },
+    /** Puts words back that could not be sent, before those that were written since; words for different places stay apart. */
+    giveBack(draft) {
+      if (draft.after) write({ ...draft, aside: both(field.value, state.aside) });
+      else if (state.after) write({ ...state, text: field.value, aside: both(draft.text, state.aside) });
+      else write({ ...state, text: both(draft.text, field.value) });
+    },
+    /** The next message answers after this one, as a branch; null for the end of the log. */
+    answerAfter(id, { text, instead } = {}) {
+      const aside = state.aside || (text === undefined ? '' : field.value);
+      if (id) write({ text: text ?? field.value, after: id, instead: instead ?? null, aside });
+      else write({ ...NOTHING, text: state.aside || field.value });
+      if (id) field.focus();
+    },
+    setRunning(isRunning) {
+      put(button, icon(isRunning ? 'stop' : 'send'), h('span', {}, t(isRunning ? 'stop' : 'send')));
+      button.classList.toggle('primary', !isRunning);
+    },
+  };
+  composer.setRunning(false);
+  return composer;
+}
+
+const both = (...words) => words.filter(Boolean).join('\n\n');
+const isTouch = () => matchMedia('(pointer: coarse)').matches;
+
+function afterLine(id, instead, cancel) {
+  const words = instead ? t('composer.instead', { id: instead }) : t('composer.after', { id });
+  return note(words, ' ', h('button', { class: 'button small plain', type: 'button', on: { click: cancel } }, t('cancel')));
+}

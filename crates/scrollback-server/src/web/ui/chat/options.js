@@ -1,0 +1,44 @@
+// What a message is sent with: the model, and for a new chat its strategy and instructions.
+import { get } from '../api.js';
+import { h, put } from '../dom.js';
+import { t } from '../i18n.js';
+import { note } from '../notice.js';
+
+const NAME = 'scrollback.model';
+
+/** Makes it: { node, notice, chosen() }. */
+export function makeOptions(place) {
+  const list = h('datalist', { id: 'models' });
+  const model = h('input', { class: 'field model', list: 'models', 'aria-label': t('model'), title: t('model'), autocomplete: 'off', spellcheck: 'false', placeholder: t('model'), value: localStorage.getItem(NAME) ?? '', on: { change: keep } });
+  const strategy = place.session ? null : h('select', { class: 'select', 'aria-label': t('strategy'), title: t('strategy') }, h('option', { value: '' }, t('strategy.unset')));
+  const instructions = place.session ? null : h('textarea', { class: 'field wide', rows: 2, 'aria-label': t('instructions'), placeholder: t('instructions.hint') });
+  const notice = h('div', { class: 'composer-notice' });
+  const more = place.session ? null : h('details', { class: 'new-more' }, h('summary', {}, t('instructions')), instructions);
+  let known = null;
+
+  function keep() {
+    if (model.value.trim()) localStorage.setItem(NAME, model.value.trim());
+    else localStorage.removeItem(NAME);
+    drawNotice();
+  }
+
+  function drawNotice() {
+    const name = model.value.trim() || known?.model;
+    const isQuote = name === 'quote' || (!name && known?.upstream === 'quote');
+    put(notice, isQuote ? note(t('quote')) : null, more);
+  }
+
+  get('/api/models').then((answer) => {
+    known = answer;
+    model.placeholder = answer.model ? t('model.is', { model: answer.model }) : t('model');
+    put(list, answer.models.map((one) => h('option', { value: one.name })));
+    drawNotice();
+  }, () => {});
+  if (strategy) get('/api/settings').then((answer) => strategy.append(...answer.strategies.map((one) => h('option', { value: one.name, title: one.about }, one.name))), () => {});
+  drawNotice();
+  return {
+    node: h('div', { class: 'composer-options' }, model, list, strategy),
+    notice,
+    chosen: () => ({ model: model.value.trim() || null, strategy: strategy?.value || null, instructions: instructions?.value.trim() || null }),
+  };
+}

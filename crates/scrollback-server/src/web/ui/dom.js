@@ -1,0 +1,67 @@
+// Makes elements. No string is ever parsed as HTML here; what the server renders from Markdown
+// comes in through `html` of sanitize.js alone.
+const SVG = 'http://www.w3.org/2000/svg';
+
+/** An element: h('button', { class: 'x', on: { click } }, 'text', child). */
+export function h(tag, props, ...children) {
+  return fill(document.createElement(tag), props, children);
+}
+
+/** The same for SVG. */
+export function svg(tag, props, ...children) {
+  return fill(document.createElementNS(SVG, tag), props, children);
+}
+
+/** Takes all children away. */
+export function clear(node) {
+  node.replaceChildren();
+  return node;
+}
+
+/** Puts new children in place of the old ones. */
+export function put(node, ...children) {
+  node.replaceChildren();
+  add(node, children);
+  return node;
+}
+
+/** Like `put`; what had the focus has it again, or what stands in its place now. */
+export function putAgain(node, ...children) {
+  const all = () => [...node.querySelectorAll('a, button, select')];
+  const at = all().indexOf(document.activeElement);
+  const held = at < 0 ? null : calledLike(document.activeElement);
+  put(node, ...children);
+  if (held) (all().find((one) => calledLike(one) === held) ?? all()[at])?.focus({ preventScroll: true });
+  return node;
+}
+
+const calledLike = (node) => `${node.localName} ${node.getAttribute('href') ?? node.getAttribute('aria-label') ?? (node.title || node.textContent)}`;
+
+function fill(node, props, children) {
+  for (const [name, value] of Object.entries(props ?? {})) set(node, name, value);
+  add(node, children);
+  return node;
+}
+
+function set(node, name, value) {
+  if (value === null || value === undefined || value === false) return;
+  if (name === 'on') {
+    for (const [event, fn] of Object.entries(value)) node.addEventListener(event, fn);
+  } else if (name === 'dataset') {
+    Object.assign(node.dataset, value);
+  } else if (name === 'value' || name === 'checked' || name === 'selected') {
+    node[name] = value;
+  } else {
+    node.setAttribute(name, value === true ? '' : String(value));
+  }
+}
+
+function add(node, children) {
+  for (const child of children) {
+    if (child === null || child === undefined || child === false) continue;
+    if (Array.isArray(child)) add(node, child);
+    else node.append(child instanceof Node ? child : String(child));
+  }
+}
+
+export { html } from './sanitize.js';

@@ -1,0 +1,39 @@
+// What an import did: how many conversations and messages, what is new, what was skipped and why, and where it is now.
+import { get } from '../api.js';
+import { h, put } from '../dom.js';
+import { t } from '../i18n.js';
+import { sessionHref } from '../route.js';
+
+const SHOWN = 5;
+
+/** The report of a file that is in. */
+export function imported(report) {
+  const { format, conversations, messages, added, skipped, skipped_more: unnamed, sessions } = report;
+  const known = messages - added;
+  return h('div', { class: 'import-report' },
+    h('p', {}, t('import.added', { n: added, conversations: t('import.conversations', { n: conversations }), format: t(`import.format.${format}`) }),
+      known > 0 ? h('span', { class: 'muted' }, ` ${t('import.known', { n: known })}`) : null),
+    skipped.length ? skippedList(skipped, unnamed) : null,
+    sessions.length ? sessionLinks(sessions) : null);
+}
+
+function skippedList(skipped, unnamed) {
+  return h('details', { class: 'import-skipped' }, h('summary', {}, t('import.skipped', { n: skipped.length + unnamed })), h('ul', {}, skipped.map((why) => h('li', {}, why))),
+    unnamed ? h('p', { class: 'muted' }, t('import.skipped.more', { n: unnamed })) : null);
+}
+
+// Titles are asked for one by one, and only of those that are shown.
+function sessionLinks(ids) {
+  const list = h('ul', { class: 'import-sessions' });
+  const add = (some) => list.append(...some.map((id) => h('li', {}, link(id))));
+  add(ids.slice(0, SHOWN));
+  const rest = ids.slice(SHOWN);
+  const more = rest.length ? h('button', { class: 'button small', type: 'button', on: { click: () => { more.remove(); add(rest); } } }, t('import.more', { n: rest.length })) : null;
+  return h('div', {}, list, more);
+}
+
+function link(id) {
+  const node = h('a', { href: sessionHref(id) }, id.slice(0, 12));
+  get(`/api/sessions/${encodeURIComponent(id)}`).then((about) => put(node, about.title || t('untitled')), () => {});
+  return node;
+}

@@ -1,0 +1,54 @@
+// One stream of what happens on the server, shared by all who listen. It comes back by itself, and rests
+// while the page is hidden, since a browser has few connections to give.
+import { stream } from './api.js';
+
+const AGAIN = { name: 'again', data: {} };
+const listeners = new Set();
+let running = null;
+let isLate = false;
+
+/** Calls `fn({ name, data })` for every event; `again` after a gap. Returns what ends it. */
+export function listen(fn) {
+  listeners.add(fn);
+  start();
+  return () => {
+    listeners.delete(fn);
+    if (!listeners.size) stop();
+  };
+}
+
+function start() {
+  if (running || !listeners.size) return;
+  if (document.hidden) return stop();
+  running = new AbortController();
+  run(running.signal);
+}
+
+function stop() {
+  running?.abort();
+  running = null;
+  isLate = true;
+}
+
+// The gap is over when the stream is open: who fetches sooner misses what happens in between, and asks a server that may not be there.
+async function run(signal) {
+  let wait = 1000;
+  while (!signal.aborted) {
+    const onOpen = isLate ? () => tell(AGAIN) : undefined;
+    isLate = true;
+    const began = Date.now();
+    await stream('/api/events', { signal, isQuiet: true, onOpen }, hear).catch(() => {});
+    if (Date.now() - began > 10_000) wait = 1000;
+    await new Promise((resolve) => { setTimeout(resolve, wait * (0.7 + Math.random() * 0.6)); });
+    wait = Math.min(wait * 2, 30_000);
+  }
+}
+
+// A reader that was too slow is told that it missed something, not what.
+const hear = (event) => tell(event.name === 'missed' ? AGAIN : event);
+
+function tell(event) {
+  for (const fn of [...listeners]) fn(event);
+}
+
+document.addEventListener('visibilitychange', () => (document.hidden ? stop() : start()));

@@ -1,0 +1,26 @@
+// What was found, session by session in the order of the best message of each.
+import { h } from '../dom.js';
+import { moment } from '../format.js';
+import { t } from '../i18n.js';
+import { sessionHref } from '../route.js';
+import { roleName } from '../chat/message.js';
+
+/** The list of what was found. */
+export function drawHits(found) {
+  const groups = new Map();
+  for (const hit of found) groups.set(hit.session, [...(groups.get(hit.session) ?? []), hit]);
+  return h('div', { class: 'hit-groups' }, [...groups.values()].map(group));
+}
+
+function group(hits) {
+  const [{ session, title }] = hits;
+  return h('section', { class: 'hit-group' },
+    h('h2', { class: 'hit-title' }, h('a', { href: sessionHref(session) }, title || t('untitled')), h('span', { class: 'muted' }, t('search.hits', { n: hits.length }))),
+    h('ul', { class: 'hits' }, hits.map((hit) => h('li', {}, drawHit(hit)))));
+}
+
+function drawHit(hit) {
+  return h('a', { class: 'hit', href: sessionHref(hit.session, 'chat', { branch: hit.branch, at: hit.message }) },
+    h('span', { class: 'hit-head' }, h('strong', {}, roleName(hit.role)), h('span', { class: 'id' }, hit.message), h('time', { datetime: hit.at }, moment(hit.at))),
+    h('span', { class: 'hit-text' }, hit.snippet.map((piece) => (piece.hit ? h('mark', {}, piece.text) : piece.text))));
+}
