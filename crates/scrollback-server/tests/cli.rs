@@ -77,6 +77,7 @@ fn the_demo_needs_nothing() {
     );
     assert!(shown.contains("not a bill") && shown.contains("OPENAI_BASE_URL="), "{shown}");
     assert!(!shown.contains('\u{1b}'), "no bar and no colours where nobody looks");
+    assert!(shown.contains("scrollback demo --ui"), "{shown}");
     assert!(!home.store().exists(), "the demo leaves the person's own store alone");
 }
 

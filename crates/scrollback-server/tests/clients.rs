@@ -10,14 +10,13 @@
 mod stage;
 
 use std::fs;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use stage::{Ended, Running, cache, installed, into, read};
+use stage::{Ended, Running, into, npm, read, venv, versioned};
 
 /// The libraries for Node.
 const NODE_LIBRARIES: [&str; 2] = ["openai@6.49.0", "@anthropic-ai/sdk@1.8.0"];
@@ -196,45 +195,15 @@ fn scripts(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder)
 }
 
-/// Where libraries of these versions are kept. Others are kept elsewhere, because another checkout may be using them.
-fn home(kind: &str, versions: &str) -> PathBuf {
-    let mut hasher = DefaultHasher::new();
-    versions.hash(&mut hasher);
-    cache().join(format!("{kind}-{:016x}", hasher.finish()))
-}
-
 /// A Python that has the libraries.
 fn python() -> PathBuf {
-    let wanted = scripts("clients").join("requirements.txt");
-    let versions = read(&wanted);
-    let home = home("python", &versions);
-    let python = home.join("bin/python");
-    installed(&home, &versions, || {
-        let _ = fs::remove_dir_all(&home);
-        run(Command::new("python3").args(["-m", "venv"]).arg(&home), "python3 -m venv (Debian: python3-venv)");
-        let mut pip = Command::new(&python);
-        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&wanted);
-        run(&mut pip, "installing the Python libraries, which needs the network");
-        true
-    });
-    python
+    venv("python", &scripts("clients").join("requirements.txt"))
 }
 
 fn node_home() -> PathBuf {
-    home("node", &NODE_LIBRARIES.join(" "))
+    versioned("node", &NODE_LIBRARIES.join(" "))
 }
 
 fn node_libraries() {
-    let home = node_home();
-    installed(&home, &NODE_LIBRARIES.join(" "), || {
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--no-audit", "--no-fund", "--no-save"]).args(NODE_LIBRARIES).arg("--prefix").arg(&home);
-        run(&mut npm, "installing the Node libraries (Debian: nodejs, npm), which needs the network");
-        true
-    });
-}
-
-fn run(command: &mut Command, what: &str) {
-    let output = command.output().unwrap_or_else(|error| panic!("{what}: {command:?}: {error}"));
-    assert!(output.status.success(), "{what} failed: {}", String::from_utf8_lossy(&output.stderr));
+    npm("node", &NODE_LIBRARIES);
 }

@@ -88,6 +88,15 @@ impl Server {
     }
 
     pub(crate) fn send_with(&self, line: &str, headers: &str, body: &str) -> (u16, Value) {
+        let (head, body) = self.bytes(line, headers, body);
+        let kind = if head[9..10] == *"2" { "application/json" } else { "application/problem+json" };
+        let fits = line.contains(" /v1/chat") || head.contains(&format!("content-type: {kind}"));
+        assert!(fits, "{line}: {head}");
+        (head[9..12].parse().unwrap(), serde_json::from_str(&body).unwrap())
+    }
+
+    /// Sends a request; the head of the answer and its body.
+    pub(crate) fn bytes(&self, line: &str, headers: &str, body: &str) -> (String, String) {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let length = body.len();
         let head = format!("{line} HTTP/1.1\r\n{headers}connection: close\r\ncontent-length: {length}\r\n\r\n");
@@ -95,8 +104,7 @@ impl Server {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        assert!(head.to_lowercase().contains("content-type: application/json"), "{head}");
-        (head[9..12].parse().unwrap(), serde_json::from_str(body).unwrap())
+        (head.to_owned(), body.to_owned())
     }
 
     /// Asks the model something in the session `harbour`.
@@ -119,9 +127,8 @@ impl Server {
     /// What is wrong with a request: its status and a sentence.
     pub(crate) fn refuses(&self, line: &str, body: &str) -> (u16, String) {
         let (status, value) = self.send(line, body);
-        let error = &value["error"];
-        assert!(status >= 400 && error["code"].is_string(), "{line}: {value}");
-        (status, error["message"].as_str().unwrap().to_owned())
+        assert!(status >= 400 && value["code"].is_string() && value["status"] == status, "{line}: {value}");
+        (status, value["detail"].as_str().unwrap().to_owned())
     }
 }
 

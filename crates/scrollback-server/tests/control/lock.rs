@@ -10,7 +10,9 @@ fn a_server_says_where_it_listens_until_it_ends() {
     let home = Home::new("");
     let mut server = Server::start(&home);
     let told = std::fs::read_to_string(home.beside(".serve")).unwrap();
-    assert_eq!(told, format!("process {}\nhttp://{}\n", server.child.id(), server.address));
+    let (listens, pass) = told.trim_end().rsplit_once('\n').unwrap();
+    assert_eq!(listens, format!("process {}\nhttp://{}", server.child.id(), server.address));
+    assert!(pass.starts_with("sb_"), "{told}");
     assert!(Command::new("kill").arg(server.child.id().to_string()).status().unwrap().success());
     assert!(server.child.wait().unwrap().success());
     assert!(!home.beside(".serve").exists());

@@ -4,6 +4,8 @@
 mod commands;
 mod home;
 mod lock;
+mod reading;
+mod records;
 mod routes;
 mod summarize;
 mod whys;

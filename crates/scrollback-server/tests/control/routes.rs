@@ -12,7 +12,7 @@ fn sessions_and_controls() {
     let server = Server::start(&home);
     let listed = server.asks("GET /api/sessions", "");
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 2);
-    assert_eq!(server.asks("GET /api/sessions?limit=1&skip=1", "")["sessions"].as_array().unwrap().len(), 1);
+    assert_eq!(server.asks("GET /api/sessions?count=1&cursor=1", "")["sessions"].as_array().unwrap().len(), 1);
     let one = server.asks("GET /api/sessions/tides", "");
     assert_eq!((&one["title"], &one["layout"], &one["messages"]), (&json!("Tides"), &json!("pages@6000"), &json!(5)));
     assert_eq!(server.asks("GET /api/sessions/tides?limit=9000", "")["layout"], "pages@9000");
@@ -37,6 +37,9 @@ fn folds_and_notes() {
     assert_eq!(server.asks("POST /api/sessions/petrel/undo", "")["after"], json!(null));
     assert_eq!(server.asks("POST /api/sessions/petrel/redo", "")["after"], folded["after"]);
     let notes = server.asks("GET /api/sessions/petrel/notes", "");
+    let (dates, contents) = (&notes["notes"][0]["at"], server.asks("GET /api/sessions/petrel/contents", ""));
+    assert!(dates[0].as_str().unwrap() <= dates[1].as_str().unwrap(), "{notes}");
+    assert_eq!(&contents["pages"][0]["at"], dates);
     let page = notes["notes"][0]["name"].as_str().unwrap().trim_start_matches('#').to_owned();
     let path = format!("/api/sessions/petrel/notes/{page}");
     assert!(server.asks(&format!("GET {path}"), "")["text"].is_string());
@@ -83,10 +86,15 @@ fn what_cannot_be_done_is_refused_with_a_word() {
     let home = Home::new(SETTINGS);
     let server = Server::start(&home);
     for (line, body, status, part) in [
-        ("GET /api/nothing", "", 404, "docs/api.md"),
+        ("GET /api/nothing", "", 404, "/api/openapi.json"),
         ("GET /api/sessions/nobody", "", 404, "no session is called “nobody”"),
         ("POST /api/sessions", "", 405, "takes GET, not POST"),
-        ("GET /api/sessions?limit=many", "", 400, "whole number"),
+        ("GET /api/sessions?count=many", "", 400, "whole number"),
+        ("GET /api/sessions?count=501", "", 400, "at most 500"),
+        ("GET /api/sessions?cursor=x", "", 400, "no cursor"),
+        ("GET /api/chat", "", 405, "takes POST, not GET"),
+        ("POST /api/sessions/tides/export", "", 405, "takes GET, not POST"),
+        ("GET /api/sessions/tides/messages?render=pdf", "", 400, "“render” is html"),
         ("GET /api/sessions/petrel?branch=9", "", 404, "no branch 9"),
         ("GET /api/sessions/petrel?limit=3", "", 400, "at least 500"),
         ("PUT /api/sessions/petrel/pins/m999", "", 404, "no message m999"),
@@ -115,7 +123,7 @@ fn a_page_elsewhere_decides_nothing() {
     for headers in ["host: evil.example\r\n", "host: localhost\r\norigin: https://evil.example\r\n"] {
         for line in ["GET /api/sessions", "PUT /api/sessions/tides/pins/m0", "POST /v1/summarize"] {
             let (status, value) = server.send_with(line, headers, "");
-            assert_eq!((status, &value["error"]["code"]), (403, &json!("host_not_allowed")), "{line}");
+            assert_eq!((status, &value["code"]), (403, &json!("host_not_allowed")), "{line}");
         }
     }
     let own = server.send_with("GET /api/sessions", "host: localhost\r\norigin: http://localhost:3000\r\n", "");

@@ -80,7 +80,10 @@ fn switch(store: std::path::PathBuf, session: &str, strategy: Option<StrategyNam
     let store = Arc::new(SqliteStore::open(&SqliteOptions::new(store)).unwrap());
     let engine = Engine::new(store.clone(), Tasks::offline(), EngineSettings::default());
     runtime.block_on(async {
-        let found = store.sessions(&Tenant::local(), Which::Named(session.to_owned())).await.unwrap();
+        let found = store
+            .sessions(&Tenant::local(), Which::Named { name: session.to_owned(), skip: 0, limit: 10 })
+            .await
+            .unwrap();
         let key = SessionKey { tenant: Tenant::local(), id: found[0].id };
         engine.change(&key, &Change::Strategy(strategy), At(1)).await.unwrap();
     });

@@ -1,6 +1,7 @@
 //! The proxy over real sockets, against an upstream that says just what a test wants, byte by byte if need be.
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
+mod access;
 mod anthropic;
 mod control;
 mod count;

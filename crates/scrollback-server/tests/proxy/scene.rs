@@ -222,6 +222,40 @@ impl Server {
         done
     }
 
+    /// Asks it to end, as an operator would, and waits until it has.
+    #[allow(dead_code, reason = "not every test stops it")]
+    pub(crate) fn stops(mut self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        let begun = std::time::Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(10), "the server does not stop when told to");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// With these settings and no others, and nothing in its environment.
+    #[allow(dead_code, reason = "not every test needs it")]
+    pub(crate) fn bare(settings: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("scrollback.toml"), settings).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scrollback"));
+        command.env_clear();
+        let (child, port, log) = start(command, folder.path());
+        Self { child, port, folder, log }
+    }
+
+    /// Whether it has ended.
+    #[allow(dead_code, reason = "not every test ends it")]
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// The number of its process.
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
@@ -265,8 +299,8 @@ impl Server {
 
 pub(crate) fn send(port: u16, line: &str, headers: &str, body: &str) -> Said {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let host = if headers.contains("host:") { "" } else { "host: localhost\r\n" };
+    stream.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
+    let host = if headers.lines().any(|line| line.starts_with("host:")) { "" } else { "host: localhost\r\n" };
     let head = format!(
         "{line} HTTP/1.1\r\n{host}content-type: application/json\r\n{headers}content-length: {}\r\n\r\n",
         body.len()

@@ -1,6 +1,7 @@
 //! What tests with real clients share: processes that end with their test, and clients of fixed versions under `target/clients`.
 
 use std::fs::{self, File};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -90,4 +91,50 @@ pub(crate) fn installed(home: &Path, version: &str, install: impl FnOnce() -> bo
         fs::write(done, version).unwrap();
     }
     true
+}
+
+/// A folder with packages of npm of these versions. Others are kept elsewhere, because another checkout may be using them.
+#[allow(dead_code, reason = "not every suite has packages of its own")]
+pub(crate) fn npm(kind: &str, packages: &[&str]) -> PathBuf {
+    let home = versioned(kind, &packages.join(" "));
+    installed(&home, &packages.join(" "), || {
+        let mut npm = Command::new("npm");
+        npm.args(["install", "--no-audit", "--no-fund", "--no-save"]).args(packages).arg("--prefix").arg(&home);
+        run(&mut npm, "installing packages for Node (Debian: nodejs, npm), which needs the network");
+        fs::write(home.join("package.json"), "{}").unwrap();
+        true
+    });
+    home
+}
+
+/// A Python that has the libraries that a file names.
+#[allow(dead_code, reason = "not every suite has packages of its own")]
+pub(crate) fn venv(kind: &str, wanted: &Path) -> PathBuf {
+    let versions = read(wanted);
+    let home = versioned(kind, &versions);
+    let python = home.join("bin/python");
+    installed(&home, &versions, || {
+        let _ = fs::remove_dir_all(&home);
+        run(Command::new("python3").args(["-m", "venv"]).arg(&home), "python3 -m venv (Debian: python3-venv)");
+        let mut pip = Command::new(&python);
+        pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(wanted);
+        run(&mut pip, "installing the Python libraries, which needs the network");
+        true
+    });
+    python
+}
+
+/// Where something of these versions is kept.
+#[allow(dead_code, reason = "not every suite has packages of its own")]
+pub(crate) fn versioned(kind: &str, versions: &str) -> PathBuf {
+    let mut hasher = DefaultHasher::new();
+    versions.hash(&mut hasher);
+    cache().join(format!("{kind}-{:016x}", hasher.finish()))
+}
+
+/// Runs a command that must succeed.
+#[allow(dead_code, reason = "not every suite has packages of its own")]
+pub(crate) fn run(command: &mut Command, what: &str) {
+    let output = command.output().unwrap_or_else(|error| panic!("{what}: {command:?}: {error}"));
+    assert!(output.status.success(), "{what} failed: {}", String::from_utf8_lossy(&output.stderr));
 }

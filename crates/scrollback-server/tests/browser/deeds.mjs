@@ -1,0 +1,116 @@
+// What a person decides about a conversation: pins, notes, the strategy, branches, commands.
+import { accessible, api, assert, picture, quiet, say, until } from './kit.mjs';
+import { chat, choose, field, folded, openCard, ready, STORY, told, write } from './talk.mjs';
+
+const controls = async (session) => (await api('GET', `/sessions/${session}`)).controls;
+
+export const deeds = {
+  async 'messages are pinned and left out, and say so'() {
+    const page = await chat('deeds');
+    const ids = await page.locator('.message-item').evaluateAll((items) => items.map((item) => item.id));
+    const [first, second] = ids.slice(-4);
+    await choose(page, first, 'Pin');
+    await told(page, `${first} is in every window`);
+    await page.locator(`#${first} .chip`, { hasText: 'pinned' }).waitFor();
+    await choose(page, second, 'Leave out');
+    await page.locator(`#${second} .chip`, { hasText: 'left out' }).waitFor();
+    assert.deepEqual([(await controls('deeds')).pinned, (await controls('deeds')).excluded], [[first], [second]]);
+    await choose(page, first, 'Why is it shown, or not?');
+    await page.locator(`#${first} .message-extra .notice`).waitFor();
+    await accessible(page, 'marks');
+    await picture(page, 'chat-marks');
+    await page.reload();
+    await ready(page);
+    await choose(page, first, 'Unpin');
+    await choose(page, second, 'Show again');
+    await until('no marks', async () => !(await page.locator('.message-head .chip').count()));
+    const { pinned, excluded } = await controls('deeds');
+    assert.deepEqual([pinned, excluded], [[], []]);
+    quiet(page);
+  },
+
+  async 'a message is shown as it came'() {
+    const page = await chat('deeds');
+    const id = await page.locator('.message-item').last().getAttribute('id');
+    await choose(page, id, 'Raw JSON');
+    const raw = JSON.parse(await page.locator('dialog .raw').innerText());
+    assert.deepEqual(raw, JSON.parse((await api('GET', `/sessions/deeds/messages/${id}`)).raw));
+    await accessible(page, 'raw JSON');
+    await picture(page, 'chat-raw');
+    await page.keyboard.press('Escape');
+    await page.locator('dialog').waitFor({ state: 'detached' });
+    quiet(page);
+  },
+
+  async 'a note is edited, and undo takes the words back'() {
+    const page = await chat('notes');
+    const row = (await openCard(page)).locator('.note-row').first();
+    const before = await row.locator('.note-title').innerText();
+    await row.getByRole('button', { name: /^Edit the note/ }).click();
+    await page.getByRole('textbox', { name: 'Text of the note' }).fill('Where the key hangs\nBehind the barometer.');
+    await picture(page, 'chat-note');
+    await accessible(page, 'the dialog of a note');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await row.getByText('by you').waitFor();
+    assert.equal(await row.locator('.note-title').innerText(), 'Where the key hangs');
+    await page.locator('.fold-foot').getByRole('button', { name: 'Undo the last fold' }).click();
+    await page.locator('.toast').first().waitFor();
+    const again = (await openCard(page)).locator('.note-title').first();
+    await until('the old words', async () => (await again.innerText()) === before);
+    quiet(page);
+  },
+
+  async 'another strategy is chosen'() {
+    const page = await chat('deeds');
+    await page.getByRole('combobox', { name: 'Strategy' }).selectOption('summary');
+    await told(page, 'From the next window on: summary@3000.');
+    await write(page, 'How many sailings are there?');
+    await page.locator('.panel code', { hasText: 'summary@3000' }).waitFor();
+    await page.getByRole('combobox', { name: 'Strategy' }).selectOption('pages');
+    await told(page, 'pages@3000');
+    quiet(page);
+  },
+
+  async 'an earlier message is said anew, as a branch'() {
+    const { session } = await say(null, 'The boat is red.');
+    await say(session, 'The boat is tied to the north pier.');
+    const page = await chat(session);
+    await choose(page, 'm2', 'Edit and send again');
+    await page.getByText('takes the place of m2 on a new branch').waitFor();
+    assert.equal(await field(page).inputValue(), 'The boat is tied to the north pier.');
+    await picture(page, 'chat-branching');
+    await field(page).fill('The boat is tied to the south pier.');
+    await field(page).press('Enter');
+    await page.waitForURL(/branch=1/);
+    await page.locator('.message-item', { hasText: 'south pier' }).first().waitFor();
+    assert.equal(await page.locator('#m2').count(), 0);
+    await page.locator('#m1 .chip', { hasText: 'this branch begins here' }).waitFor();
+    await accessible(page, 'a branch');
+    await picture(page, 'chat-branch');
+    await page.getByRole('combobox', { name: 'Branch' }).selectOption('0');
+    await page.locator('#m2', { hasText: 'north pier' }).waitFor();
+    await page.getByRole('link', { name: 'branch 1 leaves here' }).waitFor();
+    assert.equal(await page.getByText('south pier').count(), 0);
+    quiet(page);
+  },
+
+  async '/compress folds now, and /help tells the commands'() {
+    const { session } = await say(null, `One. ${STORY.repeat(9)}`);
+    await say(session, `Two. ${STORY.repeat(9)}`);
+    await say(session, 'Three.');
+    const page = await chat(session);
+    await field(page).fill('/');
+    await page.locator('.composer-hints', { hasText: '/compress' }).waitFor();
+    await accessible(page, 'the commands');
+    await picture(page, 'chat-commands');
+    await field(page).fill('/compress');
+    await field(page).press('Enter');
+    await told(page, /went under notes/);
+    await page.locator('.fold-card').waitFor();
+    assert.deepEqual(await folded(session), ['m0', 'm1']);
+    await field(page).fill('/help');
+    await field(page).press('Enter');
+    await page.getByRole('dialog', { name: 'Commands' }).waitFor();
+    quiet(page);
+  },
+};

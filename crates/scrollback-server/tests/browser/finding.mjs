@@ -1,0 +1,181 @@
+// Finding and bringing: search in any language, import by drag and drop, settings, and tokens.
+import { readFileSync } from 'node:fs';
+import { accessible, api, assert, BASE, everyLook, FEW, fixture, open, picture, play, quiet, settled, until } from './kit.mjs';
+import { field } from './talk.mjs';
+import { played } from './seed.mjs';
+import { puppet } from './model.mjs';
+
+const day = (by = 0) => new Date(Date.now() + by * 86_400_000).toISOString().slice(0, 10);
+const search = (query) => `/#/search?${new URLSearchParams(query)}`;
+
+await played('island', 'pages');
+
+await play({
+  async 'Chinese words are found, and lead to their message'() {
+    const { found } = await api('GET', `/search?words=${encodeURIComponent('押金')}&count=20`);
+    assert.ok(found.length > 0);
+    const page = await open('/');
+    await page.keyboard.press('/');
+    await page.keyboard.type('押金');
+    await page.keyboard.press('Enter');
+    await page.locator('.hit mark', { hasText: '押金' }).first().waitFor();
+    assert.equal(await page.locator('.hit').count(), found.length);
+    assert.deepEqual(await page.locator('.hit .id').allTextContents(), found.map((hit) => hit.message));
+    await page.locator('.hit').first().click();
+    await page.locator(`#${found[0].message}.found`, { hasText: '押金' }).waitFor();
+    quiet(page);
+  },
+
+  async 'a search is narrowed by days and by who spoke'() {
+    const page = await open(search({ words: 'Vasco' }));
+    await page.locator('.hit').first().waitFor();
+    const ids = () => page.locator('.hit .id').allTextContents();
+    const all = await ids();
+    const asked = page.waitForResponse((answer) => answer.url().includes('/api/search') && answer.url().includes(`to=${day(1)}`));
+    await page.getByLabel('From').fill(day(-1));
+    await page.getByLabel('To', { exact: true }).fill(day(1));
+    assert.deepEqual((await (await asked).json()).found.map((hit) => hit.message), all);
+    await settled(page);
+    assert.deepEqual(await ids(), all);
+    await page.getByLabel('From').fill(day(2));
+    await page.getByLabel('To', { exact: true }).fill(day(3));
+    await page.getByText('Nothing was found for “Vasco”').waitFor();
+    await accessible(page, 'a search without a result');
+    await picture(page, 'search-nothing');
+    await page.getByRole('button', { name: 'Clear filters' }).click();
+    await page.locator('.hit').first().waitFor();
+    await page.getByRole('searchbox', { name: 'Words to look for' }).fill('sailings');
+    await page.getByLabel('Said by').selectOption('tool');
+    const { found } = await api('GET', '/search?words=sailings&role=tool&count=20');
+    assert.ok(found.length > 0);
+    await until('tools alone', async () => String(await ids()) === String(found.map((hit) => hit.message)));
+    assert.deepEqual([...new Set(await page.locator('.hit strong').allTextContents())], ['Tool']);
+    quiet(page);
+  },
+
+  async 'what is searched for stands in the address'() {
+    const page = await open(search({ words: '密封条' }));
+    await page.locator('.hit mark').first().waitFor();
+    await page.getByRole('searchbox', { name: 'Words to look for' }).fill('propeller');
+    await page.locator('.hit mark', { hasText: /propeller/i }).first().waitFor();
+    await page.waitForURL(/words=propeller/);
+    await page.reload();
+    await page.locator('.hit mark', { hasText: /propeller/i }).first().waitFor();
+    quiet(page);
+  },
+
+  async 'files are dropped, tell how far they are, and can be opened'() {
+    const page = await open('/#/import');
+    await page.locator('.drop').waitFor();
+    const seen = await steps(page);
+    const lines = Array.from({ length: 60 }, (_, at) => JSON.stringify({ id: `drop-${at}`, title: `Dropped ${at}`, messages: [{ role: 'user', content: `What is ${at}?` }, { role: 'assistant', content: `A number: ${at}.` }] }));
+    await drop(page, { 'many.jsonl': lines.join('\n'), 'conversations.json': readFileSync(fixture('exports/chatgpt.json'), 'utf8') });
+    await page.locator('.import-card', { hasText: 'many.jsonl' }).getByText('120 messages were added, in 60 conversations').waitFor();
+    await page.locator('.import-card', { hasText: 'conversations.json' }).getByText('(ChatGPT)').waitFor();
+    assert.match((await seen()).join('\n'), /Conversation \d+ of 60/);
+    await page.locator('.import-card', { hasText: 'conversations.json' }).getByText('entries were skipped').click();
+    await accessible(page, 'imports that are done');
+    await picture(page, 'import-done');
+    await drop(page, { 'again.jsonl': lines.join('\n') });
+    await page.locator('.import-card', { hasText: 'again.jsonl' }).getByText('120 were there already and are not kept twice.').waitFor();
+    await page.getByRole('link', { name: 'Dropped 0' }).first().click();
+    await page.locator('.message-item', { hasText: 'What is 0?' }).waitFor();
+    quiet(page);
+  },
+
+  async 'a file that is none of these is refused, and says what to do'() {
+    const page = await open('/#/import');
+    await page.locator('.drop').waitFor();
+    await drop(page, { 'holiday.txt': 'Dear diary' });
+    await page.locator('.import-card', { hasText: 'holiday.txt' }).getByText('not imported').waitFor();
+    await accessible(page, 'an import that was refused');
+    await picture(page, 'import-refused');
+  },
+
+  async 'every setting is there with its value and what it means'() {
+    const { settings } = await api('GET', '/settings');
+    const page = await open('/#/settings?part=all');
+    await page.locator('.setting').first().waitFor();
+    const names = await page.locator('.setting-section').evaluateAll((sections) => sections.flatMap((section) => [...section.querySelectorAll('.setting')].map((line) => [`${section.querySelector('h2 code').textContent.slice(1, -1)}.${line.querySelector('.setting-name').textContent}`, line.querySelector('.setting-value').textContent])));
+    assert.deepEqual(names.map(([name]) => name).sort(), settings.map((setting) => setting.name).sort());
+    assert.equal(Object.fromEntries(names)['window.tokens'], '3000');
+    await page.getByRole('searchbox', { name: 'Find a setting' }).fill('fold_over');
+    await until('few settings', async () => (await page.locator('.setting').count()) < 10);
+    await page.getByRole('searchbox', { name: 'Find a setting' }).fill('');
+    await page.getByLabel('Only what was changed').check();
+    const changed = settings.filter((setting) => JSON.stringify(setting.value) !== JSON.stringify(setting.default));
+    await until('what was changed', async () => (await page.locator('.setting').count()) < settings.length);
+    assert.equal(await page.locator('.setting.changed').count(), changed.length);
+    // Settings that are explained together stay together.
+    assert.equal(await page.locator('.setting-block').count(), await page.locator('.setting-block:has(.changed)').count());
+    quiet(page);
+  },
+
+  async 'a token is made, shown once, and taken back'() {
+    const page = await open('/#/settings?part=tokens');
+    await page.getByLabel('Name').fill('laptop');
+    await page.getByRole('button', { name: 'Make' }).click();
+    const shown = page.getByRole('dialog').getByRole('textbox');
+    await shown.waitFor();
+    const token = await shown.inputValue();
+    await picture(page, 'token-made');
+    await accessible(page, 'a token that was made');
+    const ask = () => fetch(`${BASE}/api/me`, { headers: { authorization: `Bearer ${token}` } });
+    assert.match(JSON.stringify(await (await ask()).json()), /laptop/);
+    await page.keyboard.press('Escape');
+    await page.getByRole('row', { name: /laptop/ }).getByRole('button').click();
+    await page.getByRole('dialog').getByRole('button', { name: /take|back|revoke/i }).last().click();
+    await until('the end of the token', async () => (await ask()).status === 401);
+    await page.getByRole('row', { name: /laptop/ }).waitFor({ state: 'detached' });
+    quiet(page);
+  },
+
+  async 'a server that wants a token asks for one, and then lets in'() {
+    const model = await puppet('access = "tokens"');
+    const made = /[\w-]{20,}/.exec(model.command('tokens', 'add', 'mira'))[0];
+    const page = await open('/#/new', { base: model.base });
+    await page.getByRole('dialog', { name: 'A token is needed' }).waitFor();
+    await accessible(page, 'the question for a token');
+    await picture(page, 'token-needed');
+    await page.getByRole('dialog').getByLabel('Token').fill(made);
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await field(page).fill('Hello?');
+    await field(page).press('Enter');
+    await until('a question', model.isAsked);
+    model.says({ content: 'Here.' });
+    model.ends();
+    await page.locator('#m1', { hasText: 'Here.' }).waitFor();
+    assert.deepEqual(page.complaints.filter((words) => !/status of 401/.test(words)), []);
+  },
+
+  async 'each of them is legible in every look'() {
+    await everyLook({
+      search: [search({ words: '押金' }), (page) => page.locator('.hit').first().waitFor()],
+      import: ['/#/import', (page) => page.locator('.drop').waitFor()],
+    });
+    const part = (name) => [`settings-${name}`, [`/#/settings?part=${name}`, (page) => page.locator('.settings-part > *').first().waitFor()]];
+    await everyLook({ 'search-empty': ['/#/search', (page) => page.locator('.empty').waitFor()], ...Object.fromEntries(['all', 'you', 'strategies', 'models', 'tokens'].map(part)) }, FEW);
+  },
+});
+
+/** Drops files on the page: { name: text }. */
+async function drop(page, files) {
+  const dataTransfer = await page.evaluateHandle((all) => {
+    const held = new DataTransfer();
+    for (const [name, text] of Object.entries(all)) held.items.add(new File([text], name));
+    return held;
+  }, files);
+  await page.dispatchEvent('.drop', 'dragover', { dataTransfer });
+  await page.locator('.drop.over').waitFor();
+  await page.dispatchEvent('.drop', 'drop', { dataTransfer });
+}
+
+/** Remembers what the cards of imports say on their way. */
+async function steps(page) {
+  await page.evaluate(() => {
+    window.steps = new Set();
+    new MutationObserver(() => document.querySelectorAll('.import-card').forEach((card) => window.steps.add(card.innerText))).observe(document.body, { childList: true, subtree: true });
+  });
+  return () => page.evaluate(() => [...window.steps]);
+}

@@ -1,0 +1,224 @@
+// What is kept beside the messages: topics, artifacts, the contents page, holds and the ledger; as the API has them.
+import { readFileSync } from 'node:fs';
+import { accessible, api, assert, everyLook, FEW, open, picture, play, quiet, settled, until } from './kit.mjs';
+import { played, STRATEGIES } from './seed.mjs';
+import { another } from './model.mjs';
+
+const number = (value) => value.toLocaleString('en');
+const plain = (text) => text.replace(/\s+/g, ' ').trim();
+const at = (session, screen, query = '') => `/#/s/${session}/${screen}${query}`;
+
+await Promise.all(STRATEGIES.map((strategy) => played(`r-${strategy}`, strategy, 60)));
+
+await play({
+  async 'topics are a tree that keys lead through'() {
+    const { topics } = await api('GET', '/sessions/r-topics/topics');
+    const page = await open(at('r-topics', 'topics'));
+    const items = page.getByRole('treeitem');
+    await items.first().waitFor();
+    assert.deepEqual((await items.evaluateAll((nodes) => nodes.map((node) => node.dataset.id))).sort(), topics.map((topic) => topic.id).sort());
+    await items.first().focus();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    const chosen = await items.nth(2).getAttribute('data-id');
+    await page.waitForURL(new RegExp(`topic=${chosen}`));
+    await page.locator('.record-head .id', { hasText: new RegExp(`^${chosen}$`) }).waitFor();
+    assert.equal(await page.locator('[role=treeitem][aria-selected=true]').getAttribute('data-id'), chosen);
+    assert.equal(await page.evaluate(() => document.activeElement.dataset.id), chosen);
+    await page.keyboard.press('End');
+    assert.equal(await page.evaluate(() => document.activeElement.dataset.id), await items.last().getAttribute('data-id'));
+    quiet(page);
+  },
+
+  async 'a topic with parts opens and closes'() {
+    const { base } = await another(`${readFileSync(process.env.SETTINGS, 'utf8')}[topics]\ntopic_tokens = 300\n`);
+    await played('parts', 'topics', 30, base);
+    const { topics } = await api('GET', '/sessions/parts/topics', undefined, base);
+    const whole = topics.find((topic) => topic.state === 'divided');
+    const parts = topics.filter((topic) => topic.parent === whole.id);
+    assert.ok(parts.length > 1);
+    const page = await open(at('parts', 'topics'), { base });
+    const items = page.getByRole('treeitem');
+    const item = page.locator(`[role=treeitem][data-id=${whole.id}]`);
+    await item.waitFor();
+    const isShown = (count) => until(`${count} topics`, async () => (await items.count()) === count);
+    await isShown(topics.length);
+    assert.deepEqual(await page.locator('[aria-level="2"]').evaluateAll((nodes) => nodes.map((node) => node.dataset.id).sort()), parts.map((topic) => topic.id).sort());
+    await item.focus();
+    await page.keyboard.press('ArrowLeft');
+    await isShown(topics.length - parts.length);
+    assert.equal(await item.getAttribute('aria-expanded'), 'false');
+    await page.keyboard.press('ArrowRight');
+    await isShown(topics.length);
+    await page.keyboard.press('ArrowRight');
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-level')), '2');
+    await page.keyboard.press('ArrowLeft');
+    assert.equal(await page.evaluate(() => document.activeElement.dataset.id), whole.id);
+    await item.locator('.twist').click();
+    await isShown(topics.length - parts.length);
+    await item.locator('.twist').click();
+    await isShown(topics.length);
+    await accessible(page, 'a topic with parts');
+    await picture(page, 'topics-parts');
+    quiet(page);
+  },
+
+  async 'a topic tells its state, its brief, its scores and its messages'() {
+    const { topics } = await api('GET', '/sessions/r-topics/topics');
+    const states = [...new Set(topics.map((topic) => topic.state))];
+    assert.ok(states.length > 1);
+    for (const state of states) {
+      const topic = await api('GET', `/sessions/r-topics/topics/${topics.find((one) => one.state === state && one.scores.length > 1).id}`);
+      const page = await open(at('r-topics', 'topics', `?topic=${topic.id}`));
+      await page.locator('.record-title', { hasText: topic.name }).waitFor();
+      await page.getByText(topic.brief, { exact: true }).first().waitFor();
+      assert.equal((await page.locator('.record-head .state-badge').innerText()).toLowerCase(), state);
+      const plot = page.getByRole('slider');
+      await plot.focus();
+      for (const one of [...topic.history].reverse()) {
+        assert.equal(await plot.getAttribute('aria-valuetext'), `${one.turn}: Score ${one.score.toFixed(2)}`);
+        await page.keyboard.press('ArrowLeft');
+      }
+      const facts = await page.locator('.fact-grid').innerText();
+      assert.ok(facts.includes(number(topic.messages)) && facts.includes(number(topic.tokens)), facts);
+      await settled(page);
+      const said = await Promise.all(topic.members.slice(0, 10).map((id) => api('GET', `/sessions/r-topics/messages/${id}`)));
+      await sameWords(page.locator('.said-list article'), said);
+      quiet(page);
+    }
+  },
+
+  async 'topics of one state can be seen alone'() {
+    const { topics } = await api('GET', '/sessions/r-topics/topics');
+    const page = await open(at('r-topics', 'topics'));
+    await page.getByRole('treeitem').first().waitFor();
+    const dormant = topics.filter((topic) => topic.state === 'dormant').length;
+    await page.locator('.filters').getByRole('button', { name: /dormant/i }).click();
+    await until('the dormant alone', async () => (await page.getByRole('treeitem').count()) === dormant);
+    quiet(page);
+  },
+
+  async 'artifacts have versions, and what changed between two is told line by line'() {
+    const { artifacts } = await api('GET', '/sessions/r-artifacts/artifacts');
+    const { id } = artifacts[0];
+    const { text } = await api('GET', `/sessions/r-artifacts/notes/${id}`);
+    const page = await open(at('r-artifacts', 'artifacts', `?artifact=${id}`));
+    await page.locator('.record-title', { hasText: artifacts[0].title }).waitFor();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await page.getByRole('textbox', { name: 'Text of the note' }).fill(`${text}\n\n## The lamp\n\nThe lamp needs oil from the blue drum.\n`);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('.document', { hasText: 'oil from the blue drum' }).waitFor();
+    const { versions } = await api('GET', `/sessions/r-artifacts/artifacts/${id}/versions`);
+    assert.equal(await page.locator('.version').count(), versions.length);
+    const [from, to] = versions.slice(-2).map((version) => version.version);
+    const { changes } = await api('GET', `/sessions/r-artifacts/artifacts/${id}/diff?from=${from}&to=${to}`);
+    const more = changes.filter((change) => change.sign === 'more').map((change) => change.line);
+    await page.locator('.diff-line.more').first().waitFor();
+    assert.deepEqual((await page.locator('.diff-line.more .diff-text').allTextContents()).map((line) => line.trim()), more.map((line) => line.trim()));
+    assert.ok(more.includes('The lamp needs oil from the blue drum.'));
+    assert.equal(await page.locator('.versions [aria-live]').innerText(), `${more.length} lines more, ${changes.filter((change) => change.sign === 'less').length} lines less`);
+    await accessible(page, 'versions');
+    await page.locator('.versions').scrollIntoViewIfNeeded();
+    await picture(page, 'artifact-diff');
+    await page.locator('.version').last().getByRole('button', { name: 'Version' }).click();
+    await page.waitForURL(new RegExp(`version=${versions[0].version}`));
+    await until('the first version', async () => !(await page.locator('.document', { hasText: 'oil from the blue drum' }).count()));
+    quiet(page);
+  },
+
+  async 'the sources of a document lead to its messages'() {
+    const { artifacts } = await api('GET', '/sessions/r-artifacts/artifacts');
+    const page = await open(at('r-artifacts', 'artifacts', `?artifact=${artifacts.at(-1).id}`));
+    const source = page.locator('.document-sources a').first();
+    const id = (await source.innerText()).trim();
+    await source.click();
+    await page.locator(`#${id}.found`).waitFor();
+    quiet(page);
+  },
+
+  async 'the contents page is shown as the model reads it'() {
+    for (const strategy of ['pages', 'summary', 'artifacts', 'topics']) {
+      const contents = await api('GET', `/sessions/r-${strategy}/contents`);
+      const page = await open(at(`r-${strategy}`, 'contents'));
+      await page.locator('[data-contents]').waitFor();
+      assert.equal(await page.locator('[data-contents]').textContent(), contents.text);
+      assert.deepEqual(await page.locator('.contents-head').evaluate((node) => [node.dataset.tokens, node.dataset.original]), [contents.tokens, contents.original_tokens].map(String));
+      assert.deepEqual(await page.locator('.contents-row').evaluateAll((rows) => rows.map((row) => row.dataset.note)), await notes(strategy, contents));
+      quiet(page);
+    }
+  },
+
+  async 'a page of it opens to the originals, word for word'() {
+    const { pages } = await api('GET', '/sessions/r-pages/contents');
+    const page = await open(at('r-pages', 'contents'));
+    await page.locator('.note summary').first().click();
+    const { messages } = await api('GET', `/sessions/r-pages/pages/${pages[0].page}`);
+    const shown = page.locator('.note-originals article');
+    await shown.nth(messages.length - 1).waitFor();
+    await sameWords(shown, messages);
+    quiet(page);
+  },
+
+  async 'holds are read line by line, and searched'() {
+    const { holds } = await api('GET', '/sessions/r-pages/holds');
+    const page = await open(at('r-pages', 'holds'));
+    await page.locator('[data-hold]').first().waitFor();
+    assert.deepEqual(await page.locator('[data-hold]').evaluateAll((rows) => rows.map((row) => [row.dataset.hold, Number(row.dataset.chars)])), holds.map((hold) => [hold.id, hold.chars]));
+    const whole = await api('GET', `/sessions/r-pages/holds/${holds[0].id}?from_line=1&lines=200`);
+    await page.locator('[data-line="200"]').waitFor();
+    assert.deepEqual(await page.locator('.line-text').allTextContents(), whole.text.replace(/\n$/, '').split('\n'));
+    await page.locator('.lines-search input').fill('certificate');
+    await page.keyboard.press('Enter');
+    await page.locator('.lines mark', { hasText: 'certificate' }).first().waitFor();
+    await accessible(page, 'a hold that was searched');
+    await picture(page, 'holds-found');
+    quiet(page);
+  },
+
+  async 'the sums of the ledger are those of the API'() {
+    const { totals, calls } = await api('GET', '/sessions/r-pages/ledger?count=60&totals=true');
+    const page = await open(at('r-pages', 'ledger'));
+    await page.locator('.totals').waitFor();
+    const told = Object.fromEntries(await page.locator('[data-total]').evaluateAll((nodes) => nodes.map((node) => [node.dataset.total, node.innerText])));
+    assert.ok(told.calls.includes(number(totals.calls)), told.calls);
+    assert.ok(told.cost.includes(number(totals.input)), told.cost);
+    assert.ok(told.cached.includes(number(totals.read)), told.cached);
+    assert.ok(told.without.includes(number(totals.without_input)), told.without);
+    assert.match(told.cost, new RegExp(`\\$${totals.cost.toFixed(3).replace(/0+$/, '')}`));
+    const rows = await page.locator('tr[data-view]').evaluateAll((nodes) => nodes.map((node) => [node.dataset.view, Number(node.dataset.input), Number(node.dataset.read)]));
+    assert.ok(rows.length > 10);
+    assert.deepEqual(rows, calls.slice(0, rows.length).map((call) => [call.view, call.input, call.read]));
+    await page.locator('tr[data-view] a').first().click();
+    await page.waitForURL(new RegExp(`window\\?view=${calls[0].view}`));
+    quiet(page);
+  },
+
+  async 'each of them is legible in every look'() {
+    await everyLook({
+      topics: [at('r-topics', 'topics'), (page) => page.getByRole('treeitem').first().waitFor()],
+      artifacts: [at('r-artifacts', 'artifacts'), (page) => page.locator('.record-row').first().waitFor()],
+      contents: [at('r-pages', 'contents'), (page) => page.locator('.contents-row').first().waitFor()],
+      holds: [at('r-pages', 'holds'), (page) => page.locator('[data-hold]').first().waitFor()],
+      ledger: [at('r-pages', 'ledger'), (page) => page.locator('.totals').waitFor()],
+    });
+  },
+
+  async 'where there are none, they say what to do'() {
+    const none = (screen) => [`${screen}-none`, [at('r-pages', screen), (page) => page.locator('.empty').waitFor()]];
+    await everyLook(Object.fromEntries(['topics', 'artifacts'].map(none)), FEW);
+  },
+});
+
+/** The names of the notes that the contents page of a strategy lists. */
+async function notes(strategy, contents) {
+  if (contents.pages.length) return contents.pages.map((page) => String(page.page));
+  return (await api('GET', `/sessions/r-${strategy}/notes`)).notes.map((note) => note.name);
+}
+
+/** Each of them says what the message says that the API has, word for word. */
+async function sameWords(shown, messages) {
+  const texts = messages.map((message) => message.parts.filter((part) => part.kind === 'text').map((part) => plain(part.text)).join(' '));
+  const said = await shown.evaluateAll((articles) => articles.map((article) => [...article.querySelectorAll('.message-body > .markdown, .message-body > div > .markdown')].map((node) => node.innerText).join(' ')));
+  assert.deepEqual(said.map(plain), texts);
+}

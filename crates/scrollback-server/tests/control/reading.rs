@@ -1,0 +1,255 @@
+//! Reading over HTTP: pages of messages, search, held results, files; what has not changed is not sent again.
+
+use serde_json::{Value, json};
+
+use crate::home::{Home, Server};
+
+const SETTINGS: &str = "[window]\ntokens = 6000\nreply_tokens = 500\n";
+
+/// A conversation with a branch, dates and a large result: imported from a line of our own export.
+fn exported(id: &str, messages: &[Value]) -> String {
+    let times: Vec<String> = (0..messages.len()).map(|i| format!("2026-03-{:02}T09:00:00Z", i + 1)).collect();
+    json!({"id": id, "messages": messages, "scrollback": {"declared": id, "title": id, "times": times}}).to_string()
+        + "\n"
+}
+
+fn said(role: &str, text: &str) -> Value {
+    json!({"role": role, "content": text})
+}
+
+fn ids(page: &Value) -> Vec<String> {
+    let messages = page["messages"].as_array().unwrap();
+    messages.iter().map(|message| message["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_page_of_large_messages_ends_early() {
+    let home = Home::new(SETTINGS);
+    let server = Server::start(&home);
+    let picture = |i: usize| {
+        let url = format!("data:image/png;base64,{}{i}", "A".repeat(500_000));
+        json!({"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]})
+    };
+    let messages: Vec<Value> =
+        (0..13).flat_map(|i| [picture(i), said("assistant", &format!("Picture {i}."))]).collect();
+    server.bytes("POST /api/import", "host: localhost\r\n", &exported("album", &messages));
+    let all: Vec<String> = (0..26).map(|i| format!("m{i}")).collect();
+    let page = |query: &str| server.asks(&format!("GET /api/sessions/album/messages?count=100{query}"), "");
+    let newest = page("");
+    assert_eq!((ids(&newest), &newest["start"], &newest["end"]), (all[6..].to_vec(), &json!(false), &json!(true)));
+    let rest = page("&before=m6");
+    assert_eq!((ids(&rest), &rest["start"]), (all[..6].to_vec(), &json!(true)));
+    let after = page("&after=m0");
+    assert_eq!((ids(&after), &after["end"]), (all[1..21].to_vec(), &json!(false)));
+    assert_eq!(ids(&page("&after=m20")), all[21..]);
+}
+
+#[test]
+fn a_session_is_found_by_its_whole_name_among_many_that_begin_so() {
+    let home = Home::new(SETTINGS);
+    let server = Server::start(&home);
+    let names = std::iter::once("zeal".to_owned()).chain((0..120).map(|i| format!("zeal-{i}")));
+    let file: String = names.map(|name| exported(&name, &[said("user", &format!("Hello, {name}."))])).collect();
+    server.bytes("POST /api/import", "host: localhost\r\n", &file);
+    let found = server.asks("GET /api/sessions/zeal", "");
+    assert_eq!(found["declared"], "zeal");
+    let (status, told) = server.refuses("GET /api/sessions/zeal-", "");
+    assert!(status == 400 && told.contains("several sessions") && told.contains("and more"), "{told}");
+    let (mut listed, mut next) = (0, Some(String::new()));
+    while let Some(cursor) = next {
+        let page = server.asks(&format!("GET /api/sessions?q=zeal&cursor={cursor}"), "");
+        listed += page["sessions"].as_array().unwrap().len();
+        next = page["next"].as_str().map(str::to_owned);
+    }
+    assert_eq!(listed, 121);
+}
+
+#[test]
+fn pages_hold_every_message_once_however_long_they_are() {
+    let home = Home::new(SETTINGS);
+    let server = Server::start(&home);
+    let whole = server.asks("GET /api/sessions/petrel/messages?count=500", "");
+    let all = ids(&whole);
+    assert_eq!((whole["start"].as_bool(), whole["end"].as_bool()), (Some(true), Some(true)));
+    let total = usize::try_from(whole["total"].as_u64().unwrap()).unwrap();
+    // Its instructions come beside the first of them.
+    assert!(total > 50 && all.len() == total + 1, "{total} {}", all.len());
+    for count in [1, 2, 7, total - 1, total, total + 1] {
+        let page = |query: &str| server.asks(&format!("GET /api/sessions/petrel/messages?count={count}{query}"), "");
+        let (mut newest, mut back) = (page(""), Vec::new());
+        assert_eq!(newest["end"], true);
+        loop {
+            back.splice(0..0, ids(&newest));
+            if newest["start"] == true {
+                break;
+            }
+            newest = page(&format!("&before={}", back[0]));
+        }
+        assert_eq!(back, all, "backwards, {count} at a time");
+        let (mut forth, mut next) = (all[..2].to_vec(), page(&format!("&after={}", all[1])));
+        loop {
+            forth.extend(ids(&next));
+            if next["end"] == true {
+                break;
+            }
+            next = page(&format!("&after={}", forth[forth.len() - 1]));
+        }
+        assert_eq!(forth, all, "forwards, {count} at a time");
+    }
+    let around = ids(&server.asks("GET /api/sessions/petrel/messages?count=5&around=m30", ""));
+    assert_eq!(around, ["m28", "m29", "m30", "m31", "m32"]);
+    let (status, told) = server.refuses("GET /api/sessions/petrel/messages?before=m3&after=m9", "");
+    assert!(status == 400 && told.contains("one of before, after and around"), "{told}");
+    assert_eq!(server.refuses("GET /api/sessions/petrel/messages?around=m999", "").0, 404);
+}
+
+#[test]
+fn lists_page_by_their_cursor() {
+    let home = Home::new(SETTINGS);
+    let server = Server::start(&home);
+    for i in 0..7 {
+        server.bytes("POST /api/import", "host: localhost\r\n", &exported(&format!("s{i}"), &[said("user", "Hello.")]));
+    }
+    let whole = server.asks("GET /api/sessions", "");
+    let (mut seen, mut cursor) = (Vec::new(), String::new());
+    loop {
+        let page = server.asks(&format!("GET /api/sessions?count=2&cursor={cursor}"), "");
+        seen.extend(page["sessions"].as_array().unwrap().clone());
+        let Some(next) = page["next"].as_str() else { break };
+        next.clone_into(&mut cursor);
+    }
+    assert_eq!((&Value::from(seen), whole["sessions"].as_array().unwrap().len()), (&whole["sessions"], 9));
+    let begins = server.asks("GET /api/sessions?q=tid", "");
+    assert_eq!((begins["sessions"].as_array().unwrap().len(), &begins["sessions"][0]["title"]), (1, &json!("Tides")));
+}
+
+#[test]
+fn what_has_not_changed_is_not_sent_again() {
+    let home = Home::new(SETTINGS);
+    let server = Server::start(&home);
+    let get = |tag: &str| {
+        server.bytes("GET /api/sessions/tides", &format!("host: localhost\r\nif-none-match: {tag}\r\n"), "")
+    };
+    let tag = |head: &str| head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap().to_owned();
+    let (head, body) = get("\"none\"");
+    assert!(head.starts_with("HTTP/1.1 200") && !body.is_empty(), "{head}");
+    let first = tag(&head);
+    let (head, body) = get(&format!("\"x\", {first}"));
+    assert!(head.starts_with("HTTP/1.1 304") && body.is_empty() && tag(&head) == first, "{head}");
+    server.asks("PUT /api/sessions/tides/pins/m0", "");
+    let (head, _) = get(&first);
+    assert!(head.starts_with("HTTP/1.1 200") && tag(&head) != first, "{head}");
+}
+
+#[test]
+fn what_is_decided_shows_in_messages() {
+    let home = Home::new(SETTINGS);
+    let server = Server::start(&home);
+    let marks = || {
+        let page = server.asks("GET /api/sessions/tides/messages", "");
+        let marked = |field: &str| {
+            let marked = page["messages"].as_array().unwrap().iter().filter(|one| one[field] == true);
+            marked.map(|one| one["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        (marked("pinned"), marked("excluded"))
+    };
+    assert_eq!(marks(), (vec![], vec![]));
+    server.asks("PUT /api/sessions/tides/pins/m3", "");
+    server.asks("PUT /api/sessions/tides/excluded/m2", "");
+    assert_eq!(marks(), (vec!["m3".into()], vec!["m1".into(), "m2".into()]), "a call goes with its result");
+    assert_eq!(server.asks("GET /api/sessions/tides/messages/m2", "")["excluded"], true);
+    server.asks("DELETE /api/sessions/tides/pins/m3", "");
+    server.asks("DELETE /api/sessions/tides/excluded/m1", "");
+    assert_eq!(marks(), (vec![], vec![]));
+    let call = server.asks("GET /api/sessions/tides/messages/m2", "");
+    assert_eq!((&call["parts"][0]["kind"], &call["parts"][0]["name"]), (&json!("result"), &json!("read_gauge")));
+    assert_eq!((&call["standing"]["word"], &call["depth"]), (&json!("unsent"), &json!(2)));
+}
+
+#[test]
+fn search_by_words_days_and_roles() {
+    let home = Home::new(SETTINGS);
+    let server = Server::start(&home);
+    let messages = [
+        said("user", "The deposit for the slip is due."),
+        said("assistant", "The deposit is 40 percent."),
+        said("user", "保险箱的密码写在茶叶罐底的纸条上。"),
+        said("assistant", "The deposit was paid."),
+    ];
+    let (head, told) =
+        server.bytes("POST /api/import?name=x.jsonl", "host: localhost\r\n", &exported("yard", &messages));
+    assert!(head.starts_with("HTTP/1.1 200") && told.contains("event: done"), "{head} {told}");
+    let found = |query: &str| {
+        let found = server.asks(&format!("GET /api/search?session=yard&{query}"), "");
+        let mut ids: Vec<String> =
+            found["found"].as_array().unwrap().iter().map(|hit| hit["message"].as_str().unwrap().to_owned()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(found("words=deposit"), ["m0", "m1", "m3"]);
+    assert_eq!(found("words=deposit&role=user"), ["m0"]);
+    assert_eq!(found("words=deposit&from=2026-03-02&to=2026-03-02"), ["m1"]);
+    assert_eq!(found("words=deposit&to=2026-03-01T09:00:00Z"), ["m0"], "an exact time is within");
+    assert_eq!(found("words=deposit&from=2026-03-05"), [""; 0]);
+    assert_eq!(found("words=%E8%8C%B6%E5%8F%B6%E7%BD%90"), ["m2"], "茶叶罐");
+    let hit = &server.asks("GET /api/search?session=yard&words=%E5%AF%86%E7%A0%81", "")["found"][0];
+    let marked: Vec<&Value> = hit["snippet"].as_array().unwrap().iter().filter(|piece| piece["hit"] == true).collect();
+    assert!(marked.iter().any(|piece| piece["text"].as_str().unwrap().contains("密码")), "{hit}");
+    for (query, part) in
+        [("", "what to look for"), ("words=a&from=soon", "a day such as"), ("words=a&count=101", "at most 100")]
+    {
+        let (status, told) = server.refuses(&format!("GET /api/search?{query}"), "");
+        assert!(status == 400 && told.contains(part), "{query}: {told}");
+    }
+}
+
+#[test]
+fn held_results_are_read_by_lines_and_words() {
+    let home = Home::new(&format!("{SETTINGS}strategy = \"pages\"\n"));
+    let server = Server::start(&home);
+    let lines: Vec<String> =
+        (1..=900).map(|i| format!("entry {i}: the crane of berth {i} moved {i}0 crates")).collect();
+    let mut history = vec![
+        said("user", "Read the log of the crane."),
+        json!({"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "read_log", "arguments": "{}"}}]}),
+        json!({"role": "tool", "tool_call_id": "c1", "content": lines.join("\n")}),
+        said("assistant", "I have read it."),
+    ];
+    server.chat(&mut history, "Thank you.");
+    server.chat(&mut history, "What about berth 77?");
+    let listed = server.asks("GET /api/sessions/harbour/holds", "");
+    let hold = &listed["holds"][0];
+    assert_eq!((&hold["id"], &hold["tool"], &listed["next"]), (&json!("h2"), &json!("read_log"), &json!(null)));
+    let part = server.asks("GET /api/sessions/harbour/holds/h2?from_line=10&lines=3", "");
+    assert_eq!((part["text"].as_str().unwrap().trim_end(), &part["more"]), (&*lines[9..12].join("\n"), &json!(true)));
+    let last = server.asks("GET /api/sessions/harbour/holds/h2?from_line=899", "");
+    assert_eq!((&last["more"], &last["lines"]), (&json!(false), &json!(900)));
+    let words = server.asks("GET /api/sessions/harbour/holds/h2?words=berth+512", "");
+    assert!(words["text"].as_str().unwrap().contains("berth 512 moved"), "{words}");
+    assert_eq!(server.refuses("GET /api/sessions/harbour/holds/h1", "").0, 404);
+    assert_eq!(server.refuses("GET /api/sessions/harbour/holds/h2?lines=0", "").0, 400);
+    let message = server.asks("GET /api/sessions/harbour/messages?around=m2&count=1", "");
+    assert_eq!(message["messages"].as_array().unwrap().last().unwrap()["held"], "h2");
+}
+
+#[test]
+fn files_come_back_as_they_went() {
+    let home = Home::new(SETTINGS);
+    let server = Server::start(&home);
+    let export = |format: &str| {
+        server.bytes(&format!("GET /api/sessions/tides/export?format={format}"), "host: localhost\r\n", "")
+    };
+    let (head, ours) = export("jsonl");
+    assert!(head.contains("content-type: application/jsonl") && head.contains("attachment; filename="), "{head}");
+    let (_, told) = server.bytes("POST /api/import", "host: localhost\r\n", &ours);
+    assert!(told.contains("\"added\":0"), "what is known is not stored twice: {told}");
+    let (_, openai) = export("openai");
+    let line: Value = serde_json::from_str(openai.trim()).unwrap();
+    assert_eq!((&line["title"], line["messages"].as_array().unwrap().len()), (&json!("Tides"), 5));
+    assert_eq!(line["messages"][1]["tool_calls"][0]["function"]["name"], "read_gauge");
+    assert_eq!(home.says(&["export", "tides", "--format", "openai"]), openai);
+    assert!(export("markdown").1.starts_with("# Tides\n"));
+    assert!(server.bytes("GET /api/sessions/tides/export?format=pdf", "host: localhost\r\n", "").0.contains(" 400 "));
+    let (head, told) = server.bytes("POST /api/import?format=codex", "host: localhost\r\n", "no conversation at all");
+    assert!(head.contains("problem+json") || told.contains("\"conversations\":0"), "{head} {told}");
+}
