@@ -5,6 +5,8 @@
 
 pub mod baseline;
 pub mod dataset;
+pub mod index;
 pub mod metrics;
 pub mod report;
 pub mod suite;
+pub mod window;

@@ -2,7 +2,30 @@
 
 use std::fmt::Write;
 
+use crate::suite::recall;
 use crate::suite::topics::{Measured, Result, Scores};
+
+/// A table for each dataset: the share of the evidence in the window, and the share of questions with all of it, in percent.
+pub fn recall(measured: &[recall::Measured]) -> String {
+    let mut text = String::new();
+    for set in measured {
+        let separator = if text.is_empty() { "" } else { "\n" };
+        let recall::Measured { dataset, conversations, tokens, questions, rooms, results } = set;
+        let rooms: Vec<String> = rooms.iter().map(|room| format!("{room} tokens")).collect();
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            text,
+            "{separator}**{dataset}**: {questions} questions about {conversations} conversations of {tokens} tokens\n"
+        );
+        let _ = writeln!(text, "| method | {} | ms |\n|---|{}---:|", rooms.join(" | "), "---:|".repeat(rooms.len()));
+        for result in results {
+            let cell = |one: &crate::metrics::Evidence| format!("{:.1} / {:.1}", 100.0 * one.recall, 100.0 * one.all);
+            let cells: Vec<String> = result.sizes.iter().map(cell).collect();
+            let _ = writeln!(text, "| {} | {} | {:.1} |", result.method, cells.join(" | "), result.mean_ms);
+        }
+    }
+    text
+}
 
 /// A table for each dataset; numbers in percent.
 pub fn markdown(measured: &[Measured]) -> String {
@@ -46,6 +69,23 @@ mod tests {
 
     use super::*;
     use crate::metrics::Cuts;
+
+    #[test]
+    fn a_table_of_windows() {
+        let sizes = vec![crate::metrics::Evidence { questions: 2, recall: 0.75, all: 0.5 }];
+        let result = recall::Result { method: "BM25", sizes, kinds: std::collections::BTreeMap::new(), mean_ms: 0.25 };
+        let measured = recall::Measured {
+            dataset: "small".into(),
+            conversations: 1,
+            tokens: 90,
+            questions: 2,
+            rooms: vec![1_000],
+            results: vec![result],
+        };
+        let expected = "**small**: 2 questions about 1 conversations of 90 tokens\n\n| method | 1000 tokens | ms |\n\
+            |---|---:|---:|\n| BM25 | 75.0 / 50.0 | 0.2 |\n";
+        assert_eq!(recall(&[measured]), expected);
+    }
 
     #[test]
     fn a_table_and_its_json() {

@@ -2,6 +2,7 @@
 
 mod interleaved;
 mod linear;
+pub mod window;
 
 use scrollback::task::Unit;
 

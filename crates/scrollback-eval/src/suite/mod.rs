@@ -1,3 +1,4 @@
 //! What is measured: one file for each suite.
 
+pub mod recall;
 pub mod topics;

@@ -9,7 +9,7 @@ use scrollback::task::{Choice, Unit, partition};
 use serde::Serialize;
 
 use crate::baseline::Baseline;
-use crate::dataset::Dataset;
+use crate::dataset::topics::Dataset;
 use crate::metrics::{Agreement, Cuts, agreement, cuts};
 
 /// A way of sorting.
@@ -132,7 +132,7 @@ mod tests {
     use scrollback::At;
 
     use super::*;
-    use crate::dataset::Conversation;
+    use crate::dataset::topics::Conversation;
 
     #[test]
     fn every_method_is_measured_and_ours_comes_last() {

@@ -1,16 +1,20 @@
 //! Finding messages by their words, in every language.
 //!
 //! Stores keep an index from terms to messages and answer a [`Probe`] with candidates; ranking them is the same code for
-//! every store. `words` makes terms, `rank` orders candidates, `relate` tells what has to do with a text, `snippet` shows where the words are.
+//! every store. `words` makes terms, `rank` orders candidates, `relate` tells what has to do with a text, `gather` what
+//! should stand beside a question, `snippet` shows where the words are.
 
+pub mod gather;
 mod rank;
 mod relate;
 mod snippet;
+mod stem;
 mod words;
 
 pub use rank::{Found, Query, find};
 pub use relate::{Related, related};
 pub use snippet::Snippet;
+pub(crate) use words::is_grammar;
 pub use words::{each_term, folded, is_unspaced, terms};
 
 use crate::ids::{At, SessionId};

@@ -9,6 +9,15 @@ use unicode_normalization::UnicodeNormalization;
 /// Words longer than this are cut: nobody types them, and hashes and encoded bytes are made of them.
 const TERM_MAX_CHARS: usize = 40;
 
+/// Characters of grammar in Chinese and Japanese.
+const GRAMMAR_CHARS: &str = "的了是我你您他她它们这那有在不也就都和与及吗呢吧啊呀哦么什怎样个些一上下里去来到要会能可以很好说对没还给用把被让从向为因所但如果请谢想得着过再又才只最更太多少几时候点或而之其此与则将已经\
+     のはがをにでとものてしたですまこれそあるいなかられよねだ";
+
+/// Whether a character is one of grammar.
+pub(crate) fn is_grammar(c: char) -> bool {
+    GRAMMAR_CHARS.contains(c)
+}
+
 /// Whether a character belongs to a script written without spaces between words.
 pub fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c),

@@ -38,10 +38,6 @@ const GENERAL: &str = "time times year years day days week weeks month months ho
     frage antwort beispiel teil jour temps semaine mois année gens aide question exemple partie día tiempo semana mes año \
     gente trabajo ayuda pregunta ejemplo parte";
 
-/// Characters of grammar in Chinese and Japanese.
-const GRAMMAR_CHARS: &str = "的了是我你您他她它们这那有在不也就都和与及吗呢吧啊呀哦么什怎样个些一上下里去来到要会能可以很好说对没还给用把被让从向为因所但如果请谢想得着过再又才只最更太多少几时候点或而之其此与则将已经\
-     のはがをにでとものてしたですまこれそあるいなかられよねだ";
-
 /// What announces another subject.
 const OPENING: [&str; 30] = [
     "by the way",
@@ -172,11 +168,6 @@ pub(super) fn grammar() -> HashSet<&'static str> {
 /// All words that are met with every subject.
 pub(super) fn general() -> HashSet<&'static str> {
     GENERAL.split_whitespace().collect()
-}
-
-/// Whether a character is one of grammar.
-pub(super) fn is_grammar(c: char) -> bool {
-    GRAMMAR_CHARS.contains(c)
 }
 
 /// Whether a folded text announces another subject.

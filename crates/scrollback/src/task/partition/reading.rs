@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::people::{People, Person};
 use super::{Known, Unit, phrases};
-use crate::search::{each_term, folded, is_unspaced};
+use crate::search::{each_term, folded, is_grammar, is_unspaced};
 
 /// How much of a unit is read for its words.
 const MOST_CHARS: usize = 2000;
@@ -186,7 +186,7 @@ impl Words {
         if word.starts_with(is_unspaced) {
             let mut chars = word.chars();
             let pair = [chars.next()?, chars.next()?];
-            return Some(match pair.iter().filter(|&&c| phrases::is_grammar(c)).count() {
+            return Some(match pair.iter().filter(|&&c| is_grammar(c)).count() {
                 0 => 1.0,
                 1 => HALF_GRAMMAR_WEIGHT,
                 _ => GRAMMAR_WEIGHT,

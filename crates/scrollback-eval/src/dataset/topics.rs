@@ -1,44 +1,20 @@
-//! Conversations with gold labels, one JSON object a line, plain or gzip.
+//! Conversations that people sorted into topics.
 //!
 //! `{"id", "interleaved", "before": [lines], "messages": [{"name", "time", "text", "system", "topic"}]}`. What comes `before` is
 //! sorted too, but not scored. `topic` and `interleaved` stay here: what is measured sees the units alone.
 
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use flate2::read::GzDecoder;
 use scrollback::At;
 use scrollback::task::Unit;
 use serde::Deserialize;
+
+use super::{Error, name, rows};
 
 /// Micros in a minute.
 const MINUTE: i64 = 60_000_000;
 /// A clock that goes back by more than this has passed midnight.
 const MIDNIGHT_MINUTES: i64 = 12 * 60;
-
-/// Why a dataset could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// A folder or file that cannot be opened or read.
-    #[error("{path} cannot be read")]
-    Unreadable {
-        /// Which one.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// A line that is not a conversation.
-    #[error("line {line} of {path} is not a conversation with topics")]
-    Malformed {
-        /// Of which file.
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
-}
 
 /// A file of conversations.
 #[derive(Clone, Debug)]
@@ -86,38 +62,10 @@ struct Message {
     topic: serde_json::Value,
 }
 
-/// The dataset files of a folder, by name.
-pub fn files(folder: &Path) -> Result<Vec<PathBuf>, Error> {
-    let unreadable = |source| Error::Unreadable { path: folder.to_owned(), source };
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(unreadable)? {
-        let path = entry.map_err(unreadable)?.path();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if name.ends_with(".jsonl") || name.ends_with(".jsonl.gz") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
-}
-
 /// Reads a file.
 pub fn read(path: &Path) -> Result<Dataset, Error> {
-    let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
-    let file = File::open(path).map_err(unreadable)?;
-    let zipped = path.extension().is_some_and(|ending| ending == "gz");
-    let bytes: Box<dyn Read> = if zipped { Box::new(GzDecoder::new(file)) } else { Box::new(file) };
-    let mut conversations = Vec::new();
-    for (i, line) in BufReader::new(bytes).lines().enumerate() {
-        let line = line.map_err(unreadable)?;
-        if line.trim().is_empty() {
-            continue;
-        }
-        let malformed = |source| Error::Malformed { path: path.to_owned(), line: i + 1, source };
-        conversations.push(conversation(serde_json::from_str(&line).map_err(malformed)?));
-    }
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    Ok(Dataset { name: name.split('.').next().unwrap_or_default().to_owned(), conversations })
+    let conversations = rows(path)?.into_iter().map(conversation).collect();
+    Ok(Dataset { name: name(path), conversations })
 }
 
 fn conversation(row: Row) -> Conversation {
@@ -182,6 +130,7 @@ fn of_day(time: &str) -> Option<i64> {
 mod tests {
     use std::io::Write;
 
+    use super::super::{LINES, files};
     use super::*;
 
     const LINE: &str = r#"{"id":"1","interleaved":true,"before":["[23:58] <ann> hello","=== bob has joined"],"messages":[
@@ -208,7 +157,7 @@ mod tests {
         zipped.write_all(line.as_bytes()).unwrap();
         std::fs::write(folder.path().join("b.jsonl.gz"), zipped.finish().unwrap()).unwrap();
         std::fs::write(folder.path().join("notes.md"), "not a dataset").unwrap();
-        let files = files(folder.path()).unwrap();
+        let files = files(folder.path(), &LINES).unwrap();
         let sets: Vec<Dataset> = files.iter().map(|path| read(path).unwrap()).collect();
         assert_eq!(sets.iter().map(|set| set.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
         for set in &sets {

@@ -1,0 +1,106 @@
+//! Simple ways of choosing what stands in a window.
+
+use std::collections::HashSet;
+
+use crate::dataset::recall::{Asked, Said, Talk};
+use crate::index::Index;
+use crate::window::fill;
+
+/// A way of choosing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choosing {
+    /// The newest messages.
+    Last,
+    /// Messages by BM25.
+    Words,
+    /// Messages by BM25, half of it from each neighbour.
+    Neighbours,
+    /// What people said by BM25, then what models said.
+    People,
+    /// Whole sessions by BM25, as the data divides them.
+    Sessions,
+    /// The evidence itself.
+    Oracle,
+}
+
+impl Choosing {
+    /// All of them.
+    pub const ALL: [Self; 6] = [Self::Last, Self::Words, Self::Neighbours, Self::People, Self::Sessions, Self::Oracle];
+
+    /// What it is called in a report.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Last => "the newest",
+            Self::Words => "BM25",
+            Self::Neighbours => "BM25 with neighbours",
+            Self::People => "BM25, people first",
+            Self::Sessions => "BM25, whole sessions",
+            Self::Oracle => "oracle",
+        }
+    }
+
+    /// Windows of several sizes for a question.
+    pub fn windows(self, talk: &Talk, index: &Index, asked: &Asked, rooms: &[u32]) -> Vec<Vec<usize>> {
+        let order = self.order(talk, index, asked);
+        rooms.iter().map(|&room| fill(&talk.messages, order.iter().copied(), room)).collect()
+    }
+
+    fn order(self, talk: &Talk, index: &Index, asked: &Asked) -> Vec<usize> {
+        let words = || index.bm25(&asked.text);
+        match self {
+            Self::Last => (0..index.len()).rev().collect(),
+            Self::Words => best_first(&words()),
+            Self::Neighbours => best_first(&with_neighbours(&words())),
+            Self::People => people_first(&talk.messages, &best_first(&words())),
+            Self::Sessions => sessions(&talk.messages, &words()),
+            Self::Oracle => asked.evidence.clone(),
+        }
+    }
+}
+
+/// Places by score; of equals, the newest first.
+fn best_first(scores: &[f64]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..scores.len()).rev().collect();
+    order.sort_by(|&a, &b| scores[b].total_cmp(&scores[a]));
+    order
+}
+
+fn with_neighbours(scores: &[f64]) -> Vec<f64> {
+    let at = |place: Option<usize>| place.and_then(|place| scores.get(place)).copied().unwrap_or(0.0);
+    let around = |i: usize| scores[i] + 0.5 * (at(i.checked_sub(1)) + at(i.checked_add(1)));
+    (0..scores.len()).map(around).collect()
+}
+
+fn people_first(messages: &[Said], order: &[usize]) -> Vec<usize> {
+    let (people, models): (Vec<usize>, Vec<usize>) =
+        order.iter().partition(|&&place| messages[place].voice == scrollback::search::gather::Voice::Person);
+    people.into_iter().chain(models).collect()
+}
+
+/// Sessions by the sum of their three best messages, each in the order of the log.
+fn sessions(messages: &[Said], scores: &[f64]) -> Vec<usize> {
+    let count = messages.last().map_or(0, |last| last.session + 1);
+    let mut of_session: Vec<Vec<f64>> = vec![Vec::new(); count];
+    for (said, score) in messages.iter().zip(scores) {
+        of_session[said.session].push(*score);
+    }
+    let top = |scores: &mut Vec<f64>| {
+        scores.sort_by(|a, b| b.total_cmp(a));
+        scores.iter().take(3).sum()
+    };
+    let sums: Vec<f64> = of_session.iter_mut().map(top).collect();
+    let mut seen = HashSet::new();
+    let ranked = best_first(&sums).into_iter().filter(|session| seen.insert(*session));
+    ranked.flat_map(|session| (0..messages.len()).filter(move |&place| messages[place].session == session)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_lend_half() {
+        assert_eq!(with_neighbours(&[0.0, 2.0, 0.0, 1.0]), [1.0, 2.0, 1.5, 1.0]);
+        assert_eq!(best_first(&[1.0, 3.0, 1.0]), [1, 2, 0]);
+    }
+}

@@ -1,0 +1,132 @@
+//! `LoCoMo` and `LongMemEval` as they are published: one JSON array, turned into rows of ours.
+//!
+//! `LoCoMo`'s evidence names turns; a picture's caption is part of what was said. `LongMemEval` marks turns with `has_answer`.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::recall::{Message, Question, Row};
+
+/// An entry of either file.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(super) enum Entry {
+    /// Of `LoCoMo`.
+    Locomo(Locomo),
+    /// Of `LongMemEval`.
+    LongMemEval(LongMemEval),
+}
+
+impl Entry {
+    /// The same conversation as a row.
+    pub(super) fn row(self) -> Row {
+        match self {
+            Self::Locomo(entry) => entry.row(),
+            Self::LongMemEval(entry) => entry.row(),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct Locomo {
+    conversation: Map<String, Value>,
+    qa: Vec<LocomoQuestion>,
+}
+
+#[derive(Deserialize)]
+struct LocomoQuestion {
+    question: String,
+    #[serde(default)]
+    evidence: Vec<String>,
+    category: Value,
+}
+
+#[derive(Deserialize)]
+struct LocomoTurn {
+    speaker: String,
+    dia_id: String,
+    #[serde(default)]
+    text: String,
+    blip_caption: Option<String>,
+}
+
+impl Locomo {
+    fn row(self) -> Row {
+        let first = self.conversation.get("speaker_a").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut messages = Vec::new();
+        for session in 1.. {
+            let Some(turns) = self.conversation.get(&format!("session_{session}")) else { break };
+            let time = self.conversation.get(&format!("session_{session}_date_time")).and_then(Value::as_str);
+            let turns: Vec<LocomoTurn> = Vec::deserialize(turns).unwrap_or_default();
+            messages.extend(turns.into_iter().map(|turn| {
+                let role = if turn.speaker == first { "user" } else { "assistant" }.to_owned();
+                let caption = turn.blip_caption.map(|caption| format!(" [picture: {caption}]")).unwrap_or_default();
+                let (name, time, text) = (Some(turn.speaker), time.map(str::to_owned), turn.text + &caption);
+                Message { id: turn.dia_id, role, name, time, session: session.into(), text }
+            }));
+        }
+        let question = |asked: LocomoQuestion| Question {
+            kind: asked.category.to_string(),
+            text: asked.question,
+            evidence: asked.evidence,
+        };
+        Row { messages, questions: self.qa.into_iter().map(question).collect() }
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct LongMemEval {
+    question_type: String,
+    question: String,
+    haystack_dates: Vec<String>,
+    haystack_sessions: Vec<Vec<LongTurn>>,
+}
+
+#[derive(Deserialize)]
+struct LongTurn {
+    role: String,
+    content: String,
+    #[serde(default)]
+    has_answer: bool,
+}
+
+impl LongMemEval {
+    fn row(self) -> Row {
+        let (mut messages, mut evidence) = (Vec::new(), Vec::new());
+        let dates = self.haystack_dates.into_iter().map(Some).chain(std::iter::repeat(None));
+        for ((session, turns), time) in self.haystack_sessions.into_iter().enumerate().zip(dates) {
+            for turn in turns {
+                let id = messages.len().to_string();
+                evidence.extend(turn.has_answer.then(|| id.clone()));
+                let (role, time, text) = (turn.role, time.clone(), turn.content);
+                messages.push(Message { id, role, name: None, time, session: session.into(), text });
+            }
+        }
+        Row { messages, questions: vec![Question { kind: self.question_type, text: self.question, evidence }] }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::recall::read;
+
+    const LOCOMO: &str = r#"[{"sample_id":"1","conversation":{"speaker_a":"Ann","speaker_b":"Ben","session_1_date_time":"1:56 pm on 8 May, 2023",
+        "session_1":[{"speaker":"Ann","dia_id":"D1:1","text":"Look!","blip_caption":"a cello"},{"speaker":"Ben","dia_id":"D1:2","text":"Nice."}]},
+        "qa":[{"question":"What does Ann play?","answer":"cello","evidence":["D1:1"],"category":4}]}]"#;
+    const LONG: &str = r#"[{"question_id":"q","question_type":"single","question":"Which pet?","haystack_dates":["2023/05/20 (Sat) 02:21"],
+        "haystack_sessions":[[{"role":"user","content":"I have a cat.","has_answer":true},{"role":"assistant","content":"Nice."}]]}]"#;
+
+    #[test]
+    fn published_files_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        for (text, said, named) in [(LOCOMO, "Look! [picture: a cello]", true), (LONG, "I have a cat.", false)] {
+            let path = folder.path().join("set.json");
+            std::fs::write(&path, text).unwrap();
+            let set = read(&path).unwrap();
+            let talk = &set.talks[0];
+            assert_eq!((talk.messages.len(), talk.messages[0].text.as_str()), (2, said));
+            assert_eq!((talk.messages[0].name().is_some(), talk.messages[1].at.is_some()), (named, true));
+            assert_eq!(talk.questions[0].evidence, [0]);
+        }
+    }
+}

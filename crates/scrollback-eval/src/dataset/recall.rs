@@ -1,0 +1,173 @@
+//! Conversations that questions are asked about, and the messages that answer them.
+//!
+//! `{"id", "messages": [{"id", "role", "name", "time", "session", "text"}], "questions": [{"id", "kind", "text", "evidence": [ids]}]}`.
+//! A question is asked after the last message. `evidence`, `kind` and `session` stay here.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use scrollback::At;
+use scrollback::search::gather::Voice;
+use serde::Deserialize;
+
+use super::published::Entry;
+use super::{Error, array, name, rows, time};
+use crate::window::line_tokens;
+
+/// A file of conversations.
+#[derive(Clone, Debug)]
+pub struct Dataset {
+    /// The name of the file, without its endings.
+    pub name: String,
+    /// Its conversations.
+    pub talks: Vec<Talk>,
+}
+
+/// A conversation and what is asked about it.
+#[derive(Clone, Debug, Default)]
+pub struct Talk {
+    /// What was said.
+    pub messages: Vec<Said>,
+    /// What is asked.
+    pub questions: Vec<Asked>,
+}
+
+/// A message.
+#[derive(Clone, Debug)]
+pub struct Said {
+    /// Whose words they are.
+    pub voice: Voice,
+    /// Who spoke: a name, or a role.
+    pub speaker: String,
+    /// Whether `speaker` is a name.
+    pub is_named: bool,
+    /// When; where the data tells only when a session began, that.
+    pub at: Option<At>,
+    /// The session people put it in; only the baseline that knows sessions sees it.
+    pub session: usize,
+    /// The words.
+    pub text: String,
+    /// What it costs in a window.
+    pub tokens: u32,
+}
+
+impl Said {
+    /// The name of its speaker, if there is one.
+    pub fn name(&self) -> Option<&str> {
+        self.is_named.then_some(self.speaker.as_str())
+    }
+}
+
+/// A question.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// What kind of question people hold it for.
+    pub kind: String,
+    /// Its words.
+    pub text: String,
+    /// The messages that answer it, by place.
+    pub evidence: Vec<usize>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Row {
+    pub(super) messages: Vec<Message>,
+    pub(super) questions: Vec<Question>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Message {
+    pub(super) id: String,
+    pub(super) role: String,
+    pub(super) name: Option<String>,
+    pub(super) time: Option<String>,
+    #[serde(default)]
+    pub(super) session: serde_json::Value,
+    pub(super) text: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Question {
+    pub(super) kind: String,
+    pub(super) text: String,
+    pub(super) evidence: Vec<String>,
+}
+
+/// Reads a file: lines of ours, or `LoCoMo` or `LongMemEval` as published (`.json`).
+pub fn read(path: &Path) -> Result<Dataset, Error> {
+    let published = path.extension().is_some_and(|ending| ending == "json");
+    let rows = if published { array(path)?.into_iter().map(Entry::row).collect() } else { rows(path)? };
+    let talks = rows.into_iter().map(talk).collect();
+    Ok(Dataset { name: name(path), talks })
+}
+
+/// All conversations one after the other, as if they were one.
+pub fn pooled(dataset: &Dataset) -> Dataset {
+    let mut all = Talk::default();
+    for talk in &dataset.talks {
+        let (before, sessions) = (all.messages.len(), all.messages.last().map_or(0, |last| last.session + 1));
+        for (said, place) in talk.messages.iter().zip(before..) {
+            let session = said.session + sessions;
+            let tokens = line_tokens(place, &said.speaker, &said.text);
+            all.messages.push(Said { session, tokens, ..said.clone() });
+        }
+        let moved = |asked: &Asked| {
+            let evidence = asked.evidence.iter().map(|place| place + before).collect();
+            Asked { evidence, ..asked.clone() }
+        };
+        all.questions.extend(talk.questions.iter().map(moved));
+    }
+    Dataset { name: format!("{}, pooled", dataset.name), talks: vec![all] }
+}
+
+fn talk(row: Row) -> Talk {
+    let places: HashMap<String, usize> =
+        row.messages.iter().enumerate().map(|(i, message)| (message.id.clone(), i)).collect();
+    let (mut at, mut session, mut label) = (None, 0, None);
+    let said = |(place, message): (usize, Message)| {
+        at = message.time.as_deref().and_then(time::read).or(at);
+        session += usize::from(label.as_ref().is_some_and(|label| *label != message.session));
+        label = Some(message.session);
+        let is_named = message.name.as_ref().is_some_and(|name| *name != message.role);
+        let voice = if message.role == "user" || is_named { Voice::Person } else { Voice::Model };
+        let speaker = message.name.unwrap_or(message.role);
+        let tokens = line_tokens(place, &speaker, &message.text);
+        Said { voice, speaker, is_named, at, session, text: message.text, tokens }
+    };
+    let messages = row.messages.into_iter().enumerate().map(said).collect();
+    let asked = |question: Question| {
+        let evidence = question.evidence.iter().filter_map(|id| places.get(id).copied()).collect();
+        Asked { kind: question.kind, text: question.text, evidence }
+    };
+    // A question whose answer is nowhere says nothing about windows.
+    let questions = row.questions.into_iter().map(asked).filter(|asked| !asked.evidence.is_empty()).collect();
+    Talk { messages, questions }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = r#"{"id":"1","messages":[
+        {"id":"a","role":"user","name":"Ann","time":"1:56 pm on 8 May, 2023","session":1,"text":"I have a cat."},
+        {"id":"b","role":"assistant","name":"assistant","time":null,"session":2,"text":"Nice."}],
+        "questions":[{"id":"q","kind":"pets","text":"Which pet?","evidence":["a"]},
+        {"id":"r","kind":"none","text":"Which car?","evidence":[]}]}"#;
+
+    #[test]
+    fn talks_are_read_and_pooled() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pets.jsonl");
+        let line = LINE.replace('\n', " ");
+        std::fs::write(&path, format!("{line}\n{line}\n")).unwrap();
+        let set = read(&path).unwrap();
+        let talk = &set.talks[0];
+        assert_eq!((talk.questions.len(), &talk.questions[0].evidence), (1, &vec![0]));
+        assert_eq!((talk.messages[0].name(), talk.messages[1].name()), (Some("Ann"), None));
+        assert_eq!((talk.messages[0].voice, talk.messages[1].voice), (Voice::Person, Voice::Model));
+        assert_eq!(talk.messages[0].at, talk.messages[1].at);
+        let pooled = pooled(&set);
+        assert_eq!(pooled.talks[0].questions[1].evidence, [2]);
+        assert_eq!(pooled.talks[0].messages.iter().map(|said| said.session).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    }
+}

@@ -1,0 +1,117 @@
+//! Gathering: of all that was said, what should stand word for word beside a question, in so many tokens.
+//!
+//! Pure. A caller reads a [`Question`], asks its index for the messages that hold its terms, and reads them as [`Lead`]s. [`beside`]
+//! names the neighbours worth loading too; [`gather`] chooses. `words` makes terms, `score` says what a message is worth, `pack`
+//! fits a window. An index has to tell, for each term, in how many messages it stands; terms are stems, names of speakers included.
+
+mod pack;
+mod score;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use pack::Room;
+pub use words::{Question, stems};
+
+use std::collections::HashSet;
+
+use crate::ids::At;
+use score::Scored;
+
+/// How far around a good message others may belong to it.
+const NEAR: u64 = 4;
+/// How many of the best messages have what is near them looked at.
+const BEST: usize = 128;
+/// How far around the very best others may belong to it.
+const FAR: u64 = 16;
+/// How many are the very best.
+const VERY_BEST: usize = 32;
+
+/// Who said something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Voice {
+    /// A person, or somebody with a name.
+    Person,
+    /// A model, or a tool.
+    Model,
+}
+
+/// A message before it is read for a question.
+#[derive(Clone, Copy, Debug)]
+pub struct Said<'a> {
+    /// Where it stands in the log; neighbours differ by one.
+    pub place: u64,
+    /// When it was said.
+    pub at: Option<At>,
+    /// What kind of speaker said it.
+    pub voice: Voice,
+    /// The speaker's name, if there is one.
+    pub name: Option<&'a str>,
+    /// The words.
+    pub text: &'a str,
+    /// What it costs to quote it whole, its own header included.
+    pub tokens: u32,
+}
+
+/// A message as far as a question is concerned.
+#[derive(Clone, Debug)]
+pub struct Lead {
+    /// Where it stands in the log.
+    pub place: u64,
+    at: Option<At>,
+    voice: Voice,
+    tokens: u32,
+    /// How many terms it has.
+    length: f64,
+    /// How often it has each term of the question.
+    counts: Vec<f64>,
+    /// Which terms of the question are the name of its speaker.
+    named: Vec<bool>,
+}
+
+impl Lead {
+    /// Reads a message for a question.
+    pub fn read(question: &Question, said: Said<'_>) -> Self {
+        let (counts, length) = question.count(said.text);
+        let named = question.named(said.name);
+        let Said { place, at, voice, tokens, .. } = said;
+        Self { place, at, voice, tokens, length, counts, named }
+    }
+}
+
+/// What an index knows of a question's terms.
+#[derive(Clone, Debug)]
+pub struct Known {
+    /// For each term, in how many messages it stands.
+    pub frequencies: Vec<u32>,
+    /// How many messages there are.
+    pub total: u64,
+}
+
+impl Known {
+    /// What each term weighs: much if few messages have it.
+    pub fn weights(&self, question: &Question) -> Vec<f64> {
+        let all = usize::try_from(self.total).unwrap_or(usize::MAX).max(1);
+        let weigh = |(&count, weight): (&u32, f64)| weight * score::rarity(count as usize, all);
+        self.frequencies.iter().zip(question.weights()).map(weigh).collect()
+    }
+}
+
+/// The places around the best leads that are worth loading: what stands beside an answer often belongs to it.
+pub fn beside(question: &Question, known: &Known, leads: &[Lead]) -> Vec<u64> {
+    let have: HashSet<u64> = leads.iter().map(|lead| lead.place).collect();
+    let scored = Scored::of(question, known, leads.to_vec());
+    let around = |(rank, place): (usize, u64)| {
+        let reach = if rank < VERY_BEST { FAR } else { NEAR };
+        (place.saturating_sub(reach)..=place.saturating_add(reach)).filter(|near| !have.contains(near))
+    };
+    let mut places: Vec<u64> = scored.best(BEST).into_iter().enumerate().flat_map(around).collect();
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+/// What should stand beside a question, in the order of the log.
+pub fn gather(question: &Question, known: &Known, leads: Vec<Lead>, room: Room) -> Vec<u64> {
+    pack::pack(&Scored::of(question, known, leads), room)
+}
