@@ -48,6 +48,7 @@ impl Sorting<'_> {
         signals.note(Signal::Size, f64::from(self.index.size(number)).ln());
         if topic.last.is_some() && topic.last == self.before {
             self.adjacent(&mut signals, reading);
+            self.exchanged(&mut signals, unit);
         }
         if self.talk == Talk::AmongSeveral {
             self.among(&mut signals, unit, number);
@@ -67,8 +68,18 @@ impl Sorting<'_> {
         signals.note(Signal::AdjacentScant, 1.0 / (1.0 + reading.content));
         signals.mark(Signal::AdjacentFollows, reading.follows);
         signals.mark(Signal::AdjacentRefers, reading.refers);
-        signals.mark(Signal::AdjacentAnswer, awaits && !reading.asks);
+        signals.mark(Signal::AdjacentAnswer, awaits && !reading.begins_asking);
         signals.note(Signal::AdjacentRun, f64::from(self.run.min(LONG_RUN)).ln());
+    }
+
+    /// What greetings and closings say: whether an exchange goes on here, or is over.
+    fn exchanged(&self, signals: &mut Signals, unit: usize) {
+        let readings = &self.readings.units;
+        let offered = self.before.is_some_and(|before| readings[before].awaits && readings[before].closes);
+        signals.mark(Signal::AdjacentAfterOffer, offered);
+        signals.mark(Signal::AdjacentGreets, readings[unit].greets);
+        signals.mark(Signal::AdjacentCloses, readings[unit].closes);
+        signals.mark(Signal::AdjacentNextCloses, readings.get(unit + 1).is_some_and(|next| next.closes));
     }
 
     /// Which part of the words of the next units another unit has.

@@ -102,6 +102,22 @@ const CLOSING: [&str; 26] = [
     "gracias",
 ];
 
+/// What people begin with who have not spoken yet, or begin anew.
+const GREETING: [&str; 12] = [
+    "hi",
+    "hello",
+    "hey",
+    "good morning",
+    "good evening",
+    "good afternoon",
+    "greetings",
+    "hallo",
+    "bonjour",
+    "hola",
+    "你好",
+    "您好",
+];
+
 /// What a unit that goes on with the one before begins with.
 const FOLLOWING: [&str; 52] = [
     "yes", "yeah", "yep", "yup", "no", "nope", "ok", "okay", "and", "but", "so", "then", "or", "because", "it", "its",
@@ -180,6 +196,12 @@ pub(super) fn closes(text: &str) -> bool {
     CLOSING.iter().any(|phrase| says(text, phrase))
 }
 
+/// Whether a folded text begins with a greeting.
+pub(super) fn greets(text: &str) -> bool {
+    let ends = |rest: &str, phrase: &str| !phrase.is_ascii() || !rest.starts_with(char::is_alphanumeric);
+    GREETING.iter().any(|phrase| text.strip_prefix(phrase).is_some_and(|rest| ends(rest, phrase)))
+}
+
 /// Whether a folded text goes on with what was said before.
 pub(super) fn follows(text: &str) -> bool {
     let first = text.split(|c: char| !c.is_alphanumeric() && c != '\'').find(|word| !word.is_empty()).unwrap_or("");
@@ -201,6 +223,11 @@ pub(super) fn refers(text: &str) -> bool {
 pub(super) fn asks(text: &str) -> bool {
     let first = text.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()).unwrap_or("");
     text.contains(['?', '？', '؟']) || ASKING.contains(&first) || ASKING_UNSPACED.iter().any(|word| text.contains(word))
+}
+
+/// Whether the first sentence of a folded text asks.
+pub(super) fn begins_asking(text: &str) -> bool {
+    text.split_inclusive(['.', '?', '!', '。', '？', '！']).next().is_some_and(asks)
 }
 
 /// Whether a text has a phrase, as whole words where words are spaced.

@@ -44,10 +44,13 @@ pub(super) struct Reading {
     /// How many words it has, words of grammar aside.
     pub(super) mass: f64,
     pub(super) asks: bool,
+    /// Whether its first sentence asks; what answers may still ask back.
+    pub(super) begins_asking: bool,
     /// Whether it ends with a question, so that an answer is to come.
     pub(super) awaits: bool,
     pub(super) opens: bool,
     pub(super) closes: bool,
+    pub(super) greets: bool,
     pub(super) follows: bool,
     pub(super) refers: bool,
     pub(super) requests: bool,
@@ -118,7 +121,22 @@ fn formed(reading: Reading, unit: &Unit, people: &People) -> Reading {
     let (asks, opens) = (phrases::asks(&text), phrases::opens(&text));
     let (closes, follows) = (phrases::closes(&text), phrases::follows(&text));
     let (refers, requests) = (phrases::refers(&text), phrases::requests(&text));
-    Reading { asks, awaits, opens, closes, follows, refers, requests, speaker, to, mentions, ..reading }
+    let (greets, begins_asking) = (phrases::greets(&text), phrases::begins_asking(&text));
+    Reading {
+        asks,
+        begins_asking,
+        awaits,
+        opens,
+        closes,
+        greets,
+        follows,
+        refers,
+        requests,
+        speaker,
+        to,
+        mentions,
+        ..reading
+    }
 }
 
 /// A word of a text, and what its place there makes of its weight.

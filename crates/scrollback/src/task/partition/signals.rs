@@ -31,10 +31,18 @@ pub(super) enum Signal {
     AdjacentFollows,
     /// The same, and the unit refers to something by a pronoun.
     AdjacentRefers,
-    /// The same, and the unit before ends with a question.
+    /// The same, and the unit before ends with a question, and this one does not begin with one.
     AdjacentAnswer,
     /// The same, and how many in a row were of the topic.
     AdjacentRun,
+    /// The same, and the unit closes.
+    AdjacentCloses,
+    /// The same, and the next unit closes.
+    AdjacentNextCloses,
+    /// The same, and the unit before asks whether that was all.
+    AdjacentAfterOffer,
+    /// The same, and the unit begins with a greeting.
+    AdjacentGreets,
     /// How many units ago the topic was spoken of.
     Distance,
     /// How many minutes ago.
@@ -148,8 +156,12 @@ const WEIGHTS: [(Signal, f64, f64); COUNT] = [
     (Signal::AdjacentScant, 1.19, 0.81),
     (Signal::AdjacentFollows, 0.69, 0.08),
     (Signal::AdjacentRefers, 0.15, -0.25),
-    (Signal::AdjacentAnswer, 0.74, 0.11),
+    (Signal::AdjacentAnswer, 1.57, 0.11),
     (Signal::AdjacentRun, -0.34, 0.64),
+    (Signal::AdjacentCloses, 1.3, 0.0),
+    (Signal::AdjacentNextCloses, 0.86, 0.0),
+    (Signal::AdjacentAfterOffer, -1.82, 0.0),
+    (Signal::AdjacentGreets, -1.7, 0.0),
     (Signal::Distance, -0.44, -1.0),
     (Signal::Silence, -0.05, -0.58),
     (Signal::Lead, 3.97, 1.53),
@@ -174,7 +186,7 @@ const WEIGHTS: [(Signal, f64, f64); COUNT] = [
     (Signal::FreshAsks, 0.42, 1.02),
     (Signal::FreshRequests, 0.97, 0.68),
     (Signal::FreshOpens, 0.8, -0.14),
-    (Signal::FreshAfterClose, 0.71, -0.05),
+    (Signal::FreshAfterClose, 0.45, -0.05),
     (Signal::FreshNovelty, 1.98, -0.6),
     (Signal::FreshScant, -1.97, -0.32),
     (Signal::FreshAhead, 2.13, 0.18),

@@ -141,6 +141,34 @@ fn what_says_nothing_of_its_own_goes_with_the_one_before() {
     assert_eq!(topics, [0, 1, 1, 1].map(Choice::Fresh));
 }
 
+#[test]
+fn one_line_each_is_cut_where_an_exchange_is_over() {
+    let units = lines(&[
+        "Do you have a cello for a child of seven?",
+        "A quarter size would fit. Is it to rent or to buy?",
+        "To rent, for a year.",
+        "It is set aside under your name. Is there anything else?",
+        "Hello, which ferry takes bicycles?",
+        "The one at noon. How many of you are there?",
+        "Three, and a dog.",
+        "Then you have four places, enjoy your crossing.",
+        "Thanks a lot!",
+    ]);
+    assert_eq!(partition(&units, &[]), [0, 0, 0, 0, 1, 1, 1, 1, 1].map(Choice::Fresh));
+}
+
+#[test]
+fn a_greeting_is_a_word_of_its_own() {
+    assert!(phrases::greets("hi, is anyone there?") && phrases::greets("您好，请问"));
+    assert!(!phrases::greets("high tide is at noon") && !phrases::greets("she said hello"));
+}
+
+#[test]
+fn an_answer_may_ask_back() {
+    assert!(phrases::begins_asking("which size? a small one.") && phrases::begins_asking("多大？小的。"));
+    assert!(!phrases::begins_asking("a small one. to rent?") && !phrases::begins_asking(""));
+}
+
 fn said(minute: i64, speaker: Option<&str>, text: &str) -> Unit {
     Unit { text: text.into(), speaker: speaker.map(Into::into), at: At(minute * 60_000_000) }
 }
