@@ -220,6 +220,11 @@ impl At {
         text.parse::<jiff::Timestamp>().ok().map(|time| Self(time.as_microsecond()))
     }
 
+    /// Its day, `2026-11-15`.
+    pub fn day(self) -> String {
+        self.to_string().chars().take_while(|c| *c != 'T').collect()
+    }
+
     /// Whole minutes since 1970: how finely stores order sessions.
     pub fn minute(self) -> i64 {
         self.0 / 60_000_000

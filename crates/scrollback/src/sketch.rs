@@ -66,7 +66,8 @@ pub fn caption(block: &Block) -> String {
         Body::Note(text) if block.reason == Reason::Relevant => {
             let topics = text.lines().filter(|line| line.starts_with("[t") && line.contains(" · relevance ")).count();
             let quoted = text.lines().filter(|line| Heading::read(line).is_some()).count();
-            format!("{topics} topics · {quoted} messages quoted word for word")
+            let of = if topics > 0 { format!("{topics} topics · ") } else { String::new() };
+            format!("{of}{quoted} messages quoted word for word")
         }
         Body::Nothing(stored) => format!("left out · {}", flat(&stored.message().to_text())),
         Body::Note(text) if block.reason == Reason::Kept => {

@@ -286,7 +286,7 @@ pub fn reason_word(reason: Reason) -> &'static str {
         Reason::Covers => "stands for what was folded",
         Reason::TooLarge => "held: too large to show again and again",
         Reason::Recalled => "recalled by the model",
-        Reason::Relevant => "quoted from topics that matter to this turn",
+        Reason::Relevant => "quoted because it has to do with this turn",
         Reason::Kept => "kept however old it is: a rule, a pin or an image",
         Reason::Reasoning => "reasoning that led to the message after it",
         Reason::LeftOut => "left out, as the person wants it",

@@ -1,7 +1,7 @@
 //! Settings that cannot be meant are refused before anything runs, each by its name.
 
 use anyhow::bail;
-use scrollback::strategy::{ArtifactSettings, ModelSummary, SummarySettings};
+use scrollback::strategy::{ArtifactSettings, ModelSummary, QuoteSettings, SummarySettings};
 
 /// Refuses settings of summaries that make no sense.
 pub(super) fn summary(said: &SummarySettings, has_helper: bool) -> anyhow::Result<()> {
@@ -46,6 +46,15 @@ pub(super) fn artifacts(said: &ArtifactSettings) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Refuses settings of quotes that make no sense.
+pub(super) fn quotes(said: &QuoteSettings) -> anyhow::Result<()> {
+    is_share("quotes.share", said.share)?;
+    if !(0.0..=1.0).contains(&said.missing) {
+        bail!("quotes.missing is a share from 0 to 1, not {}", said.missing);
+    }
+    Ok(())
+}
+
 fn is_share(name: &str, share: u32) -> anyhow::Result<()> {
     if !(1..=100).contains(&share) {
         bail!("{name} is a share of the window in hundredths, from 1 to 100, not {share}");
@@ -75,7 +84,9 @@ mod tests {
 
     fn complaint(settings: &str) -> String {
         let said: Said = toml::from_str(settings).unwrap();
-        let checked = summary(&said.summary, !said.helper.model.is_empty()).and_then(|()| artifacts(&said.artifacts));
+        let checked = summary(&said.summary, !said.helper.model.is_empty())
+            .and_then(|()| artifacts(&said.artifacts))
+            .and_then(|()| quotes(&said.quotes));
         checked.err().map(|error| error.to_string()).unwrap_or_default()
     }
 
@@ -96,6 +107,8 @@ mod tests {
             ("[artifacts]\nshare = 200", "artifacts.share"),
             ("[artifacts]\nfold_over = 0", "artifacts.fold_over"),
             ("[artifacts]\nshare = 100", "artifacts.share is 100: it must be less than artifacts.fold_over"),
+            ("[quotes]\nshare = 0", "quotes.share"),
+            ("[quotes]\nmissing = 1.5", "quotes.missing"),
             ("[artifacts]\nshare = 40\nfold_over = 40", "artifacts.share is 40"),
         ] {
             let complaint = complaint(settings);

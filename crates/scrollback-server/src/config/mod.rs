@@ -209,6 +209,7 @@ pub(crate) fn usual(store: PathBuf) -> anyhow::Result<Settings> {
 fn meant(said: Said, store: Option<PathBuf>, surroundings: &Surroundings) -> anyhow::Result<Settings> {
     check::summary(&said.summary, !said.helper.model.is_empty())?;
     check::artifacts(&said.artifacts)?;
+    check::quotes(&said.quotes)?;
     let engine = EngineSettings {
         strategy: said.window.strategy.parse()?,
         strategies: StrategySettings {
@@ -216,6 +217,7 @@ fn meant(said: Said, store: Option<PathBuf>, surroundings: &Surroundings) -> any
             topics: said.topics.meant(),
             summary: said.summary.clone(),
             artifacts: said.artifacts.clone(),
+            quotes: said.quotes.clone(),
             holds: said.holds.meant(),
         },
         across_sessions: said.holds.across_sessions,
@@ -364,6 +366,7 @@ mod tests {
             "topics",
             "summary",
             "artifacts",
+            "quotes",
             "holds",
             "recall",
             "helper",

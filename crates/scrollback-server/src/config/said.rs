@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use scrollback::strategy::topics::activation::ActivationSettings;
 use scrollback::strategy::{
-    ArtifactSettings, HeldFrom, HoldSettings, Layout, PageSettings, SummarySettings, TopicSettings,
+    ArtifactSettings, HeldFrom, HoldSettings, Layout, PageSettings, QuoteSettings, SummarySettings, TopicSettings,
 };
 use serde::Deserialize;
 
@@ -27,6 +27,7 @@ pub(super) struct Said {
     pub(super) topics: SaidTopics,
     pub(super) summary: SummarySettings,
     pub(super) artifacts: ArtifactSettings,
+    pub(super) quotes: QuoteSettings,
     pub(super) holds: SaidHolds,
     pub(super) recall: SaidRecall,
     pub(super) helper: SaidHelper,
@@ -47,6 +48,7 @@ impl Default for Said {
             topics: SaidTopics::default(),
             summary: SummarySettings::default(),
             artifacts: ArtifactSettings::default(),
+            quotes: QuoteSettings::default(),
             holds: SaidHolds::default(),
             recall: SaidRecall::default(),
             helper: SaidHelper::default(),

@@ -102,7 +102,7 @@ impl Engine {
     /// Has a turn's lane in mind with its reply.
     fn keep_replied(&self, turn: Turn, replied: &Received, hidden: &ByNode, bound: Option<Hash128>) {
         let mut lane = turn.lane;
-        lane.consulted = turn.consulted.map(Arc::new);
+        lane.consulted = turn.consulted.map(|consulted| Arc::new(consulted.quoting(&turn.quoted.messages)));
         lane.extend(replied, &self.settings.strategies.holds);
         for stored in &replied.fresh {
             let around = stored.position().and_then(|position| hidden.get(&position.node));

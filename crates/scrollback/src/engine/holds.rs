@@ -1,6 +1,7 @@
 //! Holds in the store: what a placeholder tells is settled once, and stays so.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -109,6 +110,14 @@ impl Engine {
         let put = Put::new(session, Kind::Note, Held::key(held.id), held.at, &held).expecting(Expect::Absent);
         self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
         self.settle_as(leaf, &held);
+        Ok(())
+    }
+
+    /// Settles what stands for results among some messages, as far as it was settled before.
+    pub(super) async fn settle_all(&self, session: &SessionKey, leaves: &[Arc<Leaf>]) -> Result<()> {
+        for leaf in leaves.iter().filter(|leaf| leaf.large.is_some()) {
+            self.settle_one(session, leaf).await?;
+        }
         Ok(())
     }
 

@@ -6,6 +6,7 @@ use super::Engine;
 use super::control::Keep;
 use super::folds::Folds;
 use super::lanes::Lane;
+use super::quotes::Call;
 use super::topics::Consulted;
 use super::turn::Ask;
 use super::writing::editions;
@@ -14,7 +15,7 @@ use crate::ids::{At, MessageId, SessionKey};
 use crate::log::{Outcome, Received};
 use crate::note::Fold;
 use crate::store::Position;
-use crate::strategy::{Kept, Leaf, Scene, StrategyName};
+use crate::strategy::{Kept, Leaf, Scene, StrategyName, turns};
 use crate::task;
 use crate::window::{Budget, Reason, Window};
 
@@ -43,7 +44,25 @@ pub(super) struct Fitted {
     fold: Option<Fold>,
 }
 
-/// What a window quotes from topics.
+/// Why a fold may come before its time.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Pressed {
+    /// Somebody asked for it.
+    pub(super) forced: bool,
+    /// A turn begins, which may call for so many tokens of quotes.
+    pub(super) most: Option<u32>,
+}
+
+/// What was folded.
+pub(super) struct Folding {
+    pub(super) fold: Option<Fold>,
+    /// What the helper was asked on the way.
+    pub(super) asked: Vec<task::Asked>,
+    /// What the turn asks of the past, if that was looked at.
+    call: Option<Call>,
+}
+
+/// What a window quotes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Quoted {
     /// How much room there was.
@@ -98,11 +117,14 @@ impl Engine {
         let at = ask.arrival.at;
         // A client that has summed up its past wants it out of sight.
         let forced = received.outcome == Outcome::Compacted;
-        let (folded, asked) = self.folded(&mut lane, session, (lessened, at), forced).await?;
+        let most = self.settings.strategies.quotes.most(lessened);
+        let begins = found.is_none() && lane.head.id == lane.open[turns::last(&lane.open)].stored.id;
+        let pressed = Pressed { forced, most: begins.then_some(most) };
+        let Folding { fold: folded, asked, call } = self.folded(&mut lane, session, (lessened, at), pressed).await?;
         let known = folded.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
         let consulted = match found {
             Some(found) => Some(found.clone()),
-            None => self.consult(session, &mut lane, &known, at).await?,
+            None => self.consult(session, &mut lane, (&known, call.as_ref(), lessened), at).await?,
         };
         let Fitted { window, quoted, kept, fold } =
             self.fitted(&lane, folded, consulted.as_ref(), (lessened, ask.budget))?;
@@ -163,9 +185,9 @@ impl Engine {
     ) -> Result<(Window, Quoted)> {
         let strategy = self.strategy(lane.strategy);
         let mut scene = Scene { kept, ..lane.scene_after(fold, lessened) };
-        let room = strategy.excerpt_room(&scene).unwrap_or(0);
+        let room = consulted.map_or(0, |consulted| self.most(consulted, lessened).min(strategy.room(&scene)));
         let excerpt = consulted.and_then(|consulted| self.excerpt_within(consulted, room));
-        scene.topics.excerpt = excerpt.as_ref();
+        scene.excerpt = excerpt.as_ref();
         let fitted = match strategy.fit(&scene) {
             Ok(window) => {
                 let window = window.within(budget);
@@ -187,23 +209,34 @@ impl Engine {
         (shorter.tokens < scene.fold.tokens).then_some(shorter)
     }
 
-    /// What the strategy wants to fold now, all of it in one, and what the helper was asked on the way.
+    /// What the strategy wants to fold now, all of it in one.
     pub(super) async fn folded(
         &self,
         lane: &mut Lane,
         session: &SessionKey,
         (budget, at): (Budget, At),
-        mut forced: bool,
-    ) -> Result<(Option<Fold>, Vec<task::Asked>)> {
+        Pressed { mut forced, most }: Pressed,
+    ) -> Result<Folding> {
         let (strategy, mut asked) = (self.strategy(lane.strategy), Vec::new());
-        let (mut fold, mut covered) = (None::<Fold>, 0);
+        let (mut fold, mut covered, mut call) = (None::<Fold>, 0, None);
         loop {
             let known = fold.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
+            if call.is_none() && most.is_some() && known.covers.is_some() {
+                call = self.call(session, lane).await?;
+            }
+            let wants = |call: &Call| self.is_missing(call, (lane, known.open()), budget);
+            let called = most.filter(|_| call.as_ref().is_some_and(wants)).unwrap_or(0);
             let kept = lane.kept_over(&known, budget);
-            let scene =
-                Scene { kept: kept.as_ref(), forced, fold: &known, open: &lane.open[covered..], ..lane.scene(budget) };
+            let scene = Scene {
+                kept: kept.as_ref(),
+                forced,
+                called,
+                fold: &known,
+                open: &lane.open[covered..],
+                ..lane.scene(budget)
+            };
             let mut stretches = strategy.fold(&scene);
-            let Some(last) = stretches.last().copied() else { return Ok((fold, asked)) };
+            let Some(last) = stretches.last().copied() else { return Ok(Folding { fold, asked, call }) };
             if lane.strategy == StrategyName::Topics {
                 let mut shelf = lane.shelf.clone();
                 asked.extend(self.sort_upto(session, (lane, Arc::make_mut(&mut shelf)), last.covers.to, at).await?);

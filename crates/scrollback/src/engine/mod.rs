@@ -15,6 +15,7 @@ mod lanes;
 mod lay;
 mod load;
 mod preview;
+mod quotes;
 mod recall;
 mod tidy;
 mod topics;
@@ -47,6 +48,7 @@ use crate::ids::SessionId;
 use crate::log::Log;
 use crate::recall::RecallTool;
 use crate::store::Store;
+use crate::strategy::topics::cue::Cues;
 use crate::strategy::{Strategy, StrategyName, StrategySettings};
 use crate::task::Tasks;
 use crate::window::{Budget, tokens_of};
@@ -81,6 +83,8 @@ pub struct Engine {
     helpers: BTreeMap<String, Tasks>,
     strategies: Vec<(StrategyName, Box<dyn Strategy>)>,
     settings: EngineSettings,
+    /// How people say that something was forgotten.
+    cues: Cues,
     lanes: Lanes,
     due: Due,
 }
@@ -90,7 +94,8 @@ impl Engine {
     pub fn new(store: Arc<dyn Store>, tasks: Tasks, settings: EngineSettings) -> Self {
         let strategies = StrategyName::ALL.map(|name| (name, name.build(&settings.strategies))).into();
         let (helpers, lanes, due) = Default::default();
-        Self { log: Log::new(store), tasks, helpers, strategies, settings, lanes, due }
+        let cues = Cues::new(&settings.strategies.topics.cues);
+        Self { log: Log::new(store), tasks, helpers, strategies, settings, cues, lanes, due }
     }
 
     /// The same with a helper that settings of some models name.

@@ -264,9 +264,10 @@ impl Engine {
             return Ok(0);
         }
         let all = found.len();
+        let lineage = self.lineage_of(sight.session, sight.head).await?;
         let mut kept = Vec::with_capacity(all);
         for found in std::mem::take(found) {
-            if !self.is_archived(sight.session, sight.head, &found.message).await? {
+            if !self.is_archived(sight.session, &lineage, &found.message).await? {
                 kept.push(found);
             }
         }

@@ -121,6 +121,7 @@ impl Part {
 pub struct Message {
     raw: Arc<RawValue>,
     role: Role,
+    name: Option<Box<str>>,
     parts: Vec<Part>,
     strong: Fingerprint,
 }
@@ -141,8 +142,8 @@ impl Message {
             .or_else(|_| serde_json::from_str(&read::mended(raw.get())))
             .unwrap_or_else(|_| Value::String(raw.get().to_owned()));
         let (role, parts) = read::message(&value);
-        let strong = fingerprint::strong(&value);
-        Self { raw, role, parts, strong }
+        let (name, strong) = (read::name(&value, &role), fingerprint::strong(&value));
+        Self { raw, role, name, parts, strong }
     }
 
     /// A plain message of our own making.
@@ -159,6 +160,11 @@ impl Message {
     /// Who speaks.
     pub fn role(&self) -> &Role {
         &self.role
+    }
+
+    /// The name of who speaks, where several people or models do.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     /// What it says, piece by piece.

@@ -23,6 +23,12 @@ pub(super) fn message(value: &Value) -> (Role, Vec<Part>) {
     }
 }
 
+/// The name a message gives its speaker; in calls and results it would be a tool's.
+pub(super) fn name(value: &Value, role: &Role) -> Option<Box<str>> {
+    let speaks = matches!(role, Role::User | Role::Assistant) && value.get("role").is_some();
+    value.get("name").filter(|_| speaks)?.as_str().filter(|name| !name.is_empty()).map(Into::into)
+}
+
 fn role_of_item(kind: &str) -> Role {
     if kind.ends_with("_output") {
         Role::Tool

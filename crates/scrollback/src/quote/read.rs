@@ -139,6 +139,7 @@ impl Visible {
             match piece {
                 Piece::Fenced { kind: "contents", text } => self.contents(text),
                 Piece::Fenced { kind: "topics", text } => self.topics(text),
+                Piece::Fenced { kind: "quotes", text } => self.topics(&format!("\n{text}")),
                 Piece::Fenced { kind: "kept", text } => self.kept(text, role),
                 Piece::Fenced { text, .. } => self.record(text, role),
                 Piece::Plain(text) if !fenced_only && !say::is_ours(text) => self.said(text, &Speaker::unnamed(role)),
@@ -202,7 +203,8 @@ impl Visible {
         for line in text.lines() {
             if let Some(heading) = Heading::read(line) {
                 self.said(&std::mem::take(&mut lines), &speaker);
-                speaker = Speaker { role: heading.role, id: Some(heading.id), at: Some(heading.at) };
+                let at = if heading.at.is_empty() { speaker.at.take() } else { Some(heading.at) };
+                speaker = Speaker { role: heading.role, id: Some(heading.id), at };
             } else if let Some(hit) = Hit::read(line) {
                 self.hit(hit);
             } else {

@@ -79,6 +79,11 @@ pub fn heading(id: MessageId, role: &Role, at: At) -> String {
     format!("[{id} {role} {at}]")
 }
 
+/// The line before a message that is quoted among others: `[m12 user 2026-03-01]`, and `[m13 assistant]` on the same day.
+pub(crate) fn short_heading(id: MessageId, role: &Role, day: Option<&str>) -> String {
+    day.map_or_else(|| format!("[{id} {role}]"), |day| format!("[{id} {role} {day}]"))
+}
+
 /// What a heading says, read back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heading {
@@ -86,16 +91,16 @@ pub struct Heading {
     pub id: MessageId,
     /// Who spoke.
     pub role: Role,
-    /// When, as written.
+    /// When, as written; nothing where it is the day of the message before.
     pub at: String,
 }
 
 impl Heading {
-    /// Reads a line that [`heading`] made.
+    /// Reads a line that heads a message.
     pub fn read(line: &str) -> Option<Self> {
         let inside = line.trim().strip_prefix('[')?.strip_suffix(']')?;
         let (id, rest) = inside.split_once(' ')?;
-        let (role, at) = rest.split_once(' ')?;
+        let (role, at) = rest.split_once(' ').unwrap_or((rest, ""));
         let id = id.strip_prefix('m')?.parse().ok()?;
         Some(Self { id: MessageId(id), role: role.into(), at: at.to_owned() })
     }
@@ -184,6 +189,9 @@ mod tests {
         assert_eq!(line, "[m12 user 2026-03-01T09:30:00Z]");
         assert_eq!(Heading::read(&line).unwrap().id, MessageId(12));
         assert_eq!(Heading::read("[a list] of things"), None);
+        let short = [Some("2026-03-01"), None].map(|day| short_heading(MessageId(12), &Role::User, day));
+        assert_eq!(short, ["[m12 user 2026-03-01]", "[m12 user]"]);
+        assert_eq!(short.map(|line| Heading::read(&line).unwrap().at), ["2026-03-01", ""]);
 
         let plain = Hit::new(MessageId(12), &Role::User, at, "the tide\ngauge · fails");
         assert_eq!(plain.to_string(), "m12 · user · 2026-03-01 · the tide gauge · fails");

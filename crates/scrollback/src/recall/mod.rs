@@ -10,8 +10,8 @@ mod fence;
 mod reader;
 mod text;
 
-pub(crate) use fence::fence_as;
 pub use fence::{Heading, Hit, Piece, fence, heading, pieces};
+pub(crate) use fence::{fence_as, short_heading};
 pub use text::{Finished, Sieve, calls_in, instructions};
 
 use std::fmt;

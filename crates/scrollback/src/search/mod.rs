@@ -17,6 +17,8 @@ pub use snippet::Snippet;
 pub(crate) use words::is_grammar;
 pub use words::{each_term, folded, is_unspaced, terms};
 
+use std::borrow::Cow;
+
 use crate::ids::{At, SessionId};
 use crate::message::Message;
 use crate::store::{Lineage, Stored};
@@ -28,12 +30,19 @@ pub struct Term {
     pub text: String,
     /// Whether longer terms that begin with it count too.
     pub prefix: bool,
+    /// Terms that count as it: other forms of the word.
+    pub forms: Vec<String>,
 }
 
 impl Term {
     /// Exactly this term.
     pub fn exact(text: impl Into<String>) -> Self {
-        Self { text: text.into(), prefix: false }
+        Self { text: text.into(), prefix: false, forms: Vec::new() }
+    }
+
+    /// Every form of a word that has this stem.
+    pub fn stem(stem: &str) -> Self {
+        Self { forms: stem::forms(stem), ..Self::exact(stem) }
     }
 
     fn accepts(&self, term: &str) -> bool {
@@ -42,9 +51,19 @@ impl Term {
 
     /// Whether it occurs among terms in order.
     fn is_among(&self, terms: &[String]) -> bool {
-        let at = terms.partition_point(|term| *term < self.text);
-        terms.get(at).is_some_and(|term| self.accepts(term))
+        // All forms begin alike, so that one look at the terms is enough.
+        let common = self.forms.iter().fold(self.text.len(), |least, form| least.min(shared(&self.text, form)));
+        let begin = &self.text[..common];
+        let from = terms.partition_point(|term| term.as_str() < begin);
+        let near = terms[from..].iter().take_while(|term| term.starts_with(begin));
+        near.into_iter().any(|term| self.accepts(term) || self.forms.contains(term))
     }
+}
+
+/// How many bytes two words have in common at their beginning.
+fn shared(one: &str, other: &str) -> usize {
+    let same = one.chars().zip(other.chars()).take_while(|(a, b)| a == b);
+    same.map(|(c, _)| c.len_utf8()).sum()
 }
 
 /// How many of a probe's terms a message must hold.
@@ -143,10 +162,10 @@ impl Probe {
 /// Anchors begin with a character nobody types, so that no word of a person is one.
 pub(crate) const ANCHOR: char = '\u{E000}';
 
-/// The terms a message is indexed under, in order: its words, and anchors that find it again in a rewritten history.
+/// The terms a message is indexed under, in order: its words, the name of who speaks, and anchors that find it again in a rewritten history.
 pub(crate) fn index_terms(message: &Message) -> Vec<String> {
     let mut all = Vec::new();
-    for piece in message.words() {
+    for piece in message.words().chain(message.name().map(Cow::from)) {
         each_term(&piece, |term| all.push(term.to_owned()));
     }
     all.extend(anchors(message));

@@ -95,7 +95,7 @@ pub(super) fn query_terms(text: &str) -> Vec<Term> {
         if unit.starts_with(is_unspaced) {
             let lone = of_unit.len() == 1;
             of_unit.truncate((of_unit.len() - 1).max(1));
-            terms.extend(of_unit.into_iter().map(|text| Term { text, prefix: lone }));
+            terms.extend(of_unit.into_iter().map(|text| Term { prefix: lone, ..Term::exact(text) }));
         } else {
             of_unit.truncate(1);
             terms.extend(of_unit.into_iter().map(Term::exact));

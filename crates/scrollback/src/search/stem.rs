@@ -30,6 +30,23 @@ pub(crate) fn stem(word: &str) -> String {
     stem
 }
 
+/// The other words that have a stem, as far as its endings tell: "bake", "bakes", "baked" and "baking" for "bak".
+pub(crate) fn forms(of: &str) -> Vec<String> {
+    if of.len() < SHORTEST - 1 || !of.bytes().all(|b| b.is_ascii_lowercase()) {
+        return Vec::new();
+    }
+    let doubled = of.chars().last().map(|last| format!("{of}{last}"));
+    let turned = of.strip_suffix('i').map(|rest| format!("{rest}y"));
+    let bases = [Some(of.to_owned()), Some(format!("{of}e")), doubled, turned];
+    let endings = ["", "s", "es", "d", "ed", "ing", "ly"];
+    let grown = bases.into_iter().flatten().flat_map(|base| endings.map(|ending| format!("{base}{ending}")));
+    let plural = of.strip_suffix('i').map(|rest| format!("{rest}ies"));
+    let mut forms: Vec<String> = grown.chain(plural).filter(|form| form != of && stem(form) == of).collect();
+    forms.sort_unstable();
+    forms.dedup();
+    forms
+}
+
 fn singular(word: &str) -> String {
     if let Some(rest) = word.strip_suffix("ies").filter(|rest| rest.len() >= 2) {
         return format!("{rest}y");
@@ -70,6 +87,17 @@ mod tests {
             let stems: Vec<String> = forms.iter().map(|form| stem(form)).collect();
             assert!(stems.iter().all(|one| *one == stems[0]), "{stems:?}");
         }
+    }
+
+    #[test]
+    fn a_stem_has_all_the_forms_it_was_made_of() {
+        for word in
+            ["run", "runs", "running", "parties", "party", "boxes", "baking", "bake", "planned", "quickly", "hiked"]
+        {
+            let of = stem(word);
+            assert!(of == word || forms(&of).contains(&word.to_owned()), "{word}: {of} {:?}", forms(&of));
+        }
+        assert!(forms("数据").is_empty() && forms("ab").is_empty());
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::holds::HoldSettings;
-use super::showing::{Holding, costs, usual_or_least};
+use super::showing::{Holding, Layout, costs, room, usual_or_least};
 use super::{Filed, Scene, Strategy, Stretch};
 use crate::error::Result;
 use crate::note::{Covers, Edition, Fold, Note};
@@ -87,8 +87,12 @@ impl Strategy for Artifacts {
         shelved(scene, covers, last.turn, limit)
     }
 
+    fn room(&self, scene: &Scene<'_>) -> u32 {
+        room(scene, &self.holds)
+    }
+
     fn fit(&self, scene: &Scene<'_>) -> Result<Window> {
-        usual_or_least(scene, &self.holds)
+        usual_or_least(scene, &self.holds, Layout::Tail)
     }
 }
 

@@ -10,6 +10,7 @@ mod holds;
 mod keep;
 mod leaf;
 mod pages;
+mod quotes;
 mod showing;
 mod summary;
 pub mod topics;
@@ -28,6 +29,8 @@ pub use keep::{Kept, kept};
 pub(crate) use leaf::result_of;
 pub use leaf::{Asked, Leaf, Placeholder};
 pub use pages::PageSettings;
+pub(crate) use quotes::in_order;
+pub use quotes::{QuoteSettings, quotes};
 pub use showing::Layout;
 pub(crate) use summary::rewrite_summary;
 pub use summary::{Mode, ModelSummary, SummarySettings};
@@ -44,7 +47,7 @@ use crate::store::Stored;
 use crate::summary::Summary;
 use crate::task::{self, Digest};
 use crate::window::{Budget, Window};
-use topics::Topical;
+use topics::{Excerpt, Topical};
 
 /// What a strategy decides upon.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +64,8 @@ pub struct Scene<'a> {
     pub undone: bool,
     /// Whether a person asked for a fold: it need not be time.
     pub forced: bool,
+    /// How many tokens of quotes its turn calls for.
+    pub called: u32,
     /// The model that is asked.
     pub model: &'a str,
     /// What is shown however old it is.
@@ -69,6 +74,8 @@ pub struct Scene<'a> {
     pub excluded: &'a BTreeSet<MessageId>,
     /// Topics that what is folded was sorted into.
     pub topics: Topical<'a>,
+    /// What of all that is folded is quoted.
+    pub excerpt: Option<&'a Excerpt>,
     /// What tells all that is folded and about to be, if it is summarised.
     pub summary: Option<&'a Summary>,
     /// What it was worked into, those changed last first.
@@ -90,10 +97,12 @@ impl<'a> Scene<'a> {
             budget,
             undone: false,
             forced: false,
+            called: 0,
             model: "",
             kept: None,
             excluded: &NOTHING,
             topics: Topical::default(),
+            excerpt: None,
             summary: None,
             artifacts: &[],
         }
@@ -130,6 +139,19 @@ impl<'a> Scene<'a> {
     fn covered_with(&self, notes: &[Note]) -> Option<Covers> {
         let (first, last) = (notes.first()?.covers, notes.last()?.covers);
         Some(Covers { last: last.last, to: last.to, ..self.fold.covers.unwrap_or(first) })
+    }
+
+    /// Whether quotes that are called for have no room beside so many tokens.
+    fn presses(&self, tokens: u32) -> bool {
+        self.called > 0 && tokens.saturating_add(self.called) > self.budget.tokens
+    }
+
+    /// How much may stay open after a fold: a share of the budget, and where quotes are called for, half of what they leave, so that
+    /// the next call need not fold again. What is fixed is taken off.
+    fn open_room(&self, share: u32, fixed: u32) -> u32 {
+        let beside = self.budget.tokens.saturating_sub(fixed).saturating_sub(self.called) / 2;
+        let usual = self.budget.share(share).saturating_sub(fixed);
+        if self.called > 0 { usual.min(beside) } else { usual }
     }
 
     /// What the instructions cost, and what is shown however old it is.
@@ -171,9 +193,9 @@ pub trait Strategy: Send + Sync {
     /// none, the same fold with a list as short as this window needs.
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold;
 
-    /// How much an excerpt of topics may take, if what is folded is sorted into topics and these are read before each reply.
-    fn excerpt_room(&self, _: &Scene<'_>) -> Option<u32> {
-        None
+    /// How much is left for quotes from what is folded.
+    fn room(&self, _: &Scene<'_>) -> u32 {
+        0
     }
 
     /// The window. An error only if what must be shown does not fit.
@@ -191,6 +213,8 @@ pub struct StrategySettings {
     pub summary: SummarySettings,
     /// Of artifacts.
     pub artifacts: ArtifactSettings,
+    /// Of quotes.
+    pub quotes: QuoteSettings,
     /// Of holds, under every strategy.
     pub holds: HoldSettings,
 }

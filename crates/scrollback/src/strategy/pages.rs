@@ -6,7 +6,7 @@
 //! page is then out of the model's sight but still found by search.
 
 use super::holds::HoldSettings;
-use super::showing::{Holding, costs, usual_or_least};
+use super::showing::{Holding, Layout, costs, room, usual_or_least};
 use super::{Scene, Strategy, Stretch, turns};
 use crate::error::Result;
 use crate::note::{Covers, Fold, Note};
@@ -106,13 +106,14 @@ impl Strategy for Pages {
         let costs = costs(scene, &self.holds, Holding::Usual);
         let pages = turns::pages(scene.open, scene.budget.share(self.settings.page_share));
         let fixed = scene.fixed() + self.contents_limit(scene);
-        let full = fixed + costs.iter().sum::<u32>() > self.fold_over(scene);
+        let tokens = fixed + costs.iter().sum::<u32>();
+        let full = tokens > self.fold_over(scene) || scene.presses(tokens);
         let many = !scene.undone && pages.len() > 2 * self.settings.keep_pages;
         if !full && !many && !scene.forced {
             return Vec::new();
         }
         let cost_of = |kept: usize| costs[pages[pages.len() - kept].start..].iter().sum::<u32>();
-        let room = scene.budget.share(self.settings.fold_to).saturating_sub(fixed);
+        let room = scene.open_room(self.settings.fold_to, fixed);
         let most = self.settings.keep_pages.min(pages.len());
         let kept = (1..=most).rev().find(|kept| cost_of(*kept) <= room).unwrap_or(1).min(pages.len());
         let newest = scene.fold.turns + turns::count(scene.open);
@@ -132,8 +133,12 @@ impl Strategy for Pages {
         listing(covers, turns, self.trimmed(listed, turns, self.contents_limit(scene)))
     }
 
+    fn room(&self, scene: &Scene<'_>) -> u32 {
+        room(scene, &self.holds)
+    }
+
     fn fit(&self, scene: &Scene<'_>) -> Result<Window> {
-        usual_or_least(scene, &self.holds)
+        usual_or_least(scene, &self.holds, Layout::Tail)
     }
 }
 

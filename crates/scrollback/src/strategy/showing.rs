@@ -18,7 +18,7 @@ pub(super) enum Holding {
     All,
 }
 
-/// Where an excerpt of topics stands.
+/// Where quotes stand.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layout {
@@ -69,17 +69,21 @@ pub(super) fn costs(scene: &Scene<'_>, holds: &HoldSettings, holding: Holding) -
     shown(scene, holds, holding).map(cost).collect()
 }
 
-/// The window as usual, or else with all results held.
-pub(super) fn usual_or_least(scene: &Scene<'_>, holds: &HoldSettings) -> Result<Window> {
-    let usual = window(scene, holds, Holding::Usual, None);
-    if usual.fits() {
-        return Ok(usual);
-    }
-    let least = window(scene, holds, Holding::All, None);
-    if least.fits() { Ok(least) } else { Err(least.too_large()) }
+/// What a scene leaves for quotes.
+pub(super) fn room(scene: &Scene<'_>, holds: &HoldSettings) -> u32 {
+    let open: u32 = costs(scene, holds, Holding::Usual).iter().sum();
+    scene.budget.tokens.saturating_sub(scene.fixed() + scene.fold.tokens + open)
 }
 
-/// The window: instructions, what is folded, what is open, and an excerpt of topics where it belongs.
+/// The window as usual, or else without quotes, or else with all results held.
+pub(super) fn usual_or_least(scene: &Scene<'_>, holds: &HoldSettings, layout: Layout) -> Result<Window> {
+    let excerpt = scene.excerpt.map(|excerpt| (excerpt, layout));
+    let ways = [(Holding::Usual, excerpt), (Holding::Usual, None), (Holding::All, None)];
+    let mut windows = ways.into_iter().map(|(holding, excerpt)| window(scene, holds, holding, excerpt));
+    windows.find(Window::fits).ok_or_else(|| window(scene, holds, Holding::All, None).too_large())
+}
+
+/// The window: instructions, what is folded, what is open, and quotes where they belong.
 pub(super) fn window(
     scene: &Scene<'_>,
     holds: &HoldSettings,

@@ -23,7 +23,7 @@ pub fn settings(strategy: StrategyName) -> EngineSettings {
     let holds = HoldSettings { over_chars: HELD_OVER, ..HoldSettings::default() };
     let summary = SummarySettings { keep_recent: 6, minimum: 8, ..SummarySettings::default() };
     let artifacts = ArtifactSettings { archive_at: 14, keep: 6, ..ArtifactSettings::default() };
-    let strategies = StrategySettings { pages, topics, summary, artifacts, holds };
+    let strategies = StrategySettings { pages, topics, summary, artifacts, holds, ..StrategySettings::default() };
     EngineSettings { strategy, strategies, across_sessions: false }
 }
 

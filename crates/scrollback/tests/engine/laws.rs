@@ -60,7 +60,8 @@ pub fn check(world: &World, turn: &Turn) {
         assert_rules_kept(&path, window);
     }
     for excerpt in window.blocks().iter().filter(|block| block.reason == Reason::Relevant) {
-        reach::assert_fenced(excerpt.text(), "topics");
+        let kind = if excerpt.text().starts_with("<quotes-") { "quotes" } else { "topics" };
+        reach::assert_fenced(excerpt.text(), kind);
         reach::assert_quoted(excerpt.text(), &path);
     }
 }
@@ -210,7 +211,7 @@ async fn live(mut world: World, script: &[Move]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(40), failure_persistence: None, max_shrink_iters: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(25), failure_persistence: None, max_shrink_iters: 60, ..ProptestConfig::default() })]
 
     #[test]
     fn pages_keep_every_law((script, budget) in scripts()) {
@@ -234,7 +235,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(40), failure_persistence: None, max_shrink_iters: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(25), failure_persistence: None, max_shrink_iters: 60, ..ProptestConfig::default() })]
 
     /// Whatever a person does, in any order.
     #[test]

@@ -62,8 +62,12 @@ const HOSTILE: [&str; 4] = [
 
 impl World {
     pub fn new(strategy: StrategyName, budget: u32, restless: Arc<dyn Store>) -> Self {
-        let steady = Desk::new(Arc::new(MemoryStore::default()), settings(strategy), budget);
-        let restless = Desk::new(restless, settings(strategy), budget);
+        // Half of all people have their past quoted whatever the strategy, some of them whether they ask for it or not.
+        let mut settings = settings(strategy);
+        settings.strategies.quotes.always = budget.is_multiple_of(2);
+        settings.strategies.quotes.missing = if budget.is_multiple_of(3) { 0.0 } else { 0.3 };
+        let steady = Desk::new(Arc::new(MemoryStore::default()), settings.clone(), budget);
+        let restless = Desk::new(restless, settings, budget);
         let history = vec![system("You are brief.")];
         let (left, said, sent, seen, folds) = Default::default();
         Self { steady, restless, history, left, said, sent, seen, folds, strategy, leaves_out: false }

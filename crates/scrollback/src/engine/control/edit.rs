@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::artifact::{Artifact, ArtifactId};
 use crate::engine::Engine;
 use crate::engine::lanes::Lane;
+use crate::engine::lay::{self, Pressed};
 use crate::error::{Error, Result};
 use crate::ids::{At, SessionKey};
 use crate::note::{Author, Fold};
@@ -106,7 +107,9 @@ impl Engine {
             let asked = self.write_ahead(folding.session, &lane, (folding.budget, at), true).await?;
             self.keep_asked(folding.session, &asked, at).await?;
         }
-        let (fold, asked) = self.folded(&mut lane, folding.session, (folding.budget, at), true).await?;
+        let pressed = Pressed { forced: true, most: None };
+        let lay::Folding { fold, asked, .. } =
+            self.folded(&mut lane, folding.session, (folding.budget, at), pressed).await?;
         self.keep_asked(folding.session, &asked, at).await?;
         let Some(fold) = fold else { return Ok(None) };
         self.put_fold(folding.session, &mut lane, fold, at).await?;

@@ -180,6 +180,7 @@ impl Engine {
         for edition in editions.iter_mut() {
             edition.number += 1;
             records.push(put(sorting.session, branch, edition, sorting.at));
+            shelf.progress.archived |= edition.archived.is_some();
             shelf.cards.insert(edition.card.id, super::shelf::Shelved::of(edition));
         }
         shelf.relist();

@@ -49,11 +49,17 @@ pub(in crate::engine) struct Consulted {
     /// The message that began the turn.
     pub(super) turn: MessageId,
     pub(super) findings: Vec<Finding>,
+    /// Messages that words alone found, the worthiest first.
+    pub(super) gathered: Vec<Arc<Leaf>>,
+    /// How many tokens of them are quoted at most.
+    pub(super) most: u32,
     pub(super) remark: Option<String>,
     pub(super) scores: Vec<(TopicId, f32)>,
     pub(super) woken: Vec<(TopicId, Why)>,
     pub(super) passed_over: u32,
     pub(super) cue: bool,
+    /// Whether the person asks for what is long past.
+    pub(super) past: bool,
     /// Whether it was found for an earlier request of the same turn.
     pub(super) is_again: bool,
     pub(super) calls: Vec<task::Asked>,
@@ -62,20 +68,28 @@ pub(in crate::engine) struct Consulted {
 impl Consulted {
     /// Nothing was found yet.
     pub(super) fn new(turn: MessageId) -> Self {
-        let (findings, remark, scores, woken, calls) = Default::default();
-        Self { turn, findings, remark, scores, woken, passed_over: 0, cue: false, is_again: false, calls }
+        let (findings, gathered, remark, scores, woken, calls) = Default::default();
+        let (passed_over, cue, past, is_again) = Default::default();
+        let most = u32::MAX;
+        Self { turn, findings, gathered, most, remark, scores, woken, passed_over, cue, past, is_again, calls }
     }
 
     /// The same, for a later request of its turn.
     pub(super) fn again(&self) -> Self {
-        let (turn, findings, remark) = (self.turn, self.findings.clone(), self.remark.clone());
-        Self { findings, remark, is_again: true, ..Self::new(turn) }
+        let (findings, gathered, remark) = (self.findings.clone(), self.gathered.clone(), self.remark.clone());
+        Self { findings, gathered, remark, is_again: true, ..Self::new(self.turn) }
+    }
+
+    /// The same with nothing gathered but what was quoted: later requests of the turn show no more.
+    pub(in crate::engine) fn quoting(mut self, quoted: &[MessageId]) -> Self {
+        self.gathered.retain(|leaf| quoted.contains(&leaf.stored.id));
+        self
     }
 
     /// What it takes in memory, roughly.
     pub(in crate::engine) fn bytes(&self) -> usize {
         let quoted = self.findings.iter().flat_map(|finding| &finding.quoted);
-        quoted.map(|leaf| leaf.stored.raw.get().len() + 256).sum()
+        quoted.chain(&self.gathered).map(|leaf| leaf.stored.raw.get().len() + 256).sum()
     }
 
     /// What the model was told beside the quotes.
@@ -248,6 +262,9 @@ impl Engine {
     /// What words alone find in a topic.
     async fn by_words_alone(&self, asking: &Asking<'_>, found: Option<&Found>) -> Result<Reading> {
         let Some(found) = found else { return Ok(Reading::default()) };
+        if self.quotes(asking.lane) {
+            return Ok(found.reading(Vec::new()));
+        }
         let quoted: Vec<&Stored> = found.quoted(asking.deep).collect();
         let (session, head) = (asking.sorting.session, asking.lane.head);
         let turns = self.with_turns(session, head, &quoted, SHORT_TOKENS).await?;
@@ -286,9 +303,7 @@ impl Engine {
         let quoted = self.by_number(session, reading.messages.clone()).await?;
         let folded = quoted.into_iter().filter(|stored| stored.position().is_some_and(|at| at.depth < open));
         let quoted = Leaf::all(folded, &self.settings.strategies.holds);
-        for leaf in quoted.iter().filter(|leaf| leaf.large.is_some()) {
-            self.settle_one(session, leaf).await?;
-        }
+        self.settle_all(session, &quoted).await?;
         Ok(Finding { card: shelved.card.clone(), edition: shelved.edition, reading, quoted })
     }
 
@@ -316,7 +331,7 @@ pub(super) fn loose(topic: TopicId) -> Shelved {
 }
 
 /// What the person asks: the words of the turn, with those before if they say nothing by themselves and are not left out.
-fn asked(lane: &Lane) -> String {
+pub(in crate::engine) fn asked(lane: &Lane) -> String {
     let open = &lane.open;
     let mut text = newest(open);
     let counts = |leaf: &&Arc<Leaf>| leaf.begins_turn && !lane.excluded().contains(&leaf.stored.id);

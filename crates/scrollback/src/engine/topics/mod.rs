@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-pub(super) use consult::Consulted;
+pub(super) use consult::{Consulted, asked};
 pub(super) use editions::{holding, topic_in, unwritten};
 pub use event::Event;
 pub use files::{TopicFile, day_index};
@@ -33,22 +33,33 @@ pub(super) use wake::{Wanted, Woken, recorded};
 
 use super::Engine;
 use super::lanes::Lane;
+use super::quotes::{Call, Past};
 use super::turn::Turn;
 use crate::error::Result;
 use crate::ids::{At, Depth, MessageId, SessionKey};
 use crate::note::Fold;
 use crate::store::{Kind, Lineage, Position, Put, Stored};
-use crate::strategy::topics::cue::Cues;
 use crate::strategy::topics::{Excerpt, Shown, activation, excerpt};
-use crate::strategy::{Leaf, StrategyName, turns};
+use crate::strategy::{Leaf, StrategyName, in_order, quotes, turns};
 use crate::task;
 use crate::view::View;
+use crate::window::Budget;
 use consult::Asking;
 use editions::Editions;
 use event::{During, puts};
 use shelf::Shelved;
 use sort::Sorting;
 
+/// How a person asks for what is out of sight.
+pub(super) struct Deep {
+    /// They say that something was forgotten.
+    pub(super) forgotten: bool,
+    /// They ask for what is long past.
+    pub(super) past: bool,
+}
+
+/// The part of the room for quotes that they get where the open messages speak of what is asked.
+const LITTLE: u32 = 16;
 /// How many batches a turn waits for at most.
 const BATCHES: u32 = 4;
 
@@ -102,15 +113,15 @@ impl Engine {
         begins.unwrap_or(0)
     }
 
-    /// What topics have to say to a turn: as it was found when the turn began, or found now.
+    /// What the past has to say to a turn: as it was found when the turn began, or found now.
     pub(super) async fn consult(
         &self,
         session: &SessionKey,
         lane: &mut Lane,
-        fold: &Fold,
+        (fold, call, budget): (&Fold, Option<&Call>, Budget),
         at: At,
     ) -> Result<Option<Consulted>> {
-        if lane.strategy != StrategyName::Topics || fold.covers.is_none() {
+        if fold.covers.is_none() || lane.strategy != StrategyName::Topics && !self.quotes(lane) {
             return Ok(None);
         }
         let began = lane.open[turns::last(&lane.open)].stored.id;
@@ -120,15 +131,41 @@ impl Engine {
         {
             return Ok(Some(before));
         }
-        let words = consult::newest(&lane.open);
-        let cues = Cues::new(&self.settings.strategies.topics.cues);
-        let (deep, past) = (cues.implies_forgetting(&words), cues.asks_for_past(&words));
+        let mut consulted = if lane.strategy == StrategyName::Topics {
+            self.read_shelf(&Sorting { session, lineage: &lineage, at, until: None }, lane, fold.open()).await?
+        } else {
+            Consulted::new(began)
+        };
+        // In the middle of a turn nobody has asked yet.
+        let late = if call.is_none() { self.call(session, lane).await? } else { None };
+        if let Some(call) = call.or(late.as_ref()) {
+            let most = self.settings.strategies.quotes.most(budget);
+            let is_missing = self.is_missing(call, (lane, fold.open()), budget);
+            consulted.most = if is_missing { most } else { most / LITTLE };
+            let past = Past {
+                lineage: &lineage,
+                open: fold.open(),
+                archived: consulted.past || !lane.shelf.progress.archived,
+            };
+            consulted.gathered = self.gathered(session, lane, (call, &past), consulted.most).await?;
+        }
+        Ok(Some(consulted))
+    }
+
+    /// Reads the topics of a lane for the turn it is in.
+    async fn read_shelf(&self, sorting: &Sorting<'_>, lane: &mut Lane, open: Depth) -> Result<Consulted> {
+        let Deep { forgotten, past } = self.deep(lane);
         let mut shelf = Shelf::clone(&lane.shelf);
-        let sorting = Sorting { session, lineage: &lineage, at, until: None };
-        let asking = Asking { sorting, lane, open: fold.open(), deep: deep || past, past };
+        let asking = Asking { sorting: *sorting, lane, open, deep: forgotten || past, past };
         let consulted = self.read_topics(&asking, &mut shelf).await?;
         lane.shelf = Arc::new(shelf);
-        Ok(Some(consulted))
+        Ok(Consulted { past, ..consulted })
+    }
+
+    /// Whether the person says that something was forgotten, or asks for what is long past.
+    pub(super) fn deep(&self, lane: &Lane) -> Deep {
+        let words = consult::newest(&lane.open);
+        Deep { forgotten: self.cues.implies_forgetting(&words), past: self.cues.asks_for_past(&words) }
     }
 
     /// What was found when a turn began, from memory or from its view.
@@ -153,7 +190,7 @@ impl Engine {
         Ok(None)
     }
 
-    /// What a view shows of topics.
+    /// What a view quotes.
     pub(super) async fn consulted_in(
         &self,
         session: &SessionKey,
@@ -168,13 +205,33 @@ impl Engine {
             let shelved = found.as_ref().map_or_else(|| consult::loose(*topic), Shelved::of);
             consulted.findings.push(self.finding(session, open, &shelved, reading.clone()).await?);
         }
+        // Whatever no reading names was gathered by words.
+        if view.topics.iter().all(|shown| shown.reading.messages.is_empty()) {
+            let quoted = self.by_number(session, view.quoted.clone()).await?;
+            let leaves = Leaf::all(quoted, &self.settings.strategies.holds);
+            self.settle_all(session, &leaves).await?;
+            consulted.gathered = in_order(leaves, &view.quoted);
+        }
         Ok(consulted)
     }
 
     /// What was found, in as much room as there is.
     pub(super) fn excerpt_within(&self, consulted: &Consulted, room: u32) -> Option<Excerpt> {
-        let holds = &self.settings.strategies.holds;
-        excerpt(&consulted.findings, consulted.remark.as_deref(), holds, room)
+        let (holds, remark) = (&self.settings.strategies.holds, consulted.remark.as_deref());
+        if consulted.gathered.is_empty() {
+            return excerpt(&consulted.findings, remark, holds, room);
+        }
+        quotes(&consulted.gathered, remark, holds, room)
+    }
+
+    /// How much room what was found may take.
+    pub(super) fn most(&self, consulted: &Consulted, budget: Budget) -> u32 {
+        let settings = &self.settings.strategies;
+        if consulted.gathered.is_empty() {
+            budget.share(settings.topics.excerpt_share)
+        } else {
+            settings.quotes.most(budget).min(consulted.most)
+        }
     }
 
     /// What a reply changes about topics, and its records: scores, who wakes and who sleeps, what the helper was asked.
@@ -217,10 +274,9 @@ impl Engine {
     }
 
     /// Whether a message is in a topic that is archived.
-    pub(super) async fn is_archived(&self, session: &SessionKey, head: Position, stored: &Stored) -> Result<bool> {
+    pub(super) async fn is_archived(&self, session: &SessionKey, lineage: &Lineage, stored: &Stored) -> Result<bool> {
         let Some(at) = stored.position() else { return Ok(false) };
-        let lineage = self.lineage_of(session, head).await?;
-        let editions = Editions { store: self.store(), session, lineage: &lineage };
+        let editions = Editions { store: self.store(), session, lineage };
         let Some(topic) = editions.topic_of(at).await? else { return Ok(false) };
         Ok(editions.of(topic).await?.is_some_and(|edition| edition.archived.is_some()))
     }

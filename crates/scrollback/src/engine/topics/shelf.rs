@@ -32,6 +32,9 @@ pub(super) struct Progress {
     pub(super) count: u32,
     /// Those that were added to last, the last one first.
     pub(super) recent: Vec<TopicId>,
+    /// Whether any was ever archived.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) archived: bool,
 }
 
 /// How active the topics of a branch are.
@@ -98,7 +101,7 @@ impl Shelf {
 
     /// What a strategy is told of it.
     pub(in crate::engine) fn topical(&self) -> Topical<'_> {
-        Topical { cards: &self.listed, count: self.progress.count, excerpt: None }
+        Topical { cards: &self.listed, count: self.progress.count }
     }
 
     pub(super) fn active(&self) -> impl Iterator<Item = TopicId> {

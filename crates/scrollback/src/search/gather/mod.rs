@@ -1,11 +1,13 @@
 //! Gathering: of all that was said, what should stand word for word beside a question, in so many tokens.
 //!
 //! Pure. A caller reads a [`Question`], asks its index for the messages that hold its terms, and reads them as [`Lead`]s. [`beside`]
-//! names the neighbours worth loading too; [`gather`] chooses. `words` makes terms, `score` says what a message is worth, `pack`
-//! fits a window. An index has to tell, for each term, in how many messages it stands; terms are stems, names of speakers included.
+//! names the neighbours worth loading too; [`gather`] chooses. `words` makes terms, `score` says what a message is worth, `cover`
+//! orders them, `pack` fits a window. An index has to tell, for each term, in how many messages it stands; terms are stems, names of speakers included.
 
+mod cover;
 mod pack;
 mod score;
+mod stretch;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -17,7 +19,17 @@ use std::collections::HashSet;
 
 use crate::ids::At;
 use score::Scored;
+use words::Counts;
 
+/// How many messages of people that hold the question's words are worth reading.
+pub const PEOPLE: usize = 256;
+/// How many messages of models are: they are long, and hold more of any words.
+pub const MODELS: usize = 128;
+/// How many messages are read for a question in all, those that [`beside`] names included.
+pub const READ: usize = 500;
+
+/// How much of a long text is read.
+const TEXT_CHARS: usize = 8_000;
 /// How far around a good message others may belong to it.
 const NEAR: u64 = 4;
 /// How many of the best messages have what is near them looked at.
@@ -61,10 +73,8 @@ pub struct Lead {
     at: Option<At>,
     voice: Voice,
     tokens: u32,
-    /// How many terms it has.
-    length: f64,
-    /// How often it has each term of the question.
-    counts: Vec<f64>,
+    /// How often it has what the question asks for.
+    counts: Counts,
     /// Which terms of the question are the name of its speaker.
     named: Vec<bool>,
 }
@@ -72,10 +82,11 @@ pub struct Lead {
 impl Lead {
     /// Reads a message for a question.
     pub fn read(question: &Question, said: Said<'_>) -> Self {
-        let (counts, length) = question.count(said.text);
+        let end = said.text.char_indices().nth(TEXT_CHARS).map_or(said.text.len(), |(at, _)| at);
+        let counts = question.count(&said.text[..end], said.voice);
         let named = question.named(said.name);
         let Said { place, at, voice, tokens, .. } = said;
-        Self { place, at, voice, tokens, length, counts, named }
+        Self { place, at, voice, tokens, counts, named }
     }
 }
 
@@ -97,18 +108,26 @@ impl Known {
     }
 }
 
-/// The places around the best leads that are worth loading: what stands beside an answer often belongs to it.
+/// The places around the best leads that are worth loading, as far as [`READ`] allows: what stands beside an answer often belongs
+/// to it.
 pub fn beside(question: &Question, known: &Known, leads: &[Lead]) -> Vec<u64> {
-    let have: HashSet<u64> = leads.iter().map(|lead| lead.place).collect();
-    let scored = Scored::of(question, known, leads.to_vec());
+    let mut have: HashSet<u64> = leads.iter().map(|lead| lead.place).collect();
+    let left = READ.saturating_sub(have.len());
     let around = |(rank, place): (usize, u64)| {
         let reach = if rank < VERY_BEST { FAR } else { NEAR };
-        (place.saturating_sub(reach)..=place.saturating_add(reach)).filter(|near| !have.contains(near))
+        place.saturating_sub(reach)..=place.saturating_add(reach)
     };
-    let mut places: Vec<u64> = scored.best(BEST).into_iter().enumerate().flat_map(around).collect();
+    let best = Scored::of(question, known, leads.to_vec()).best(BEST);
+    let near = best.into_iter().enumerate().flat_map(around).filter(|place| have.insert(*place));
+    let mut places: Vec<u64> = near.take(left).collect();
     places.sort_unstable();
-    places.dedup();
     places
+}
+
+/// Every lead's place and what it is worth beside the question and those before it, the worthiest first.
+pub fn ranked(question: &Question, known: &Known, leads: Vec<Lead>) -> Vec<(u64, f64)> {
+    let scored = Scored::of(question, known, leads);
+    scored.order().into_iter().map(|(i, worth)| (scored.leads[i].place, worth)).collect()
 }
 
 /// What should stand beside a question, in the order of the log.

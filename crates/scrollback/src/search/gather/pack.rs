@@ -23,7 +23,7 @@ pub struct Room {
 pub(super) fn pack(scored: &Scored, room: Room) -> Vec<u64> {
     let mut packed = Packed { left: room.tokens, day_tokens: room.day_tokens, days: BTreeMap::new() };
     let mut misses = 0;
-    for i in scored.order() {
+    for (i, _) in scored.order() {
         let lead = &scored.leads[i];
         if packed.take(lead.place, day(lead.at), lead.tokens) {
             misses = 0;

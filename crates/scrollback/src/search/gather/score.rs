@@ -3,16 +3,22 @@
 //! Words are weighed as in BM25. What stands around a message counts as if the message had said some of it: answers seldom
 //! repeat their questions. Long messages are held to what a passage of them would have, so that they do not win by length alone.
 
+use super::cover::{self, Worth};
+use super::stretch::stretches;
 use super::{Known, Lead, Question, Voice};
 
 /// How soon saying a term again adds little.
-const K1: f64 = 1.2;
+const K1: f64 = 1.6;
 /// How much the length of a message matters.
 const B: f64 = 0.75;
 /// How many terms a passage has.
 const PASSAGE: f64 = 60.0;
 /// How much a long message is diluted: 0 not at all, 1 as if its terms were spread evenly.
 const DILUTION: f64 = 0.7;
+/// What two words beside each other count where they are beside each other again, against the commoner of them.
+const PAIR: f64 = 1.0;
+/// How much more the oldest lead counts, if it is asked how something began.
+const OLDEST: f64 = 3.0;
 /// What terms count that stand one, two, three, four messages away.
 const AROUND: [f64; 4] = [0.3, 0.2, 0.1, 0.1];
 /// How much of that is left across a pause.
@@ -33,15 +39,12 @@ const COST: f64 = 0.35;
 const SMALL_TOKENS: u32 = 60;
 /// What a model said counts less than what a person said, unless it is asked for: people ask about what they told.
 const OF_MODEL: f64 = 0.5;
-/// Shorter silences are no pause.
-const PAUSE_MICROS: i64 = 4 * 3600 * 1_000_000;
-/// A pause is so many times as long as what is usual.
-const UNUSUAL: i64 = 4;
 
 /// Leads in the order of the log and what each is worth.
 pub(super) struct Scored {
     pub(super) leads: Vec<Lead>,
-    pub(super) worth: Vec<f64>,
+    worths: Vec<Worth>,
+    weights: Vec<f64>,
 }
 
 impl Scored {
@@ -52,27 +55,36 @@ impl Scored {
         let weights = known.weights(question);
         let asked: Vec<f64> = question.weights().collect();
         let scoring = Scoring::new(&leads, &weights, &asked);
-        let (words, stretches, subject) = (scoring.words(), scoring.stretches(), scoring.subject());
-        let worth = |(i, lead): (usize, &Lead)| {
-            let of_voice = if lead.voice == Voice::Model && !question.asks_model { OF_MODEL } else { 1.0 };
-            let cost = f64::from(lead.tokens.max(SMALL_TOKENS)).powf(COST);
-            of_voice * subject[i].sqrt() * (words[i] + STRETCH * stretches[i]) / cost
+        let (words, pairs) = (scoring.words(), scoring.pairs(question.pairs()));
+        let (stretches, subject) = (scoring.stretches(), scoring.subject());
+        let worth = |(i, held): (usize, Vec<f64>)| {
+            let standing = subject[i].sqrt() * standing(question, &leads, i);
+            Worth { held, rest: pairs[i] + STRETCH * stretches[i], standing }
         };
-        let worth = leads.iter().enumerate().map(worth).collect();
-        Self { leads, worth }
+        let worths = words.into_iter().enumerate().map(worth).collect();
+        Self { leads, worths, weights }
     }
 
-    /// Numbers of leads, the worthiest first; of equals, the newest.
-    pub(super) fn order(&self) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..self.leads.len()).rev().collect();
-        order.sort_by(|&a, &b| self.worth[b].total_cmp(&self.worth[a]));
-        order
+    /// Numbers of leads and what they are worth beside those before them, the worthiest first.
+    pub(super) fn order(&self) -> Vec<(usize, f64)> {
+        cover::order(&self.worths, &self.weights)
     }
 
-    /// The places of the best.
+    /// The places of those that are worth most by themselves; of equals, the newest.
     pub(super) fn best(&self, count: usize) -> Vec<u64> {
-        self.order().into_iter().take(count).map(|i| self.leads[i].place).collect()
+        let worth = |(lead, worth): (&Lead, &Worth)| (lead.place, worth.at(&self.weights));
+        let mut best: Vec<(u64, f64)> = self.leads.iter().zip(&self.worths).map(worth).collect();
+        best.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+        best.into_iter().take(count).map(|(place, _)| place).collect()
     }
+}
+
+/// What a lead's words count, by who said it, how much it costs, and how old it is.
+#[expect(clippy::cast_precision_loss, reason = "leads are few")]
+fn standing(question: &Question, leads: &[Lead], i: usize) -> f64 {
+    let of_voice = if leads[i].voice == Voice::Model && !question.asks_model { OF_MODEL } else { 1.0 };
+    let of_age = if question.asks_first { 1.0 + OLDEST * (1.0 - i as f64 / leads.len() as f64) } else { 1.0 };
+    of_voice * of_age / f64::from(leads[i].tokens.max(SMALL_TOKENS)).powf(COST)
 }
 
 struct Scoring<'a> {
@@ -92,22 +104,32 @@ struct Scoring<'a> {
 impl<'a> Scoring<'a> {
     #[expect(clippy::cast_precision_loss, reason = "leads are few")]
     fn new(leads: &'a [Lead], weights: &'a [f64], asked: &'a [f64]) -> Self {
-        let length = |lead: &Lead| lead.length.min(PASSAGE);
+        let length = |lead: &Lead| lead.counts.length.min(PASSAGE);
         let mean = (leads.iter().map(length).sum::<f64>() / leads.len().max(1) as f64).max(1.0);
-        let spread = leads.iter().map(|lead| (PASSAGE / lead.length.max(1.0)).min(1.0)).collect();
+        let spread = leads.iter().map(|lead| (PASSAGE / lead.counts.length.max(1.0)).min(1.0)).collect();
         let long = leads.iter().map(|lead| 1.0 - B + B * length(lead) / mean).collect();
         Self { leads, weights, asked, spread, long, stretch: stretches(leads) }
     }
 
-    /// What its own words and those around it are worth, for each lead.
-    fn words(&self) -> Vec<f64> {
-        let mut sums = vec![0.0; self.leads.len()];
-        for (term, weight) in self.weights.iter().enumerate() {
-            for (sum, held) in sums.iter_mut().zip(self.held(term)) {
-                *sum += weight * saturated(held);
+    /// How much each lead has of each term, in its own words and those around it.
+    fn words(&self) -> Vec<Vec<f64>> {
+        let mut words = vec![Vec::with_capacity(self.weights.len()); self.leads.len()];
+        for term in 0..self.weights.len() {
+            for (held, of_term) in words.iter_mut().zip(self.held(term)) {
+                held.push(saturated(of_term));
             }
         }
-        sums
+        words
+    }
+
+    /// What the words are worth that stand beside each other as in the question, for each lead.
+    fn pairs(&self, pairs: &[(usize, usize)]) -> Vec<f64> {
+        let weights: Vec<f64> = pairs.iter().map(|&(a, b)| PAIR * self.weights[a].min(self.weights[b])).collect();
+        let worth = |(lead, spread): (&Lead, &f64)| {
+            let held = lead.counts.pairs.iter().map(|count| saturated(count * spread.powf(DILUTION)));
+            held.zip(&weights).map(|(held, weight)| held * weight).sum()
+        };
+        self.leads.iter().zip(&self.spread).map(worth).collect()
     }
 
     /// How much of a term each lead has.
@@ -115,7 +137,7 @@ impl<'a> Scoring<'a> {
         let is_name = self.leads.iter().any(|lead| lead.named[term]);
         let spoken = if is_name { ADDRESSED } else { 1.0 };
         let once: Vec<f64> =
-            self.leads.iter().zip(&self.long).map(|(lead, long)| spoken * lead.counts[term] / long).collect();
+            self.leads.iter().zip(&self.long).map(|(lead, long)| spoken * lead.counts.terms[term] / long).collect();
         let own = |i: usize| once[i] * self.spread[i].powf(DILUTION) + f64::from(u8::from(self.leads[i].named[term]));
         (0..once.len()).map(|i| own(i) + self.spread[i] * self.around(i, &once)).collect()
     }
@@ -143,7 +165,7 @@ impl<'a> Scoring<'a> {
         for (term, asked) in self.asked.iter().enumerate() {
             let mut held = vec![0.0; count];
             for (i, lead) in self.leads.iter().enumerate() {
-                held[self.stretch[i]] += lead.counts[term] * self.spread[i];
+                held[self.stretch[i]] += lead.counts.terms[term] * self.spread[i];
             }
             let weight = asked * rarity(held.iter().filter(|held| **held > 0.0).count(), count);
             for (sum, held) in worth.iter_mut().zip(held) {
@@ -182,8 +204,12 @@ impl Scoring<'_> {
 
     /// How much of a term is said far around each lead, itself included.
     fn far(&self, term: usize) -> Vec<f64> {
-        let said: Vec<f64> =
-            self.leads.iter().zip(&self.spread).map(|(lead, spread)| lead.counts[term].min(2.0) * spread).collect();
+        let said: Vec<f64> = self
+            .leads
+            .iter()
+            .zip(&self.spread)
+            .map(|(lead, spread)| lead.counts.terms[term].min(2.0) * spread)
+            .collect();
         let mut far = said.clone();
         let mut pass = |order: &mut dyn Iterator<Item = usize>| {
             let (mut sum, mut before) = (0.0, None);
@@ -215,30 +241,4 @@ pub(super) fn rarity(having: usize, all: usize) -> f64 {
 
 fn saturated(held: f64) -> f64 {
     (K1 + 1.0) * held / (held + K1)
-}
-
-/// The stretch of talk each lead belongs to: a new one begins after a pause, and where the clock goes back.
-fn stretches(leads: &[Lead]) -> Vec<usize> {
-    let mut usual: Vec<i64> =
-        leads.windows(2).filter(|pair| pair[1].place - pair[0].place == 1).filter_map(silence).collect();
-    usual.sort_unstable();
-    let usual = usual.get(usual.len() / 2).copied().unwrap_or(0);
-    let mut number = 0;
-    let begins = |pair: &[Lead]| {
-        let steps = i64::try_from(pair[1].place - pair[0].place).unwrap_or(i64::MAX);
-        let most = PAUSE_MICROS.max(usual.saturating_mul(UNUSUAL).saturating_mul(steps));
-        silence(pair).is_some_and(|silence| silence < 0 || silence > most)
-    };
-    let mut numbers = Vec::with_capacity(leads.len());
-    numbers.extend(leads.first().map(|_| 0));
-    for pair in leads.windows(2) {
-        number += usize::from(begins(pair));
-        numbers.push(number);
-    }
-    numbers
-}
-
-/// How long nothing was said between two leads.
-fn silence(pair: &[Lead]) -> Option<i64> {
-    Some(pair[1].at?.0 - pair[0].at?.0)
 }

@@ -13,7 +13,7 @@ fn said<'a>(place: u64, name: Option<&'a str>, text: &'a str) -> Said<'a> {
 fn gathered(question: &str, log: &[Said<'_>], room: u32) -> Vec<u64> {
     let question = Question::read(question);
     let leads: Vec<Lead> = log.iter().map(|said| Lead::read(&question, *said)).collect();
-    let holds = |term: usize| leads.iter().filter(|lead| lead.counts[term] > 0.0 || lead.named[term]).count();
+    let holds = |term: usize| leads.iter().filter(|lead| lead.counts.terms[term] > 0.0 || lead.named[term]).count();
     let frequencies = (0..question.terms().len()).map(|term| u32::try_from(holds(term)).unwrap()).collect();
     let known = Known { frequencies, total: log.len() as u64 };
     gather(&question, &known, leads, Room { tokens: room, day_tokens: 6 })
@@ -75,6 +75,86 @@ fn neighbours_of_the_best_are_asked_for() {
     let known = Known { frequencies: vec![1], total: 9 };
     let places: Vec<u64> = (0..=22).filter(|place| *place != 6).collect();
     assert_eq!(beside(&question, &known, &leads), places);
+}
+
+#[test]
+fn no_more_is_read_than_allowed() {
+    let question = Question::read("boiler");
+    let many = u64::try_from(READ - 20).unwrap();
+    let leads: Vec<Lead> = (0..many).map(|i| Lead::read(&question, said(i * 10_000, None, "the boiler"))).collect();
+    let known = Known { frequencies: vec![480], total: 5_000_000 };
+    let places = beside(&question, &known, &leads);
+    assert_eq!(places.len(), 20);
+    assert!(places.iter().all(|place| place.abs_diff((many - 1) * 10_000) <= FAR), "{places:?}");
+}
+
+#[test]
+fn what_stands_far_down_a_long_text_is_not_read() {
+    let question = Question::read("boiler");
+    let counted = |before: usize| question_counts(&question, &format!("{}boiler", "é ".repeat(before)));
+    assert_eq!((counted(TEXT_CHARS / 2 - 10), counted(TEXT_CHARS / 2)), (1.0, 0.0));
+}
+
+fn question_counts(question: &Question, text: &str) -> f64 {
+    Lead::read(question, said(0, None, text)).counts.terms[0]
+}
+
+#[test]
+fn words_that_stand_together_count_where_they_do_again() {
+    let log = [
+        said(0, None, "Object detection is slow on every old phone."),
+        said(40, None, "Detection is slow on every old phone object."),
+    ];
+    assert_eq!(gathered("How slow was object detection?", &log, 20), [0]);
+}
+
+#[test]
+fn who_asks_how_it_began_gets_the_oldest() {
+    let log: Vec<Said<'_>> = (0..4).map(|i| said(i * 10_000, None, "My garden plan has roses.")).collect();
+    assert_eq!(gathered("What was my first garden plan?", &log, 16), [0]);
+    assert_eq!(gathered("What was my garden plan?", &log, 16), [30_000]);
+}
+
+#[test]
+fn code_that_a_person_shows_does_not_make_their_words_weigh_less() {
+    let (code, prose) = ("alpha beta ".repeat(60), "gamma delta ".repeat(60));
+    let shown = format!("The scheduler fails. ``` {code}```");
+    let told = format!("The scheduler fails. {prose}");
+    let tokens = 140;
+    let log = [Said { tokens, ..said(0, None, &shown) }, Said { tokens, ..said(40, None, &told) }];
+    assert_eq!(gathered("Why does the scheduler fail?", &log, 150), [0]);
+    let of_models = log.map(|said| Said { voice: Voice::Model, ..said });
+    assert_eq!(gathered("Why does the scheduler fail?", &of_models, 150), [40]);
+}
+
+#[test]
+fn what_few_tell_of_has_its_turn() {
+    let one = |term: usize| {
+        let mut held = vec![0.0; 2];
+        held[term] = 1.0;
+        cover::Worth { held, rest: 0.0, standing: 1.0 }
+    };
+    let order = cover::order(&[one(0), one(0), one(0), one(1)], &[1.0, 0.95]);
+    assert_eq!(order.iter().map(|(lead, _)| *lead).collect::<Vec<_>>(), [2, 1, 3, 0]);
+    assert!(order.is_sorted_by(|a, b| a.1 >= b.1), "{order:?}");
+}
+
+#[test]
+fn all_leads_are_ranked_the_worthiest_first() {
+    let question = Question::read("What had the plumber to replace in the boiler?");
+    let leads: Vec<Lead> = talk().into_iter().map(|said| Lead::read(&question, said)).collect();
+    let known = Known { frequencies: vec![1; question.terms().len()], total: 8 };
+    let ranked = ranked(&question, &known, leads);
+    assert_eq!((ranked.len(), ranked[0].0), (TALK.len(), 4));
+    assert!(ranked.is_sorted_by(|a, b| a.1 >= b.1), "{ranked:?}");
+}
+
+#[test]
+fn words_to_ask_with_count_less_than_what_is_asked_about() {
+    let log = [said(0, None, "Please describe more."), said(40, None, "The harbour was calm.")];
+    assert_eq!(gathered("Please describe the harbour.", &log[..], 14), [40]);
+    let log = [said(0, None, "The harbour was calm."), said(40, None, "Please describe more.")];
+    assert_eq!(gathered("Please describe the harbour.", &log[..], 14), [0]);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use super::Voice;
 use crate::search::stem::stem;
 use crate::search::{each_term, is_grammar, is_unspaced};
 
@@ -16,21 +17,30 @@ const TOLD_WEIGHT: f64 = 0.5;
 /// What a pair of characters weighs, by how many of them are grammar: most such pairs are no words.
 const PAIR_WEIGHTS: [f64; 3] = [1.0, 0.6, 0.2];
 
+/// Two words stand together if the second is one of so many after the first.
+const PAIR_REACH: usize = 2;
+
+/// What code stands between.
+const FENCE: &str = "```";
+
 /// Words of grammar in English; in other languages they are told by being everywhere.
 const GRAMMAR: &str = "a an the and or but if of to in on at for with by from as is are was were be been being am do does did doing \
     have has had having i you he she it we they me him her us them my your his its our their this that these those what which \
     who whom whose when where why how not no so than too very can could would should will just about into over there here s t \
     re ve m ll d don";
 
-/// Words to ask with: they stand in questions about anything.
-const ASKING: &str = "mention list order item tell told say said ask talk discuss discussion conversation chat summarize summary \
-    summarise describe explain bring brought up different aspect throughout across walk through only think thought opinion know \
-    remember recall please give ever previously earlier many much";
+/// Words to ask with, about anything at all.
+const ASKING: &str = "ask tell told say said mention talk discuss discussion conversation chat list summarize summarise summary \
+    describe explain think thought opinion know knew remember recall please give show find ever previously earlier many much";
+
+/// Words that ask for how something began.
+const FIRST: &str = "first initial initially original originally begin beginning began start";
 
 /// How a question that asks for a model's own words is put.
 const ASKS_MODEL: [&str; 4] = ["did you", "have you", "you said", "you told"];
 
 static GRAMMAR_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| GRAMMAR.split_whitespace().collect());
+static FIRST_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| FIRST.split_whitespace().map(stem).collect());
 static ASKING_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| ASKING.split_whitespace().map(stem).collect());
 
 /// The terms of a text that tell something, in order, repeats included.
@@ -71,12 +81,36 @@ fn telling(term: &str) -> f64 {
     }
 }
 
+/// The words that stand beside each other, by the number of their term; pairs of characters overlap anyway.
+fn pairs(text: &str, numbers: &HashMap<String, usize>) -> Vec<(usize, usize)> {
+    let words = stems(text);
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    for pair in words.windows(2).filter(|pair| pair.iter().all(|term| !term.starts_with(is_unspaced))) {
+        let pair = (numbers[&pair[0]], numbers[&pair[1]]);
+        if pair.0 != pair.1 && !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+    }
+    pairs
+}
+
+/// How often a text has each term of a question, and each pair of them, and how many terms it has in all.
+#[derive(Clone, Debug)]
+pub(super) struct Counts {
+    pub(super) terms: Vec<f64>,
+    pub(super) pairs: Vec<f64>,
+    pub(super) length: f64,
+}
+
 /// What a person asks, in terms to look up.
 #[derive(Clone, Debug)]
 pub struct Question {
     terms: Vec<String>,
     weights: Vec<f64>,
     numbers: HashMap<String, usize>,
+    pairs: Vec<(usize, usize)>,
+    /// Whether it asks how something began.
+    pub(super) asks_first: bool,
     /// Whether it asks what a model said.
     pub(super) asks_model: bool,
 }
@@ -97,7 +131,29 @@ impl Question {
         let weights = terms.iter().map(|term| telling(term) * told(term)).collect();
         let said = text.to_lowercase();
         let asks_model = ASKS_MODEL.iter().any(|phrase| said.contains(phrase));
-        Self { terms, weights, numbers, asks_model }
+        let asks_first = terms.iter().any(|term| FIRST_STEMS.contains(term));
+        let pairs = pairs(text, &numbers);
+        Self { terms, weights, numbers, pairs, asks_first, asks_model }
+    }
+
+    /// The same with at most so many terms: long ones tell more.
+    #[must_use]
+    pub fn narrowed(mut self, most: usize) -> Self {
+        if self.terms.len() <= most {
+            return self;
+        }
+        let mut order: Vec<usize> = (0..self.terms.len()).collect();
+        #[expect(clippy::cast_precision_loss, reason = "words are short")]
+        let telling = |i: usize| self.weights[i] * self.terms[i].chars().count() as f64;
+        order.sort_by(|&a, &b| telling(b).total_cmp(&telling(a)));
+        order.truncate(most);
+        order.sort_unstable();
+        let kept = |of: usize| order.binary_search(&of).ok();
+        self.pairs = self.pairs.iter().filter_map(|&(a, b)| kept(a).zip(kept(b))).collect();
+        self.terms = order.iter().map(|&i| std::mem::take(&mut self.terms[i])).collect();
+        self.weights = order.iter().map(|&i| self.weights[i]).collect();
+        self.numbers = self.terms.iter().cloned().zip(0..).collect();
+        self
     }
 
     /// The terms to look up.
@@ -109,16 +165,39 @@ impl Question {
         self.weights.iter().copied()
     }
 
-    /// How often a text has each term, and how many terms it has.
-    pub(super) fn count(&self, text: &str) -> (Vec<f64>, f64) {
-        let (mut counts, mut length) = (vec![0.0; self.terms.len()], 0.0);
-        each_stem(text, |stem| {
-            length += 1.0;
-            if let Some(&number) = self.numbers.get(&stem) {
-                counts[number] += 1.0;
+    /// Words that stand beside each other, as numbers of terms.
+    pub(super) fn pairs(&self) -> &[(usize, usize)] {
+        &self.pairs
+    }
+
+    /// How often a text has what is asked for. The code a person shows does not make it longer: it comes with what they say of it.
+    pub(super) fn count(&self, text: &str, voice: Voice) -> Counts {
+        let mut counts = Counts { terms: vec![0.0; self.terms.len()], pairs: vec![0.0; self.pairs.len()], length: 0.0 };
+        for (i, part) in text.split(FENCE).enumerate() {
+            let length = counts.length;
+            self.add(part, &mut counts);
+            if voice == Voice::Person && i % 2 == 1 {
+                counts.length = length;
             }
+        }
+        counts
+    }
+
+    fn add(&self, text: &str, counts: &mut Counts) {
+        let mut before = [None; PAIR_REACH];
+        each_stem(text, |stem| {
+            let number = self.numbers.get(&stem).copied();
+            if let Some(number) = number {
+                counts.terms[number] += 1.0;
+                let pairs = self.pairs.iter().zip(&mut counts.pairs);
+                for (_, count) in pairs.filter(|(pair, _)| pair.1 == number && before.contains(&Some(pair.0))) {
+                    *count += 1.0;
+                }
+            }
+            counts.length += 1.0;
+            before.rotate_right(1);
+            before[0] = number;
         });
-        (counts, length)
     }
 
     /// Which terms are in a name.

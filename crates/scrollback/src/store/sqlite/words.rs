@@ -343,7 +343,13 @@ fn visible(connection: &Connection, tenant: &Tenant, no: i64, bounds: &Bounds) -
 
 /// A term in the index's query language.
 fn written(term: &Term) -> String {
-    format!("\"{}\"{}", term.text.replace('"', ""), if term.prefix { "*" } else { "" })
+    let quoted = |text: &String| format!("\"{}\"", text.replace('"', ""));
+    let first = format!("{}{}", quoted(&term.text), if term.prefix { "*" } else { "" });
+    if term.forms.is_empty() {
+        return first;
+    }
+    let all: Vec<String> = std::iter::once(first).chain(term.forms.iter().map(quoted)).collect();
+    format!("({})", all.join(" OR "))
 }
 
 /// Forgets the whole index and marks everything unindexed, so that it is built anew.

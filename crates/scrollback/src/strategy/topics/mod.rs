@@ -19,7 +19,7 @@ use activation::ActivationSettings;
 pub use excerpt::{Excerpt, Finding, Shown, excerpt};
 
 use super::holds::HoldSettings;
-use super::showing::{Holding, Layout, costs, window};
+use super::showing::{Holding, Layout, costs, room, usual_or_least};
 use super::{Scene, Strategy, Stretch};
 use crate::error::Result;
 use crate::note::{Covers, Fold, Note};
@@ -85,8 +85,6 @@ pub struct Topical<'a> {
     pub cards: &'a [Arc<Card>],
     /// How many there are.
     pub count: u32,
-    /// What of them matters now.
-    pub excerpt: Option<&'a Excerpt>,
 }
 
 /// The strategy.
@@ -107,13 +105,6 @@ impl Topics {
     fn fold_over(&self, scene: &Scene<'_>) -> u32 {
         if scene.undone { scene.budget.tokens } else { scene.budget.share(self.settings.fold_over) }
     }
-
-    /// How much an excerpt may take in a scene.
-    fn room(&self, scene: &Scene<'_>) -> u32 {
-        let open: u32 = costs(scene, &self.holds, Holding::Usual).iter().sum();
-        let rest = scene.budget.tokens.saturating_sub(scene.fixed() + scene.fold.tokens + open);
-        rest.min(scene.budget.share(self.settings.excerpt_share))
-    }
 }
 
 impl Strategy for Topics {
@@ -124,10 +115,11 @@ impl Strategy for Topics {
     fn fold(&self, scene: &Scene<'_>) -> Vec<Stretch> {
         let costs = costs(scene, &self.holds, Holding::Usual);
         let fixed = scene.fixed() + self.index_limit(scene);
-        if !scene.forced && fixed + costs.iter().sum::<u32>() <= self.fold_over(scene) {
+        let full = fixed + costs.iter().sum::<u32>();
+        if !scene.forced && full <= self.fold_over(scene) && !scene.presses(full) {
             return Vec::new();
         }
-        let room = scene.budget.share(self.settings.fold_to).saturating_sub(fixed);
+        let room = scene.open_room(self.settings.fold_to, fixed);
         scene.all_but(&costs, (self.settings.keep_messages, room))
     }
 
@@ -142,16 +134,12 @@ impl Strategy for Topics {
         filed(covers, last.turn, &scene.topics, limit)
     }
 
-    fn excerpt_room(&self, scene: &Scene<'_>) -> Option<u32> {
-        Some(self.room(scene))
+    fn room(&self, scene: &Scene<'_>) -> u32 {
+        room(scene, &self.holds)
     }
 
     fn fit(&self, scene: &Scene<'_>) -> Result<Window> {
-        let excerpt = scene.topics.excerpt.map(|excerpt| (excerpt, self.settings.layout));
-        let ways = [(Holding::Usual, excerpt), (Holding::Usual, None), (Holding::All, None)];
-        let windows = ways.map(|(holding, excerpt)| window(scene, &self.holds, holding, excerpt));
-        let least = windows[2].too_large();
-        windows.into_iter().find(Window::fits).ok_or(least)
+        usual_or_least(scene, &self.holds, self.settings.layout)
     }
 }
 

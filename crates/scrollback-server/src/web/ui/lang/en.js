@@ -181,7 +181,7 @@ export default {
   'window.why.covers': 'stands for what was folded',
   'window.why.too_large': 'held: too large to show again and again',
   'window.why.recalled': 'recalled by the model',
-  'window.why.relevant': 'quoted from topics that matter to this turn',
+  'window.why.relevant': 'quoted because it has to do with this turn',
   'window.why.kept': 'kept however old it is: a rule, a pin or an image',
   'window.why.reasoning': 'reasoning that led to the message after it',
   'window.why.left_out': 'left out, as the person wants it',

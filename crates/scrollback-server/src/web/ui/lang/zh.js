@@ -181,7 +181,7 @@ export default {
   'window.why.covers': '代表已折叠的内容',
   'window.why.too_large': '暂存：太大，不宜反复显示',
   'window.why.recalled': '由模型召回',
-  'window.why.relevant': '引自与本轮有关的话题',
+  'window.why.relevant': '与本轮有关而引用',
   'window.why.kept': '再旧也保留：规则、固定的消息或图片',
   'window.why.reasoning': '得出下一条消息的推理',
   'window.why.left_out': '按用户的意愿略去',

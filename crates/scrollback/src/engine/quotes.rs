@@ -1,0 +1,205 @@
+//! Quotes in the engine: whether a turn calls for the past, and which of its messages have to do with it.
+//!
+//! The index names messages that hold the question's words, those around the best are read too, and `search::gather` ranks
+//! them. How many are read does not depend on how long the conversation is.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::Engine;
+use super::lanes::Lane;
+use super::topics::{Deep, asked};
+use crate::error::Result;
+use crate::ids::{Depth, SessionKey};
+use crate::message::{Part, Role};
+use crate::search::gather::{self, Known, Lead, Question, Said, Voice};
+use crate::search::{Need, Probe, Reach, Term, folded, is_unspaced};
+use crate::store::{Lineage, Span, Stored};
+use crate::strategy::{Leaf, StrategyName, turns};
+use crate::window::Budget;
+
+/// How many of a question's terms are looked up.
+const TERMS: usize = 40;
+/// Tokens that a heading costs.
+const HEADING: u32 = 6;
+
+/// What a turn asks of the past.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    question: Question,
+    known: Known,
+    /// Whether the person says that something was forgotten, or asks for the past.
+    deep: bool,
+}
+
+/// Which messages a call may be answered from.
+pub(super) struct Past<'a> {
+    pub(super) lineage: &'a Lineage,
+    /// Those before this depth.
+    pub(super) open: Depth,
+    /// Whether archived topics count, or there are no topics.
+    pub(super) archived: bool,
+}
+
+impl Engine {
+    /// Whether the windows of a lane quote what words alone find.
+    pub(super) fn quotes(&self, lane: &Lane) -> bool {
+        match lane.strategy {
+            StrategyName::Topics => !self.tasks.has_helper(),
+            StrategyName::Pages | StrategyName::Summary | StrategyName::Artifacts => {
+                self.settings.strategies.quotes.always
+            }
+            StrategyName::Truncate | StrategyName::Passthrough => false,
+        }
+    }
+
+    /// What the turn of a lane asks of the past; `None` if it has no words, or its windows quote nothing.
+    pub(super) async fn call(&self, session: &SessionKey, lane: &Lane) -> Result<Option<Call>> {
+        if !self.quotes(lane) {
+            return Ok(None);
+        }
+        let question = Question::read(&asked(lane)).narrowed(TERMS);
+        let terms: Vec<Term> = question.terms().iter().map(|term| Term::stem(term)).collect();
+        if terms.is_empty() {
+            return Ok(None);
+        }
+        let reach = Reach::Session(session.id);
+        let counted = self.store().matching(&session.tenant, Probe::new(terms, Need::Any, reach, 0)).await?;
+        // The question itself is in the log.
+        let frequencies = counted.frequencies.iter().map(|count| count.saturating_sub(1)).collect();
+        let known = Known { frequencies, total: counted.total };
+        let Deep { forgotten, past } = self.deep(lane);
+        Ok(Some(Call { question, known, deep: forgotten || past }))
+    }
+
+    /// Whether a lane whose messages are open from a depth on says too little of what is asked.
+    pub(super) fn is_missing(&self, call: &Call, (lane, open): (&Lane, Depth), budget: Budget) -> bool {
+        let enough = self.settings.strategies.quotes.enough(budget);
+        call.deep || missing(&call.question, &call.known, (lane, open)) >= enough
+    }
+
+    /// The messages before a depth that have to do with a call, the worthiest first, of about so many tokens at most.
+    pub(super) async fn gathered(
+        &self,
+        session: &SessionKey,
+        lane: &Lane,
+        (call, past): (&Call, &Past<'_>),
+        most_tokens: u32,
+    ) -> Result<Vec<Arc<Leaf>>> {
+        let Some(last) = past.open.0.checked_sub(1).map(Depth) else { return Ok(Vec::new()) };
+        let path = Lineage(past.lineage.0.iter().map(|(branch, depth)| (*branch, last.min(*depth))).collect());
+        let mut found = self.holding(session, call, path).await?;
+        let mut leads: Vec<Lead> = found.iter().filter_map(|stored| call.lead(stored)).collect();
+        let beside = gather::beside(&call.question, &call.known, &leads);
+        let around = self.at_places(session, lane, &beside, last).await?;
+        leads.extend(around.iter().filter_map(|stored| call.lead(stored)));
+        found.extend(around);
+        let mut by_place: HashMap<u64, Stored> =
+            found.into_iter().filter_map(|stored| Some((place_of(&stored)?, stored))).collect();
+        by_place.retain(|_, stored| !lane.excluded().contains(&stored.id));
+        let (mut room, mut chosen) = (most_tokens.saturating_mul(2), Vec::new());
+        for (place, _) in gather::ranked(&call.question, &call.known, leads) {
+            let Some(stored) = by_place.remove(&place) else { continue };
+            if !past.archived && self.is_archived(session, past.lineage, &stored).await? {
+                continue;
+            }
+            let Some(rest) = room.checked_sub(stored.measure.tokens) else { break };
+            room = rest;
+            chosen.push(Arc::new(stored));
+        }
+        let leaves = Leaf::all(chosen, &self.settings.strategies.holds);
+        self.settle_all(session, &leaves).await?;
+        Ok(leaves)
+    }
+
+    /// The messages whose words weigh most, of people and of models: replies are long and would take every place.
+    async fn holding(&self, session: &SessionKey, call: &Call, path: Lineage) -> Result<Vec<Stored>> {
+        let weights = call.known.weights(&call.question);
+        let looked_up = call.question.terms().iter().zip(weights).zip(&call.known.frequencies);
+        let looked_up = looked_up.filter(|(_, count)| **count > 0).map(|(term, _)| term);
+        let (terms, weights): (Vec<Term>, Vec<f64>) =
+            looked_up.map(|(term, weight)| (Term::stem(term), weight)).unzip();
+        let mut found = Vec::new();
+        for (role, limit) in [(Role::User, gather::PEOPLE), (Role::Assistant, gather::MODELS)] {
+            let reach = Reach::Path(session.id, path.clone());
+            let probe = Probe {
+                weights: Some(weights.clone()),
+                role: Some(role.as_str().to_owned()),
+                ..Probe::new(terms.clone(), Need::Any, reach, limit)
+            };
+            let matches = self.store().matching(&session.tenant, probe).await?;
+            found.extend(matches.messages.into_iter().map(|(_, stored)| stored));
+        }
+        Ok(found)
+    }
+
+    /// The messages at some places of a lane's path, up to a depth; places are in order.
+    async fn at_places(&self, session: &SessionKey, lane: &Lane, places: &[u64], last: Depth) -> Result<Vec<Stored>> {
+        let depths = places.iter().filter_map(|place| u32::try_from(*place).ok()).map(Depth);
+        let depths: BTreeSet<Depth> = depths.filter(|depth| *depth <= last).collect();
+        let mut found = Vec::with_capacity(depths.len());
+        let mut depths = depths.into_iter().peekable();
+        while let Some(from) = depths.next() {
+            let mut to = from;
+            while depths.peek() == Some(&to.plus(1)) {
+                to = to.plus(1);
+                depths.next();
+            }
+            found.extend(self.store().read(session, Span::Path { head: lane.head, from, to }).await?);
+        }
+        Ok(found)
+    }
+}
+
+impl Call {
+    /// A message as far as the question is concerned; `None` for instructions, calls and results of tools.
+    fn lead(&self, stored: &Stored) -> Option<Lead> {
+        let message = stored.message();
+        let speaks = |part: &Part| matches!(part, Part::Text(_) | Part::Thinking(_) | Part::Image(_) | Part::File(_));
+        if !matches!(message.role(), Role::User | Role::Assistant) || !message.parts().iter().all(speaks) {
+            return None;
+        }
+        let (place, text) = (place_of(stored)?, message.to_text());
+        let person = *message.role() == Role::User || message.name().is_some();
+        let voice = if person { Voice::Person } else { Voice::Model };
+        let tokens = stored.measure.tokens + HEADING;
+        Some(Lead::read(
+            &self.question,
+            Said { place, at: Some(stored.at), voice, name: message.name(), text: &text, tokens },
+        ))
+    }
+}
+
+fn place_of(stored: &Stored) -> Option<u64> {
+    stored.position().map(|at| u64::from(at.depth.0))
+}
+
+/// How much of a question the open messages before it do not speak of, by the weight of its terms that the past knows.
+fn missing(question: &Question, known: &Known, (lane, open): (&Lane, Depth)) -> f64 {
+    let is_open = |stored: &Stored| stored.position().is_some_and(|at| at.depth >= open);
+    let shown = |leaf: &&Arc<Leaf>| is_open(&leaf.stored) && !lane.excluded().contains(&leaf.stored.id);
+    let before = lane.open[..turns::last(&lane.open)].iter().filter(shown);
+    let open: Vec<String> = before.map(|leaf| folded(&told(&leaf.stored.message().to_text()))).collect();
+    let weights = known.weights(question);
+    let told = question.terms().iter().zip(&weights).zip(&known.frequencies).filter(|(_, count)| **count > 0);
+    let (mut all, mut absent) = (0.0, 0.0);
+    for ((term, weight), _) in told {
+        all += weight;
+        if !open.iter().any(|text| mentions(text, term)) {
+            absent += weight;
+        }
+    }
+    if all > 0.0 { absent / all } else { 0.0 }
+}
+
+/// A text without the sentences that ask: whoever asks for something does not have it.
+fn told(text: &str) -> String {
+    let sentences = text.split_inclusive(['.', '!', '?', '。', '！', '？', '\n']);
+    sentences.filter(|sentence| !sentence.ends_with(['?', '？'])).collect()
+}
+
+/// Whether a folded text has a word that begins with a stem.
+fn mentions(text: &str, stem: &str) -> bool {
+    let begins = |at: usize| !text[..at].ends_with(char::is_alphanumeric);
+    text.match_indices(stem).any(|(at, _)| stem.starts_with(is_unspaced) || begins(at))
+}
