@@ -80,6 +80,7 @@ mod tests {
     #[test]
     fn rare_words_count_most() {
         let said = |speaker: &str, text: &str| Said {
+            is_reply: false,
             voice: scrollback::search::gather::Voice::Person,
             speaker: speaker.into(),
             is_named: true,

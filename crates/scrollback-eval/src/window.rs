@@ -81,7 +81,16 @@ mod tests {
     fn said(place: usize, day: i64, text: &str) -> Said {
         let tokens = line_tokens(place, "Ann", text);
         let at = Some(At(day * DAY));
-        Said { voice: Voice::Person, speaker: "Ann".into(), is_named: true, at, session: 0, text: text.into(), tokens }
+        Said {
+            voice: Voice::Person,
+            is_reply: false,
+            speaker: "Ann".into(),
+            is_named: true,
+            at,
+            session: 0,
+            text: text.into(),
+            tokens,
+        }
     }
 
     #[test]

@@ -403,24 +403,6 @@ fn stories_of_topics_are_played() {
     assert!(home.complains(&["topics", "simulate", "bad.run"]).contains("line 2: “nothing”"));
 }
 
-#[test]
-fn sorting_is_measured_on_data_one_brings() {
-    let home = Home::new();
-    let complaint = home.complains(&["eval", "topics", "--data", "nowhere"]);
-    assert!(complaint.contains("docs/evaluation.md"), "{complaint}");
-    let folder = home.0.path().join("sets");
-    std::fs::create_dir(&folder).unwrap();
-    assert!(home.complains(&["eval", "topics", "--data", "sets"]).contains("docs/evaluation.md"));
-    let message = |text: &str, topic: u32| serde_json::json!({"text": text, "topic": topic});
-    let row =
-        serde_json::json!({"interleaved": false, "messages": [message("red apples", 0), message("blue whales", 1)]});
-    std::fs::write(folder.join("small.jsonl"), row.to_string()).unwrap();
-    assert!(home.says(&["eval", "topics", "--data", "sets"]).contains("| Scrollback |"));
-    let measured = home.json(&["eval", "topics", "--data", "sets"]);
-    assert_eq!(measured[0]["dataset"], "small");
-    assert_eq!(measured[0]["results"][3]["method"], "Scrollback");
-}
-
 /// A conversation that was sorted into topics.
 fn sorted(home: &Home) {
     let proxy = played_with(home, "[window]\ntokens = 2000\nstrategy = \"topics\"\n[topics]\nkeep_messages = 4\n");

@@ -1,12 +1,13 @@
 //! Conversations with gold labels, one JSON object a line, plain or gzip.
 //!
-//! `topics` reads conversations that people sorted, `recall` those that questions are asked about. Labels stay here: what is measured
+//! `topics` reads conversations that people sorted, `recall` those that questions are asked about, `traces` what agents did. Labels stay here: what is measured
 //! sees what was said, by whom and when.
 
 mod published;
 pub mod recall;
 mod time;
 pub mod topics;
+pub mod traces;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};

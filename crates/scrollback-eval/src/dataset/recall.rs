@@ -37,6 +37,8 @@ pub struct Talk {
 pub struct Said {
     /// Whose words they are.
     pub voice: Voice,
+    /// Whether it came in a model's place, as a reply.
+    pub is_reply: bool,
     /// Who spoke: a name, or a role.
     pub speaker: String,
     /// Whether `speaker` is a name.
@@ -130,9 +132,10 @@ fn talk(row: Row) -> Talk {
         label = Some(message.session);
         let is_named = message.name.as_ref().is_some_and(|name| *name != message.role);
         let voice = if message.role == "user" || is_named { Voice::Person } else { Voice::Model };
+        let is_reply = message.role != "user";
         let speaker = message.name.unwrap_or(message.role);
         let tokens = line_tokens(place, &speaker, &message.text);
-        Said { voice, speaker, is_named, at, session, text: message.text, tokens }
+        Said { voice, is_reply, speaker, is_named, at, session, text: message.text, tokens }
     };
     let messages = row.messages.into_iter().enumerate().map(said).collect();
     let asked = |question: Question| {

@@ -1,0 +1,204 @@
+//! Plays a conversation through the real engine, turn by turn, over a store in a temporary folder.
+//!
+//! A turn sends only what is new, so that it costs the same however long the conversation is. No helper model takes part. What a
+//! window holds is told by [`Shown`].
+
+mod room;
+mod shown;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use scrollback::engine::{Ask, EngineSettings, Finish, Turn};
+use scrollback::log::{After, Arrival, History, Received};
+use scrollback::store::{Durability, Stored};
+use scrollback::task::Tasks;
+use scrollback::window::Budget;
+use scrollback::{At, Engine, Error, Message, MessageId, Result, Role, SessionId, SqliteOptions, SqliteStore, Tenant};
+use serde_json::json;
+use tempfile::TempDir;
+
+pub use room::{Room, tool_tokens};
+pub use shown::{Shown, oldest, says};
+
+/// What the model is called; decides how tokens are counted.
+const MODEL: &str = "gpt-5";
+/// What the conversation is called.
+const SESSION: &str = "played";
+/// How much later a message is than the one before it, if nobody knows when it was said.
+const STEP: i64 = 1_000_000;
+
+/// Runs what plays to its end, on this thread.
+pub fn run<T>(played: impl Future<Output = Result<T>>) -> Result<T> {
+    let built = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    built.map_err(|error| lost("no thread can be had", error))?.block_on(played)
+}
+
+fn lost(what: &str, error: std::io::Error) -> Error {
+    Error::Store { what: what.to_owned(), source: Some(Box::new(error)) }
+}
+
+/// A message that is said.
+#[derive(Clone, Debug)]
+pub struct Line {
+    /// The message.
+    pub message: Message,
+    /// When it was said, if that is known.
+    pub at: Option<At>,
+}
+
+impl Line {
+    /// A message at no time in particular.
+    pub fn new(message: Message) -> Self {
+        Self { message, at: None }
+    }
+
+    /// A text in a role, by somebody with a name or without.
+    pub fn text(role: &Role, name: Option<&str>, text: &str) -> Self {
+        let json = match name {
+            Some(name) => json!({"role": role.as_str(), "name": name, "content": text}),
+            None => json!({"role": role.as_str(), "content": text}),
+        };
+        let raw = serde_json::value::to_raw_value(&json).expect("a JSON value is valid JSON");
+        Self::new(Message::new(raw))
+    }
+
+    /// The same at a time, if it is known.
+    #[must_use]
+    pub fn at(self, at: Option<At>) -> Self {
+        Self { at, ..self }
+    }
+}
+
+/// A conversation that is being played.
+pub struct Player {
+    engine: Engine,
+    usual: scrollback::strategy::StrategyName,
+    tenant: Tenant,
+    session: Option<SessionId>,
+    head: Option<MessageId>,
+    now: At,
+    // Dropped last: the store's files are in it.
+    folder: TempDir,
+}
+
+impl Player {
+    /// Nothing has been said yet.
+    pub fn new(settings: EngineSettings) -> Result<Self> {
+        let folder = TempDir::new().map_err(|error| lost("no temporary folder can be made", error))?;
+        let mut options = SqliteOptions::new(folder.path().join("log.db"));
+        options.durability = Durability::Normal;
+        let usual = settings.strategy;
+        let engine = Engine::new(Arc::new(SqliteStore::open(&options)?), Tasks::offline(), settings);
+        Ok(Self { engine, usual, tenant: Tenant::local(), session: None, head: None, now: At(0), folder })
+    }
+
+    /// The engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Where its store is.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The last message of the conversation.
+    pub fn head(&self) -> Option<MessageId> {
+        self.head
+    }
+
+    /// Goes back to the beginning, to say the same once more, for another room for instance; nothing is stored twice.
+    pub fn rewind(&mut self) {
+        self.head = None;
+    }
+
+    /// Says what is new and asks for a reply. If no window can hold it, what is new is said all the same.
+    pub async fn ask(&mut self, new: &[Line], room: Room) -> Result<Turn> {
+        match self.begin(new, room).await {
+            Ok(turn) => {
+                self.follow(turn.received());
+                Ok(turn)
+            }
+            Err(error) => {
+                self.say(new).await?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Asks at the end of the conversation without going on from there: what is said next follows the same message.
+    pub async fn ask_aside(&mut self, line: &Line, room: Room) -> Result<Turn> {
+        let now = self.now;
+        let begun = self.begin(std::slice::from_ref(line), room).await;
+        self.now = now;
+        begun
+    }
+
+    /// Keeps the reply to a turn and tidies up, as a server does once the reply is on its way.
+    pub async fn reply(&mut self, turn: Turn, line: Line) -> Result<Option<Arc<Stored>>> {
+        let chores = turn.chores();
+        self.pass(&line);
+        let stored = self.engine.finish(turn, Finish::of(line.message, MODEL, self.now)).await?;
+        self.head = stored.as_ref().map(|stored| stored.id).or(self.head);
+        if let Some(head) = stored.as_ref().and_then(|stored| stored.position()) {
+            self.engine.tidy(chores.at(head), self.now).await?;
+            self.engine.work_through(&self.tenant, self.now).await?;
+        }
+        Ok(stored)
+    }
+
+    /// Says something that nobody is asked to reply to, a reply to a turn that no window could hold for instance.
+    pub async fn say(&mut self, new: &[Line]) -> Result<()> {
+        let (text, times) = self.written(new);
+        let history = History::parse(&text)?;
+        let received = self.engine.log().receive_new(self.arrival(&times), self.after(), &history).await?;
+        self.follow(&received);
+        Ok(())
+    }
+
+    async fn begin(&mut self, new: &[Line], room: Room) -> Result<Turn> {
+        let (text, times) = self.written(new);
+        let history = History::parse(&text)?;
+        let tokens = room.window_tokens.saturating_add(room.tools_beyond(self.usual));
+        let ask = Ask {
+            after: Some(self.after()),
+            strategy: Some(room.strategy),
+            ..Ask::new(self.arrival(&times), &history, Budget { tokens }, room.limit_tokens)
+        };
+        self.engine.begin(ask).await
+    }
+
+    fn arrival<'a>(&'a self, times: &'a [At]) -> Arrival<'a> {
+        let declared = self.session.is_none().then_some(SESSION);
+        Arrival { times: Some(times), ..Arrival::new(&self.tenant, declared, MODEL, self.now) }
+    }
+
+    fn after(&self) -> After<'static> {
+        match self.session {
+            Some(session) => After::Place { session, message: self.head },
+            None => After::Last(SESSION),
+        }
+    }
+
+    /// Messages as a request holds them, and when each was said.
+    fn written(&mut self, new: &[Line]) -> (String, Vec<At>) {
+        let times = new.iter().map(|line| self.pass(line)).collect();
+        let raws: Vec<&str> = new.iter().map(|line| line.message.raw().get()).collect();
+        (format!("[{}]", raws.join(",")), times)
+    }
+
+    /// Lets time pass until a message is said.
+    fn pass(&mut self, line: &Line) -> At {
+        self.now = line.at.unwrap_or(At(self.now.0.saturating_add(STEP)));
+        self.now
+    }
+
+    fn follow(&mut self, received: &Received) {
+        self.session = Some(received.session.id);
+        self.head = received.head.map(|head| head.id).or(self.head);
+    }
+}
+
+#[cfg(test)]
+mod tests;
