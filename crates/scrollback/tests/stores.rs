@@ -31,7 +31,7 @@ contract! {
     records_have_versions, records_are_read_in_order, a_refused_batch_changes_nothing, one_of_many_writers_wins,
     a_batch_may_be_committed_twice, nothing_follows_an_unknown_node, words_are_found_in_every_language,
     search_has_filters, a_path_sees_only_itself, snippets_show_the_words, common_words_are_ranked_too,
-    a_long_message_with_every_word_comes_before_short_ones_with_some, what_weighs_most_is_taken,
+    a_long_message_with_every_word_comes_before_short_ones_with_some, what_weighs_most_is_taken, forms_of_a_word_and_names_of_speakers_are_found,
     forgetting_erases_one_session, tenants_are_apart, odd_names_are_only_names, large_messages_are_kept,
     a_title_may_come_later, one_alias_among_many_is_found, erased_results_keep_their_place,
 }
@@ -342,6 +342,19 @@ async fn a_long_message_with_every_word_comes_before_short_ones_with_some(bench:
     let history: Vec<_> = [user(&long)].into_iter().chain((0..30).map(asked)).collect();
     bench.send(Some("s"), &history).await;
     assert_eq!(texts(&bench, Query::new("code crate 42")).await[0], long);
+}
+
+async fn forms_of_a_word_and_names_of_speakers_are_found(bench: Bench) {
+    let ann = serde_json::json!({"role": "user", "name": "Ann", "content": "the kestrel left"});
+    let said = [user("we baked bread"), user("she bakes it"), user("the bakery is shut"), ann];
+    let sent = bench.send(Some("s"), &said).await;
+    for (term, expected) in [("bak", vec![1, 0]), ("ann", vec![3])] {
+        let terms = vec![scrollback::search::Term::stem(term)];
+        let probe = Probe::new(terms, Need::Any, Reach::Session(sent.session.id), 9);
+        let found = bench.store.matching(&bench.tenant, probe).await.unwrap();
+        let ids: Vec<u32> = found.messages.iter().map(|(_, message)| message.id.0).collect();
+        assert_eq!((ids.len(), ids), (found.frequencies[0] as usize, expected), "{term}");
+    }
 }
 
 async fn what_weighs_most_is_taken(bench: Bench) {
