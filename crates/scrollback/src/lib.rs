@@ -22,6 +22,7 @@
 
 pub mod artifact;
 pub mod control;
+pub mod embed;
 pub mod engine;
 pub mod error;
 pub mod export;
@@ -54,3 +55,5 @@ pub use ids::{At, MessageId, SessionId, SessionKey, Tenant};
 pub use log::Log;
 pub use message::{Message, Part, Role};
 pub use store::{Forget, MemoryStore, SqliteOptions, SqliteStore, Store};
+#[cfg(feature = "postgres")]
+pub use store::{PostgresOptions, PostgresStore};

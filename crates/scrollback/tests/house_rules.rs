@@ -138,6 +138,8 @@ fn every_link_in_the_documents_leads_somewhere() {
         "CONTRIBUTING.md",
         "docs/performance.md",
         "docs/evaluation.md",
+        "docs/embeddings.md",
+        "docs/operating.md",
         "docs/api.md",
         "docs/access.md",
         "docs/mcp.md",

@@ -122,7 +122,8 @@ impl World {
     }
 
     /// What must hold after every request.
-    async fn check(&self, who: usize, received: &Received) {
+    async fn check(&mut self, who: usize, received: &Received) {
+        self.bench.take_turns();
         let client = &self.clients[who];
         let again = self.bench.send(client.declared.as_deref(), &client.history).await;
         assert_eq!((again.outcome, again.added), (Outcome::Replay, 0), "sent again: {:?}", client.history);
@@ -154,6 +155,7 @@ impl World {
     }
 
     async fn make(&mut self, who: usize, step: &Move) {
+        self.bench.take_turns();
         let client = &mut self.clients[who];
         match step {
             Move::Ask => {
@@ -241,10 +243,10 @@ impl World {
     }
 }
 
-fn live(bench: Bench, script: &[(usize, Move)]) {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+fn live(bench: impl Future<Output = Bench>, script: &[(usize, Move)]) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        let mut world = World::new(bench);
+        let mut world = World::new(bench.await);
         for (who, step) in script {
             world.make(*who, step).await;
         }
@@ -260,7 +262,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn law_1_kept_and_6_idempotent_in_memory(script in scripts()) {
-        live(Bench::memory(), &script);
+        live(async { Bench::memory() }, &script);
     }
 }
 
@@ -268,6 +270,15 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn law_1_kept_and_6_idempotent_in_sqlite(script in scripts()) {
-        live(Bench::sqlite(), &script);
+        live(async { Bench::sqlite() }, &script);
+    }
+}
+
+#[cfg(feature = "postgres")]
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn law_1_kept_and_6_idempotent_in_postgres(script in scripts()) {
+        live(Bench::nodes(3), &script);
     }
 }

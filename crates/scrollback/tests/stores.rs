@@ -21,6 +21,9 @@ macro_rules! contract {
             async fn $test() { super::$test(super::Bench::memory()).await })+ }
         mod sqlite { $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $test() { super::$test(super::Bench::sqlite()).await })+ }
+        #[cfg(feature = "postgres")]
+        mod postgres { $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $test() { super::$test(super::Bench::postgres().await).await })+ }
     };
 }
 

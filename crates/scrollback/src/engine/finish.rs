@@ -91,7 +91,7 @@ impl Engine {
         let Finish { messages, model, response, urgency, bound, .. } = finish;
         let answer = Answer { messages, model, response, records, urgency, at };
         let replied = self.log.replied(&turn.received, answer).await?;
-        if replied.fresh.is_empty() {
+        if replied.fresh.is_empty() || !replied.stint.lasts_since(turn.lane.stint) {
             self.lanes.forget(Some(session.id));
         } else {
             self.keep_replied(turn, &replied, &hidden, bound);

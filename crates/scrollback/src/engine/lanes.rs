@@ -15,7 +15,7 @@ use super::topics::{Consulted, Shelf};
 use crate::ids::{BranchId, Depth, Hash128, MessageId, SessionId};
 use crate::log::Received;
 use crate::note::Fold;
-use crate::store::{Position, Stored};
+use crate::store::{Position, Stint, Stored};
 use crate::strategy::{Filed, HoldSettings, Leaf, Scene, StrategyName, turns};
 use crate::summary::Summary;
 use crate::view::FoldId;
@@ -98,6 +98,8 @@ pub(super) struct Lane {
     pub(super) kept: Option<Hash128>,
     /// When it was read, on the clock of [`Lanes`].
     pub(super) born: u64,
+    /// The run of changes during which it holds.
+    pub(super) stint: Stint,
 }
 
 impl Lane {
@@ -228,6 +230,9 @@ impl Lanes {
         let key = (lane.session, lane.head.branch, lane.layout.clone());
         let lane = Arc::new(lane);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if lane.stint == Stint::Unknown {
+            return;
+        }
         if lane.born < kept.dropped.get(&lane.session).copied().unwrap_or(0).max(kept.all_dropped) {
             return;
         }

@@ -15,7 +15,7 @@ use crate::ids::{At, MessageId, SessionKey};
 use crate::log::{Outcome, Received};
 use crate::note::Fold;
 use crate::store::Position;
-use crate::strategy::{Kept, Leaf, Scene, StrategyName, turns};
+use crate::strategy::{Kept, Leaf, QuoteNeed, Scene, StrategyName, turns};
 use crate::task;
 use crate::window::{Budget, Reason, Window};
 
@@ -49,8 +49,8 @@ pub(super) struct Fitted {
 pub(super) struct Pressed {
     /// Somebody asked for it.
     pub(super) forced: bool,
-    /// A turn begins, which may call for so many tokens of quotes.
-    pub(super) most: Option<u32>,
+    /// A turn begins, which may call for quotes.
+    pub(super) begins: bool,
 }
 
 /// What was folded.
@@ -58,8 +58,8 @@ pub(super) struct Folding {
     pub(super) fold: Option<Fold>,
     /// What the helper was asked on the way.
     pub(super) asked: Vec<task::Asked>,
-    /// What the turn asks of the past, if that was looked at.
-    call: Option<Call>,
+    /// What the turn asks of the past and how much of it, if that was looked at.
+    call: Option<(Call, QuoteNeed)>,
 }
 
 /// What a window quotes.
@@ -117,9 +117,8 @@ impl Engine {
         let at = ask.arrival.at;
         // A client that has summed up its past wants it out of sight.
         let forced = received.outcome == Outcome::Compacted;
-        let most = self.settings.strategies.quotes.most(lessened);
         let begins = found.is_none() && lane.head.id == lane.open[turns::last(&lane.open)].stored.id;
-        let pressed = Pressed { forced, most: begins.then_some(most) };
+        let pressed = Pressed { forced, begins };
         let Folding { fold: folded, asked, call } = self.folded(&mut lane, session, (lessened, at), pressed).await?;
         let known = folded.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
         let consulted = match found {
@@ -215,17 +214,18 @@ impl Engine {
         lane: &mut Lane,
         session: &SessionKey,
         (budget, at): (Budget, At),
-        Pressed { mut forced, most }: Pressed,
+        Pressed { mut forced, begins }: Pressed,
     ) -> Result<Folding> {
         let (strategy, mut asked) = (self.strategy(lane.strategy), Vec::new());
         let (mut fold, mut covered, mut call) = (None::<Fold>, 0, None);
         loop {
             let known = fold.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
-            if call.is_none() && most.is_some() && known.covers.is_some() {
+            if call.is_none() && begins && known.covers.is_some() {
                 call = self.call(session, lane).await?;
             }
-            let wants = |call: &Call| self.is_missing(call, (lane, known.open()), budget);
-            let called = most.filter(|_| call.as_ref().is_some_and(wants)).unwrap_or(0);
+            let need = call.as_ref().map(|call| self.need(call, (lane, known.open()), budget));
+            let called = need.filter(|need| *need != QuoteNeed::Little);
+            let called = called.map_or(0, |need| self.settings.strategies.quotes.room(need, budget));
             let kept = lane.kept_over(&known, budget);
             let scene = Scene {
                 kept: kept.as_ref(),
@@ -236,7 +236,9 @@ impl Engine {
                 ..lane.scene(budget)
             };
             let mut stretches = strategy.fold(&scene);
-            let Some(last) = stretches.last().copied() else { return Ok(Folding { fold, asked, call }) };
+            let Some(last) = stretches.last().copied() else {
+                return Ok(Folding { fold, asked, call: call.zip(need) });
+            };
             if lane.strategy == StrategyName::Topics {
                 let mut shelf = lane.shelf.clone();
                 asked.extend(self.sort_upto(session, (lane, Arc::make_mut(&mut shelf)), last.covers.to, at).await?);

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::ids::{At, Depth, MessageId, SessionId, SessionKey};
 use crate::log::Received;
 use crate::note::{Covers, Fold, Note};
-use crate::store::{Beside, Keys, Kind, Origin, Place, Position, Scope, Span, Stored};
+use crate::store::{Beside, Keys, Kind, Origin, Place, Position, Scope, Span, Stint, Stored};
 use crate::strategy::{Leaf, Scene, StrategyName, turns};
 use crate::view::View;
 use crate::window::Budget;
@@ -86,6 +86,7 @@ impl Lane {
             rules,
             kept,
             born: 0,
+            stint: Stint::Alone,
         }
     }
 }
@@ -101,6 +102,7 @@ impl Engine {
     ) -> Result<Lane> {
         let session = &received.session;
         let mut lane = self.opened(session, head, layout, (ask.budget, ask.arrival.at)).await?;
+        lane.stint = received.stint;
         self.unpark(session, &mut lane).await?;
         lane.bound = self.bounds(session, &lane.open).await?;
         match &received.preamble {
@@ -242,6 +244,21 @@ impl Engine {
         fold.instructions.extend(instructions(&lane.open[..begins]));
         fold.question = question(lane.open.split_at(begins), lane.folded.fold.question);
         Ok(Some((fold, begins)))
+    }
+
+    /// A lane that is in mind, if nobody else has changed its session since.
+    pub(super) async fn in_mind(
+        &self,
+        session: &SessionKey,
+        base: Position,
+        layout: &Arc<str>,
+    ) -> Result<Option<Lane>> {
+        let Some(lane) = self.lanes.find(session.id, base, layout) else { return Ok(None) };
+        let holds = lane.stint == Stint::Alone || {
+            let now = self.log.stint(session, base.node_ref()).await?;
+            now.lasts_since(lane.stint)
+        };
+        Ok(holds.then_some(lane))
     }
 
     /// Keeps a lane and drops all others of its session: a fold counts for the branches that left after it as well.

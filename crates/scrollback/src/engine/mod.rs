@@ -14,6 +14,7 @@ mod jobs;
 mod lanes;
 mod lay;
 mod load;
+mod meaning;
 mod preview;
 mod quotes;
 mod recall;
@@ -54,6 +55,7 @@ use crate::task::Tasks;
 use crate::window::{Budget, tokens_of};
 use jobs::Due;
 use lanes::Lanes;
+use meaning::Meaning;
 
 /// What windows may cost, and the limit they are laid out for, where nobody knows a limit and folding waits for one.
 const BOUNDLESS: u32 = 1 << 24;
@@ -87,15 +89,17 @@ pub struct Engine {
     cues: Cues,
     lanes: Lanes,
     due: Due,
+    /// What messages mean, where there are embeddings.
+    meaning: Option<Meaning>,
 }
 
 impl Engine {
     /// An engine over a store.
     pub fn new(store: Arc<dyn Store>, tasks: Tasks, settings: EngineSettings) -> Self {
         let strategies = StrategyName::ALL.map(|name| (name, name.build(&settings.strategies))).into();
-        let (helpers, lanes, due) = Default::default();
+        let (helpers, lanes, due, meaning) = Default::default();
         let cues = Cues::new(&settings.strategies.topics.cues);
-        Self { log: Log::new(store), tasks, helpers, strategies, settings, cues, lanes, due }
+        Self { log: Log::new(store), tasks, helpers, strategies, settings, cues, lanes, due, meaning }
     }
 
     /// The same with a helper that settings of some models name.
@@ -162,6 +166,7 @@ impl Engine {
     pub fn forget_recent(&self, session: Option<SessionId>) {
         self.log.forget_recent();
         self.lanes.forget(session);
+        self.meaning.iter().for_each(|meaning| meaning.forget(session));
     }
 
     fn store(&self) -> &dyn Store {

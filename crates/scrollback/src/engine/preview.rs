@@ -47,7 +47,7 @@ impl Engine {
     async fn lane_seen(&self, ask: &Ask<'_>, session: &SessionKey, base: Position) -> Result<Lane> {
         let controls = ask.governed(self.controls(session).await?);
         let layout = self.layout_with(&controls, ask.limit_tokens);
-        let mut lane = match self.lanes.find(session.id, base, &layout) {
+        let mut lane = match self.in_mind(session, base, &layout).await? {
             Some(lane) => lane.apart(&self.settings.strategies.holds),
             None => self.lane_unfolded(session, base, layout, ask.budget).await?,
         };

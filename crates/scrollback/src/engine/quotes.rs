@@ -3,19 +3,21 @@
 //! The index names messages that hold the question's words, those around the best are read too, and `search::gather` ranks
 //! them. How many are read does not depend on how long the conversation is.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+
+use futures_util::future::join;
 
 use super::Engine;
 use super::lanes::Lane;
-use super::topics::{Deep, asked};
+use super::topics::{Deep, asked, is_brief};
 use crate::error::Result;
 use crate::ids::{Depth, SessionKey};
-use crate::message::{Part, Role};
-use crate::search::gather::{self, Known, Lead, Question, Said, Voice};
+use crate::message::{Message, Part, Role};
+use crate::search::gather::{self, Known, Lead, Near, Question, Said, Voice};
 use crate::search::{Need, Probe, Reach, Term, folded, is_unspaced};
 use crate::store::{Lineage, Span, Stored};
-use crate::strategy::{Leaf, StrategyName, turns};
+use crate::strategy::{Leaf, QuoteNeed, StrategyName, turns};
 use crate::window::Budget;
 
 /// How many of a question's terms are looked up.
@@ -27,9 +29,13 @@ const HEADING: u32 = 6;
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     question: Question,
+    /// The question word for word.
+    text: String,
     known: Known,
     /// Whether the person says that something was forgotten, or asks for the past.
     deep: bool,
+    /// Whether the turn says little itself.
+    brief: bool,
 }
 
 /// Which messages a call may be answered from.
@@ -58,7 +64,8 @@ impl Engine {
         if !self.quotes(lane) {
             return Ok(None);
         }
-        let question = Question::read(&asked(lane)).narrowed(TERMS);
+        let text = asked(lane);
+        let question = Question::read(&text).narrowed(TERMS);
         let terms: Vec<Term> = question.terms().iter().map(|term| Term::stem(term)).collect();
         if terms.is_empty() {
             return Ok(None);
@@ -69,13 +76,22 @@ impl Engine {
         let frequencies = counted.frequencies.iter().map(|count| count.saturating_sub(1)).collect();
         let known = Known { frequencies, total: counted.total };
         let Deep { forgotten, past } = self.deep(lane);
-        Ok(Some(Call { question, known, deep: forgotten || past }))
+        Ok(Some(Call { question, text, known, deep: forgotten || past, brief: is_brief(lane) }))
     }
 
-    /// Whether a lane whose messages are open from a depth on says too little of what is asked.
-    pub(super) fn is_missing(&self, call: &Call, (lane, open): (&Lane, Depth), budget: Budget) -> bool {
-        let enough = self.settings.strategies.quotes.enough(budget);
-        call.deep || missing(&call.question, &call.known, (lane, open)) >= enough
+    /// How much a call asks for, given a lane whose messages are open from a depth on.
+    pub(super) fn need(&self, call: &Call, (lane, open): (&Lane, Depth), budget: Budget) -> QuoteNeed {
+        let settings = &self.settings.strategies.quotes;
+        let lacks = || missing(&call.question, &call.known, (lane, open));
+        // What is asked in words that nobody used may have been said in others.
+        let is_new = self.meaning.is_some() && call.asks() && call.known.frequencies.iter().all(|count| *count == 0);
+        if call.deep || is_new || call.brief && lacks() >= settings.enough(budget) {
+            QuoteNeed::All
+        } else if !call.brief && lacks() >= settings.missing {
+            QuoteNeed::Some
+        } else {
+            QuoteNeed::Little
+        }
     }
 
     /// The messages before a depth that have to do with a call, the worthiest first, of about so many tokens at most.
@@ -88,11 +104,14 @@ impl Engine {
     ) -> Result<Vec<Arc<Leaf>>> {
         let Some(last) = past.open.0.checked_sub(1).map(Depth) else { return Ok(Vec::new()) };
         let path = Lineage(past.lineage.0.iter().map(|(branch, depth)| (*branch, last.min(*depth))).collect());
-        let mut found = self.holding(session, call, path).await?;
-        let mut leads: Vec<Lead> = found.iter().filter_map(|stored| call.lead(stored)).collect();
+        let (found, similar) =
+            join(self.holding(session, call, path.clone()), self.similar(session, &path, &call.text)).await;
+        let (mut found, near) = (found?, similar.map(Near::new));
+        found.extend(self.nearest(session, lane, (near.as_ref(), &found), last).await?);
+        let mut leads: Vec<Lead> = found.iter().filter_map(|stored| call.lead(stored, near.as_ref())).collect();
         let beside = gather::beside(&call.question, &call.known, &leads);
         let around = self.at_places(session, lane, &beside, last).await?;
-        leads.extend(around.iter().filter_map(|stored| call.lead(stored)));
+        leads.extend(around.iter().filter_map(|stored| call.lead(stored, near.as_ref())));
         found.extend(around);
         let mut by_place: HashMap<u64, Stored> =
             found.into_iter().filter_map(|stored| Some((place_of(&stored)?, stored))).collect();
@@ -133,6 +152,20 @@ impl Engine {
         Ok(found)
     }
 
+    /// The messages whose meaning is nearest, as far as they were not found by their words.
+    async fn nearest(
+        &self,
+        session: &SessionKey,
+        lane: &Lane,
+        (near, found): (Option<&Near>, &[Stored]),
+        last: Depth,
+    ) -> Result<Vec<Stored>> {
+        let Some(near) = near else { return Ok(Vec::new()) };
+        let known: HashSet<u64> = found.iter().filter_map(place_of).collect();
+        let places: Vec<u64> = near.nearest().into_iter().filter(|place| !known.contains(place)).collect();
+        self.at_places(session, lane, &places, last).await
+    }
+
     /// The messages at some places of a lane's path, up to a depth; places are in order.
     async fn at_places(&self, session: &SessionKey, lane: &Lane, places: &[u64], last: Depth) -> Result<Vec<Stored>> {
         let depths = places.iter().filter_map(|place| u32::try_from(*place).ok()).map(Depth);
@@ -152,22 +185,33 @@ impl Engine {
 }
 
 impl Call {
-    /// A message as far as the question is concerned; `None` for instructions, calls and results of tools.
-    fn lead(&self, stored: &Stored) -> Option<Lead> {
-        let message = stored.message();
-        let speaks = |part: &Part| matches!(part, Part::Text(_) | Part::Thinking(_) | Part::Image(_) | Part::File(_));
-        if !matches!(message.role(), Role::User | Role::Assistant) || !message.parts().iter().all(speaks) {
-            return None;
-        }
-        let (place, text) = (place_of(stored)?, message.to_text());
-        let person = *message.role() == Role::User || message.name().is_some();
-        let voice = if person { Voice::Person } else { Voice::Model };
-        let tokens = stored.measure.tokens + HEADING;
-        Some(Lead::read(
-            &self.question,
-            Said { place, at: Some(stored.at), voice, name: message.name(), text: &text, tokens },
-        ))
+    /// Whether it is a question by its form.
+    fn asks(&self) -> bool {
+        self.text.trim_end().ends_with(['?', '？'])
     }
+
+    /// A message as far as the question is concerned; `None` for instructions, calls and results of tools.
+    fn lead(&self, stored: &Stored, near: Option<&Near>) -> Option<Lead> {
+        let message = stored.message();
+        let (place, text) = (place_of(stored)?, spoken(&message)?);
+        let voice = voice_of(&message);
+        let tokens = stored.measure.tokens + HEADING;
+        let said = Said { place, at: Some(stored.at), voice, name: message.name(), text: &text, tokens };
+        Some(Lead::read(&self.question, said).with_near(near.map_or(0.0, |near| near.at(place))))
+    }
+}
+
+/// What a message says; `None` for instructions, calls and results of tools.
+pub(super) fn spoken(message: &Message) -> Option<String> {
+    let speaks = |part: &Part| matches!(part, Part::Text(_) | Part::Thinking(_) | Part::Image(_) | Part::File(_));
+    let is_talk = matches!(message.role(), Role::User | Role::Assistant) && message.parts().iter().all(speaks);
+    is_talk.then(|| message.to_text())
+}
+
+/// Who said a message: whoever has a name is a person.
+pub(super) fn voice_of(message: &Message) -> Voice {
+    let is_person = *message.role() == Role::User || message.name().is_some();
+    if is_person { Voice::Person } else { Voice::Model }
 }
 
 fn place_of(stored: &Stored) -> Option<u64> {

@@ -75,10 +75,13 @@ impl Chores {
 impl Engine {
     /// Does what can wait. Errors are for a log book: the next turn does not depend on it.
     pub async fn tidy(&self, chores: Chores, at: At) -> Result<()> {
-        let Some(lane) = self.lanes.find(chores.session.id, chores.head, &chores.layout) else { return Ok(()) };
+        let Some(lane) = self.in_mind(&chores.session, chores.head, &chores.layout).await? else { return Ok(()) };
         let tenant = &chores.session.tenant;
         if lane.rules.has_gaps() {
             self.submit(tenant, chores.job(JobKind::Rules, &lane), at).await?;
+        }
+        if self.meaning.is_some() {
+            self.submit(tenant, chores.job(JobKind::Embed, &lane), at).await?;
         }
         if !self.tasks.has_helper() {
             self.tidied(&chores.session, &lane, (chores.budget, at)).await?;

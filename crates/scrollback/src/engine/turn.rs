@@ -228,6 +228,7 @@ impl Engine {
     /// The lane of a request: from memory, or else from the store.
     async fn lane(&self, ask: &Ask<'_>, received: &Received, head: Position, layout: Arc<str>) -> Result<Lane> {
         let found = received.base.and_then(|base| self.lanes.find(received.session.id, base, &layout));
+        let found = found.filter(|lane| received.stint.lasts_since(lane.stint));
         let holds = &self.settings.strategies.holds;
         let mut lane = match found {
             Some(mut lane) => {
@@ -242,6 +243,7 @@ impl Engine {
             }
             None => self.load(ask, received, head, layout).await?,
         };
+        lane.stint = received.stint;
         match &received.preamble {
             // Whoever goes on from a place without instructions goes on with those that hold there.
             heads if is_placed(ask) && heads.as_ref().is_none_or(Vec::is_empty) => {

@@ -29,9 +29,9 @@ use history::{Marks, Unmarked};
 use recent::{Door, Recent, Stretch};
 use strand::Strand;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{At, Depth, Hash128, MessageId, NodeId, SessionKey, Tenant};
-use crate::store::{Alias, Batch, Beside, Draft, NodeRef, Origin, Place, Position, Sidelong, Store, Stored};
+use crate::store::{Alias, Batch, Beside, Draft, NodeRef, Origin, Place, Position, Sidelong, Stint, Store, Stored};
 
 /// A request, as far as the log is concerned.
 #[derive(Clone, Copy, Debug)]
@@ -82,14 +82,16 @@ pub struct Received {
     pub preamble: Option<Vec<Arc<Stored>>>,
     /// How many messages were stored.
     pub added: usize,
+    /// Whether anybody else changed the session since something of it was in mind.
+    pub stint: Stint,
     /// Whether the history is the path, but for how replies are worded in it, so that it may be sent on as it came.
     pub as_sent: bool,
 }
 
 impl Received {
     fn nothing_new(outcome: Outcome, session: SessionKey, base: Option<Position>) -> Self {
-        let (fresh, asides, preamble, added, as_sent) = Default::default();
-        Self { outcome, session, base, head: base, fresh, asides, preamble, added, as_sent }
+        let (fresh, asides, preamble, added, stint, as_sent) = Default::default();
+        Self { outcome, session, base, head: base, fresh, asides, preamble, added, stint, as_sent }
     }
 }
 
@@ -129,6 +131,17 @@ impl Log {
 
     /// Takes a whole history and stores what is new in it. When this returns, nothing of it can be lost.
     pub async fn receive(&self, arrival: Arrival<'_>, history: &History<'_>) -> Result<Received> {
+        match self.receive_seen(arrival, history).await {
+            // Another process has erased what was seen here lately.
+            Err(Error::NotFound(_)) if history.known.is_some() => {
+                self.recent.clear();
+                self.receive_seen(arrival, &history.whole()?).await
+            }
+            received => received,
+        }
+    }
+
+    async fn receive_seen(&self, arrival: Arrival<'_>, history: &History<'_>) -> Result<Received> {
         let rewrites = arrival.origin != Origin::Import;
         let asker = Asker { tenant: arrival.tenant, declared: arrival.declared, rewrites };
         let declared = asker.declared_hash();
@@ -149,18 +162,18 @@ impl Log {
         Ok(received)
     }
 
-    /// Commits a batch and tells what became of its messages.
+    /// Commits a batch and tells what became of its messages. One that holds nothing tells whether what is in mind still holds.
     async fn append(&self, received: &mut Received, batch: Batch) -> Result<()> {
-        if batch.is_empty() {
-            return Ok(());
-        }
         let path: Vec<Stored> = batch.path.iter().map(Draft::unplaced).collect();
         let unplaced = |sidelong: &Sidelong| (sidelong.why, sidelong.before, sidelong.draft.unplaced());
         let beside: Vec<(Beside, usize, Stored)> = batch.beside.iter().map(unplaced).collect();
         let committed = self.store.commit(batch).await?;
-        received.added = committed.added;
-        let fresh = if beside.is_empty() { committed.added } else { 0 };
-        self.recent.grew(received.head, &committed.path, fresh);
+        (received.added, received.stint) = (committed.added, committed.stint);
+        // Where others write too, what follows a message is known to the store alone.
+        if committed.stint == Stint::Alone {
+            let fresh = if beside.is_empty() { committed.added } else { 0 };
+            self.recent.grew(received.head, &committed.path, fresh);
+        }
         for (stored, at) in path.into_iter().zip(committed.path) {
             let parent = received.head.map(|head| head.id);
             received.fresh.push(Arc::new(Stored { id: at.id, parent, place: Place::Path(at), ..stored }));
@@ -187,6 +200,9 @@ impl Log {
         session: &SessionKey,
         history: &History<'_>,
     ) -> Result<Vec<Arc<Stored>>> {
+        if history.preamble == 0 {
+            return Ok(Vec::new());
+        }
         let mut strand = Strand::new(arrival, Batch::new(session.clone()), None);
         for message in (0..history.preamble).map(|index| history.message(index)) {
             strand.beside(Beside::Preamble, 0, arrival.at, message);
@@ -194,6 +210,16 @@ impl Log {
         let mut received = Received::nothing_new(Outcome::Replay, session.clone(), None);
         self.append(&mut received, strand.end()).await?;
         Ok(received.preamble.unwrap_or_default())
+    }
+
+    /// Whether what is in mind of a session still holds, and a place in it is there.
+    pub(crate) async fn stint(&self, session: &SessionKey, at: NodeRef) -> Result<Stint> {
+        let batch = Batch { after: Some(at), ..Batch::new(session.clone()) };
+        match self.store.commit(batch).await {
+            Ok(committed) => Ok(committed.stint),
+            Err(Error::NotFound(_)) => Ok(Stint::Unknown),
+            Err(error) => Err(error),
+        }
     }
 
     /// Drops what is remembered of recent requests; needed after a session was erased.

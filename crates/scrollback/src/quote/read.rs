@@ -203,8 +203,8 @@ impl Visible {
         for line in text.lines() {
             if let Some(heading) = Heading::read(line) {
                 self.said(&std::mem::take(&mut lines), &speaker);
-                let at = if heading.at.is_empty() { speaker.at.take() } else { Some(heading.at) };
-                speaker = Speaker { role: heading.role, id: Some(heading.id), at };
+                let at = heading.at.or(speaker.at);
+                speaker = Speaker { role: heading.role.unwrap_or(speaker.role), id: Some(heading.id), at };
             } else if let Some(hit) = Hit::read(line) {
                 self.hit(hit);
             } else {

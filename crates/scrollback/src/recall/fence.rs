@@ -79,9 +79,12 @@ pub fn heading(id: MessageId, role: &Role, at: At) -> String {
     format!("[{id} {role} {at}]")
 }
 
-/// The line before a message that is quoted among others: `[m12 user 2026-03-01]`, and `[m13 assistant]` on the same day.
-pub(crate) fn short_heading(id: MessageId, role: &Role, day: Option<&str>) -> String {
-    day.map_or_else(|| format!("[{id} {role}]"), |day| format!("[{id} {role} {day}]"))
+/// The line before a message that is quoted among others: `[m12 user 2026-03-01]`, and `[m13]` for what the same says on the
+/// same day.
+pub(crate) fn short_heading(id: MessageId, role: Option<&Role>, day: Option<&str>) -> String {
+    let role = role.map(|role| format!(" {role}")).unwrap_or_default();
+    let day = day.map(|day| format!(" {day}")).unwrap_or_default();
+    format!("[{id}{role}{day}]")
 }
 
 /// What a heading says, read back.
@@ -89,20 +92,20 @@ pub(crate) fn short_heading(id: MessageId, role: &Role, day: Option<&str>) -> St
 pub struct Heading {
     /// The message.
     pub id: MessageId,
-    /// Who spoke.
-    pub role: Role,
+    /// Who spoke; nothing where it is who spoke before.
+    pub role: Option<Role>,
     /// When, as written; nothing where it is the day of the message before.
-    pub at: String,
+    pub at: Option<String>,
 }
 
 impl Heading {
     /// Reads a line that heads a message.
     pub fn read(line: &str) -> Option<Self> {
-        let inside = line.trim().strip_prefix('[')?.strip_suffix(']')?;
-        let (id, rest) = inside.split_once(' ')?;
-        let (role, at) = rest.split_once(' ').unwrap_or((rest, ""));
-        let id = id.strip_prefix('m')?.parse().ok()?;
-        Some(Self { id: MessageId(id), role: role.into(), at: at.to_owned() })
+        let mut words = line.trim().strip_prefix('[')?.strip_suffix(']')?.split(' ').peekable();
+        let id = words.next()?.strip_prefix('m')?.parse().ok()?;
+        let role = words.next_if(|word| !word.starts_with(|c: char| c.is_ascii_digit())).map(Role::from);
+        let at = words.next().map(str::to_owned);
+        words.next().is_none().then_some(Self { id: MessageId(id), role, at })
     }
 }
 
@@ -189,9 +192,13 @@ mod tests {
         assert_eq!(line, "[m12 user 2026-03-01T09:30:00Z]");
         assert_eq!(Heading::read(&line).unwrap().id, MessageId(12));
         assert_eq!(Heading::read("[a list] of things"), None);
-        let short = [Some("2026-03-01"), None].map(|day| short_heading(MessageId(12), &Role::User, day));
-        assert_eq!(short, ["[m12 user 2026-03-01]", "[m12 user]"]);
-        assert_eq!(short.map(|line| Heading::read(&line).unwrap().at), ["2026-03-01", ""]);
+        let short = [(Some(&Role::User), Some("2026-03-01")), (Some(&Role::Assistant), None), (None, None)];
+        let short = short.map(|(role, day)| short_heading(MessageId(12), role, day));
+        assert_eq!(short, ["[m12 user 2026-03-01]", "[m12 assistant]", "[m12]"]);
+        let read = short.map(|line| Heading::read(&line).unwrap());
+        assert_eq!(read.clone().map(|read| read.role), [Some(Role::User), Some(Role::Assistant), None]);
+        assert_eq!(read.map(|read| read.at), [Some("2026-03-01".to_owned()), None, None]);
+        assert_eq!(Heading::read("[m12 and some words]"), None);
 
         let plain = Hit::new(MessageId(12), &Role::User, at, "the tide\ngauge · fails");
         assert_eq!(plain.to_string(), "m12 · user · 2026-03-01 · the tide gauge · fails");

@@ -44,8 +44,11 @@ pub(super) fn is_rule(sentence: &str) -> bool {
     !is_question(&words) && (CUES.standing.are_in(&words) || orders())
 }
 
-/// Whether words end in a question.
+/// Whether words end in a question. 么 asks by itself, not in 什么 or 怎么, with which an order may end.
 fn is_question(words: &[String]) -> bool {
-    let last = words.iter().map(String::as_str).rfind(|word| *word != ".");
-    last.is_some_and(|last| matches!(last, "?" | "吗" | "呢" | "么" | "嘛"))
+    let mut ends = words.iter().map(String::as_str).rev().filter(|word| *word != ".");
+    match ends.next() {
+        Some("么") => !matches!(ends.next(), Some("什" | "怎" | "这" | "那")),
+        last => matches!(last, Some("?" | "吗" | "呢" | "嘛")),
+    }
 }

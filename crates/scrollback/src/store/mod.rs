@@ -5,8 +5,13 @@
 //! `tests/stores.rs` is this contract as code and runs against every store.
 
 mod asked;
+mod checkup;
 mod memory;
+mod parcel;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod record;
+mod row;
 mod session;
 mod sqlite;
 mod tombstone;
@@ -18,10 +23,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use asked::{CHILDREN, Matches, Span, Which};
+pub use checkup::Checkup;
 pub use memory::MemoryStore;
+pub use parcel::{Label, Moving, Parcel};
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresOptions, PostgresStore};
 pub use record::{Expect, Keys, Kind, Put, Record, Scope};
 pub use session::{Branch, Lineage, Session};
-pub use sqlite::{Checkup, Durability, SqliteOptions, SqliteStore};
+pub use sqlite::{Durability, SqliteOptions, SqliteStore};
 
 use crate::error::Result;
 use crate::ids::{At, BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
@@ -34,7 +43,8 @@ use crate::tokens::Measure;
 pub trait Store: Send + Sync {
     /// Writes a batch, all of it or none, and returns when it would survive a crash.
     ///
-    /// Messages already at their place are not written again, so the same batch may be committed any number of times.
+    /// Messages already at their place are not written again, so the same batch may be committed any number of times. A batch
+    /// that holds nothing writes nothing: where others write too, it tells whether they did, and whether `after` is still there.
     async fn commit(&self, batch: Batch) -> Result<Committed>;
 
     /// How much of `chain` (nodes at consecutive depths from `from` on) is known, directly or through an alias.
@@ -288,6 +298,28 @@ pub struct Committed {
     pub beside: Vec<MessageId>,
     /// How many messages were new.
     pub added: usize,
+    /// Whether anybody else changed the session meanwhile.
+    pub stint: Stint,
+}
+
+/// An unbroken run of changes of a session by one process. What the process has in mind of the session is true as long as it
+/// lasts: whoever else changes anything ends it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stint {
+    /// Nobody else writes to this store.
+    #[default]
+    Alone,
+    /// It began with this version of the session.
+    Since(u64),
+    /// Somebody else changed the session last, or it is not there.
+    Unknown,
+}
+
+impl Stint {
+    /// Whether an earlier moment was in the same stint, so that what was known then is known now.
+    pub(crate) fn lasts_since(self, earlier: Self) -> bool {
+        self != Self::Unknown && self == earlier
+    }
 }
 
 /// The known part of a chain.

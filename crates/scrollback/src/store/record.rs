@@ -53,11 +53,13 @@ pub enum Kind {
     Response,
     /// What a client never saw of a reply: calls of ours and their results.
     Round,
+    /// What messages mean, as vectors of one embedder.
+    Vectors,
 }
 
 impl Kind {
     /// Every kind.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Note,
         Self::View,
         Self::Event,
@@ -67,6 +69,7 @@ impl Kind {
         Self::Calibration,
         Self::Response,
         Self::Round,
+        Self::Vectors,
     ];
 
     pub(crate) fn as_str(self) -> &'static str {
@@ -80,6 +83,7 @@ impl Kind {
             Self::Calibration => "calibration",
             Self::Response => "response",
             Self::Round => "round",
+            Self::Vectors => "vectors",
         }
     }
 }

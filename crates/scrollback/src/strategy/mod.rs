@@ -30,7 +30,7 @@ pub(crate) use leaf::result_of;
 pub use leaf::{Asked, Leaf, Placeholder};
 pub use pages::PageSettings;
 pub(crate) use quotes::in_order;
-pub use quotes::{QuoteSettings, quotes};
+pub use quotes::{QuoteNeed, QuoteSettings, quotes};
 pub use showing::Layout;
 pub(crate) use summary::rewrite_summary;
 pub use summary::{Mode, ModelSummary, SummarySettings};

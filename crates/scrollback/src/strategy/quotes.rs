@@ -11,6 +11,7 @@ use super::holds::HoldSettings;
 use super::leaf::Leaf;
 use super::topics::Excerpt;
 use crate::ids::MessageId;
+use crate::message::Role;
 use crate::recall::{fence, short_heading};
 use crate::window::{Budget, tokens_of};
 
@@ -22,8 +23,21 @@ const LEAST: u32 = 120;
 const DAY: u32 = 8;
 /// Up to this size a window is small; from twice as much on it is large.
 const SMALL_WINDOW: u32 = 8_000;
+/// The part of the most that quotes get in a small window where the open messages speak of what is asked.
+const LITTLE: u32 = 16;
 /// When so many in a row do not fit, the room is full.
 const MISSES: usize = 24;
+
+/// What a turn asks of the past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuoteNeed {
+    /// It asks for it outright, or says little itself and leans on what was said.
+    All,
+    /// It brings its own words, but the open messages lack much of them.
+    Some,
+    /// The open messages speak of what it is about.
+    Little,
+}
 
 /// How much is quoted.
 #[derive(Clone, Debug, PartialEq, serde::Deserialize)]
@@ -47,17 +61,35 @@ impl Default for QuoteSettings {
 }
 
 impl QuoteSettings {
-    /// How much must be missing in a window of a size. Twice as much in a large one: it has more open messages to go by, and quotes that
-    /// are not needed cost more where more would have come from a provider's cache.
-    pub fn enough(&self, budget: Budget) -> f64 {
-        let over = f64::from(budget.tokens.saturating_sub(SMALL_WINDOW)) / f64::from(SMALL_WINDOW);
-        self.missing * (1.0 + over.min(1.0))
-    }
-
     /// How many tokens quotes may take at most.
     pub fn most(&self, budget: Budget) -> u32 {
         budget.share(self.share).min(self.tokens)
     }
+
+    /// How many tokens quotes may take for a need. A small window holds little else; a large one has more open messages to go by,
+    /// most of them from a provider's cache, and quotes are new to it every time.
+    pub fn room(&self, need: QuoteNeed, budget: Budget) -> u32 {
+        let most = self.most(budget);
+        let (small, large) = match need {
+            QuoteNeed::All => (most, most),
+            QuoteNeed::Some => (most, 0),
+            QuoteNeed::Little => (most / LITTLE, 0),
+        };
+        let over = u64::from(over_small(budget));
+        let between = u64::from(small) * (u64::from(SMALL_WINDOW) - over) + u64::from(large) * over;
+        u32::try_from(between / u64::from(SMALL_WINDOW)).unwrap_or(most)
+    }
+
+    /// How much of what a turn of few words says must be missing in a window of a size. A large window holds any words,
+    /// whether it has to do with them or not.
+    pub fn enough(&self, budget: Budget) -> f64 {
+        self.missing * f64::from(SMALL_WINDOW - over_small(budget)) / f64::from(SMALL_WINDOW)
+    }
+}
+
+/// How much larger a window is than a small one, up to a large one.
+fn over_small(budget: Budget) -> u32 {
+    budget.tokens.saturating_sub(SMALL_WINDOW).min(SMALL_WINDOW)
 }
 
 /// Quotes the worthiest of some messages that fit into so many tokens; `ranked` has the worthiest first. `None` if nothing fits.
@@ -65,24 +97,42 @@ pub fn quotes(ranked: &[Arc<Leaf>], remark: Option<&str>, holds: &HoldSettings, 
     if room < LEAST {
         return None;
     }
-    let mut left = room.checked_sub(FENCE + remark.map_or(0, tokens_of))?;
-    let (mut taken, mut days, mut misses): (Vec<&Arc<Leaf>>, HashSet<String>, usize) = Default::default();
-    for leaf in ranked {
-        let day = leaf.stored.at.day();
-        let dated = if days.contains(&day) { 0 } else { DAY };
-        match left.checked_sub(dated + tokens_of(&quote(leaf, holds, None))) {
-            Some(rest) => {
-                (left, misses) = (rest, 0);
-                days.insert(day);
-                taken.push(leaf);
-            }
-            None => misses += 1,
-        }
-        if misses == MISSES {
-            break;
+    let mut packing = Packing::default();
+    packing.fill(ranked, holds, room.checked_sub(FENCE + remark.map_or(0, tokens_of))?);
+    // Whatever was reckoned too dear leaves room for more.
+    let spent = tokens_of(&written(&packing.taken, remark, holds)?);
+    packing.fill(ranked, holds, room.saturating_sub(spent));
+    fitting(packing.taken, remark, holds, room)
+}
+
+/// What is quoted, while it is being chosen.
+#[derive(Default)]
+struct Packing<'a> {
+    taken: Vec<&'a Arc<Leaf>>,
+    ids: HashSet<MessageId>,
+    days: HashSet<String>,
+}
+
+impl<'a> Packing<'a> {
+    /// Takes what is not taken yet and fits into so many tokens, the worthiest first.
+    fn fill(&mut self, ranked: &'a [Arc<Leaf>], holds: &HoldSettings, mut left: u32) {
+        let mut misses = 0;
+        for leaf in ranked.iter().filter(|leaf| !self.ids.contains(&leaf.stored.id)).collect::<Vec<_>>() {
+            let day = leaf.stored.at.day();
+            let dated = if self.days.contains(&day) { 0 } else { DAY };
+            let Some(rest) = left.checked_sub(dated + tokens_of(&quote(leaf, holds, None, None))) else {
+                misses += 1;
+                if misses == MISSES {
+                    return;
+                }
+                continue;
+            };
+            (left, misses) = (rest, 0);
+            self.days.insert(day);
+            self.ids.insert(leaf.stored.id);
+            self.taken.push(leaf);
         }
     }
-    fitting(taken, remark, holds, room)
 }
 
 /// As many of what was taken as truly fit: a clock that goes back names days again.
@@ -102,23 +152,23 @@ fn fitting(mut taken: Vec<&Arc<Leaf>>, remark: Option<&str>, holds: &HoldSetting
 fn written(taken: &[&Arc<Leaf>], remark: Option<&str>, holds: &HoldSettings) -> Option<String> {
     let mut ordered: Vec<&Arc<Leaf>> = taken.to_vec();
     ordered.sort_by_key(|leaf| leaf.stored.position().map(|at| at.depth));
-    let (mut pieces, mut day): (Vec<String>, Option<String>) = (Vec::new(), None);
+    let (mut pieces, mut day, mut role): (Vec<String>, Option<String>, Option<&Role>) = (Vec::new(), None, None);
     for leaf in &ordered {
-        let said = leaf.stored.at.day();
-        pieces.push(quote(leaf, holds, (day.as_ref() != Some(&said)).then_some(&said)));
-        day = Some(said);
+        let (on, by) = (leaf.stored.at.day(), &leaf.stored.role);
+        pieces.push(quote(leaf, holds, (role != Some(by)).then_some(by), (day.as_ref() != Some(&on)).then_some(&on)));
+        (day, role) = (Some(on), Some(by));
     }
     let body = remark.map(str::to_owned).into_iter().chain(pieces).collect::<Vec<_>>().join("\n");
     (!taken.is_empty()).then(|| fence("quotes", "Earlier messages that may matter now, word for word", &body))
 }
 
-/// A message as it was said, with its day where that is news. A large tool result stays held.
-fn quote(leaf: &Leaf, holds: &HoldSettings, day: Option<&String>) -> String {
+/// A message as it was said, with who said it and the day where that is news. A large tool result stays held.
+fn quote(leaf: &Leaf, holds: &HoldSettings, role: Option<&Role>, day: Option<&String>) -> String {
     let message = leaf.stored.message();
     let held = leaf.placeholder(holds);
     let text = held.map_or_else(|| message.to_text(), |held| held.text.clone());
     let speaker = message.name().map(|name| format!("{name}: ")).unwrap_or_default();
-    format!("{}\n{speaker}{text}", short_heading(leaf.stored.id, message.role(), day.map(String::as_str)))
+    format!("{}\n{speaker}{text}", short_heading(leaf.stored.id, role, day.map(String::as_str)))
 }
 
 /// Messages by their numbers, in another order: the worthiest first.

@@ -1,5 +1,6 @@
 //! A desk: an engine over a store, with a clock of its own, to talk to.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use scrollback::engine::{Around, Ask, EngineSettings, Finish, Turn};
@@ -37,6 +38,8 @@ pub struct Desk {
     pub budget: u32,
     pub limit: u32,
     pub now: i64,
+    /// Engines of other nodes, each with a store of its own over the same database; they take turns.
+    pub nodes: VecDeque<(Arc<dyn Store>, Engine)>,
 }
 
 impl Desk {
@@ -46,15 +49,28 @@ impl Desk {
 
     pub fn with_tasks(store: Arc<dyn Store>, settings: EngineSettings, budget: u32, tasks: Tasks) -> Self {
         let engine = Engine::new(store.clone(), tasks, settings.clone());
-        Self { store, engine, settings, tenant: Tenant::local(), declared: Some("talk"), budget, limit: LIMIT, now: 0 }
+        let (tenant, declared, nodes) = (Tenant::local(), Some("talk"), VecDeque::new());
+        Self { store, engine, settings, tenant, declared, budget, limit: LIMIT, now: 0, nodes }
+    }
+
+    /// The same with more nodes.
+    pub fn beside(mut self, stores: impl IntoIterator<Item = Arc<dyn Store>>) -> Self {
+        let engine = |store: &Arc<dyn Store>| Engine::new(store.clone(), Tasks::offline(), self.settings.clone());
+        self.nodes = stores.into_iter().map(|store| (store.clone(), engine(&store))).collect();
+        self
     }
 
     pub fn memory(budget: u32) -> Self {
         Self::new(Arc::new(MemoryStore::default()), settings(StrategyName::Pages), budget)
     }
 
-    /// A new engine over the same store.
+    /// A new engine over the same store; where there are several nodes, the next one, with all that it has in mind.
     pub fn restart(&mut self) {
+        if let Some((store, engine)) = self.nodes.pop_front() {
+            let before = (std::mem::replace(&mut self.store, store), std::mem::replace(&mut self.engine, engine));
+            self.nodes.push_back(before);
+            return;
+        }
         self.engine = Engine::new(self.store.clone(), Tasks::offline(), self.settings.clone());
     }
 
@@ -152,5 +168,5 @@ pub fn settled(window: &Window) -> usize {
 }
 
 pub fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }

@@ -140,10 +140,9 @@ fn assert_truth(window: &scrollback::window::Window, id: scrollback::MessageId, 
         Standing::Searchable => assert!(shown.is_none() && contents(window).is_some()),
         Standing::Quoted => {
             let quotes = window.blocks().iter().filter(|block| block.reason == Reason::Relevant);
-            assert!(
-                shown.is_none()
-                    && quotes.map(scrollback::window::Block::text).any(|text| text.contains(&format!("\n[{id} ")))
-            );
+            let mut lines = quotes.flat_map(|block| block.text().lines().map(str::to_owned).collect::<Vec<_>>());
+            let heads = |line: String| scrollback::recall::Heading::read(&line).is_some_and(|heading| heading.id == id);
+            assert!(shown.is_none() && lines.any(heads), "{id}");
         }
         Standing::Dropped => assert!(shown.is_none() && window.lost() > 0),
         Standing::LeftOut => assert!(shown.is_none()),
@@ -267,4 +266,41 @@ proptest! {
             run(live(World::new(strategy, budget, Arc::new(store)), &script));
         }
     }
+}
+
+#[cfg(feature = "postgres")]
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(1), failure_persistence: None, max_shrink_iters: 20, ..ProptestConfig::default() })]
+
+    /// Three nodes that never restart take turns with one conversation; whatever they have in mind of it must still hold.
+    #[test]
+    fn many_nodes_show_what_memory_shows((script, budget) in scripts()) {
+        for strategy in [StrategyName::Pages, StrategyName::Topics, StrategyName::Summary, StrategyName::Artifacts] {
+            run(async { live(on_nodes(strategy, budget, 3).await, &script).await });
+        }
+    }
+
+    /// The same with whatever a person does, at nodes that take turns.
+    #[test]
+    fn a_person_may_do_anything_at_any_node(
+        script in prop::collection::vec(wishes(), 1..24),
+        first in 0..STRATEGIES.len(),
+        budget in prop_oneof![700..3_000_u32, 3_000..12_000_u32],
+    ) {
+        run(async { live(on_nodes(STRATEGIES[first], budget, 2).await, &script).await });
+    }
+}
+
+/// A world whose restless side is some nodes over one database.
+#[cfg(feature = "postgres")]
+async fn on_nodes(strategy: StrategyName, budget: u32, nodes: usize) -> World {
+    let url = super::kit::postgres::fresh();
+    let options = scrollback::PostgresOptions { connections: 2, ..scrollback::PostgresOptions::new(url) };
+    let mut stores: Vec<Arc<dyn scrollback::Store>> = Vec::new();
+    for _ in 0..nodes {
+        stores.push(Arc::new(scrollback::PostgresStore::open(&options).await.unwrap()));
+    }
+    let mut world = World::new(strategy, budget, stores.remove(0));
+    world.restless = world.restless.beside(stores);
+    world
 }

@@ -21,6 +21,8 @@ mod kit;
 mod laws;
 mod left_out;
 mod models;
+#[cfg(feature = "postgres")]
+mod nodes;
 mod pages;
 mod person;
 mod places;

@@ -1,13 +1,18 @@
 //! What the tests share: stores to run against, and messages to say.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
+#[cfg(feature = "postgres")]
+pub mod postgres;
 pub mod scene;
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use scrollback::log::{Answer, Arrival, Received};
 use scrollback::store::{Span, Stored};
 use scrollback::{At, Log, MemoryStore, Message, Role, SessionKey, SqliteOptions, SqliteStore, Store, Tenant};
+#[cfg(feature = "postgres")]
+use scrollback::{PostgresOptions, PostgresStore};
 use serde_json::{Value, json};
 
 /// A store that can also forget, with whatever must outlive it.
@@ -16,6 +21,8 @@ pub struct Bench {
     pub forget: Arc<dyn scrollback::Forget>,
     pub log: Log,
     pub tenant: Tenant,
+    /// Other nodes over the same database, each with all that it remembers.
+    nodes: VecDeque<(Arc<dyn Store>, Log)>,
     _folder: Option<tempfile::TempDir>,
 }
 
@@ -32,9 +39,35 @@ impl Bench {
         Self::over(store.clone(), store, Some(folder))
     }
 
+    #[cfg(feature = "postgres")]
+    pub async fn postgres() -> Self {
+        Self::nodes(1).await
+    }
+
+    /// So many nodes over one database.
+    #[cfg(feature = "postgres")]
+    pub async fn nodes(count: usize) -> Self {
+        let options = PostgresOptions { connections: 4, ..PostgresOptions::new(postgres::fresh()) };
+        let store = Arc::new(PostgresStore::open(&options).await.expect("a new store"));
+        let mut bench = Self::over(store.clone(), store, None);
+        for _ in 1..count {
+            let store: Arc<dyn Store> = Arc::new(PostgresStore::open(&options).await.expect("a store"));
+            bench.nodes.push_back((store.clone(), Log::new(store)));
+        }
+        bench
+    }
+
+    /// Goes on at the next node, if there are several.
+    pub fn take_turns(&mut self) {
+        if let Some((store, log)) = self.nodes.pop_front() {
+            let before = (std::mem::replace(&mut self.store, store), std::mem::replace(&mut self.log, log));
+            self.nodes.push_back(before);
+        }
+    }
+
     fn over(store: Arc<dyn Store>, forget: Arc<dyn scrollback::Forget>, folder: Option<tempfile::TempDir>) -> Self {
         let log = Log::new(store.clone());
-        Self { store, forget, log, tenant: Tenant::local(), _folder: folder }
+        Self { store, forget, log, tenant: Tenant::local(), nodes: VecDeque::new(), _folder: folder }
     }
 
     /// Forgets what the log remembers in memory, as a restart does.

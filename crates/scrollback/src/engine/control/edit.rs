@@ -107,7 +107,7 @@ impl Engine {
             let asked = self.write_ahead(folding.session, &lane, (folding.budget, at), true).await?;
             self.keep_asked(folding.session, &asked, at).await?;
         }
-        let pressed = Pressed { forced: true, most: None };
+        let pressed = Pressed { forced: true, begins: false };
         let lay::Folding { fold, asked, .. } =
             self.folded(&mut lane, folding.session, (folding.budget, at), pressed).await?;
         self.keep_asked(folding.session, &asked, at).await?;

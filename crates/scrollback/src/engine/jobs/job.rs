@@ -19,6 +19,8 @@ pub enum JobKind {
     Tidy,
     /// Messages that were not read for rules yet.
     Rules,
+    /// Messages that were not embedded yet.
+    Embed,
 }
 
 impl JobKind {
@@ -27,6 +29,7 @@ impl JobKind {
         match self {
             Self::Tidy => "tidy",
             Self::Rules => "rules",
+            Self::Embed => "embed",
         }
     }
 }

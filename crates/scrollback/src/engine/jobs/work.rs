@@ -16,6 +16,7 @@ impl Engine {
         match job.kind {
             JobKind::Tidy => self.tidy_now(&session, job, head, at).await,
             JobKind::Rules => self.look_through_gaps(&session, head, at).await,
+            JobKind::Embed => self.embed_session(&session, at).await,
         }
     }
 
@@ -32,7 +33,7 @@ impl Engine {
 
     async fn tidy_now(&self, session: &SessionKey, job: &Job, head: Position, at: At) -> Result<()> {
         let (layout, budget) = (&*job.layout, Budget { tokens: job.budget });
-        let lane = match self.lanes.find(session.id, head, &layout.into()) {
+        let lane = match self.in_mind(session, head, &layout.into()).await? {
             Some(mut lane) => {
                 // The person may have decided otherwise since.
                 self.decide(session, &mut lane).await?;

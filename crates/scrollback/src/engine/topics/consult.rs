@@ -36,6 +36,8 @@ const HITS_DEEP: usize = 96;
 const ASKED_CHARS: usize = 2_000;
 /// With fewer letters than this, the words before count too.
 const FEW: usize = 14;
+/// Whoever says less than this leans on what was said before: two or three sentences.
+const BRIEF: usize = 250;
 /// An answer is quoted with its question if it is not longer than this.
 const SHORT_TOKENS: u32 = 400;
 /// How many cards the index window sees.
@@ -343,6 +345,11 @@ pub(in crate::engine) fn asked(lane: &Lane) -> String {
         text = format!("{text}\n{}", words_of(leaf));
     }
     text
+}
+
+/// Whether the turn says little itself, and so leans on what was said before.
+pub(in crate::engine) fn is_brief(lane: &Lane) -> bool {
+    telling(&newest(&lane.open)) < BRIEF
 }
 
 /// The person's newest words.

@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-pub(super) use consult::{Consulted, asked};
+pub(super) use consult::{Consulted, asked, is_brief};
 pub(super) use editions::{holding, topic_in, unwritten};
 pub use event::Event;
 pub use files::{TopicFile, day_index};
@@ -40,7 +40,7 @@ use crate::ids::{At, Depth, MessageId, SessionKey};
 use crate::note::Fold;
 use crate::store::{Kind, Lineage, Position, Put, Stored};
 use crate::strategy::topics::{Excerpt, Shown, activation, excerpt};
-use crate::strategy::{Leaf, StrategyName, in_order, quotes, turns};
+use crate::strategy::{Leaf, QuoteNeed, StrategyName, in_order, quotes, turns};
 use crate::task;
 use crate::view::View;
 use crate::window::Budget;
@@ -58,8 +58,6 @@ pub(super) struct Deep {
     pub(super) past: bool,
 }
 
-/// The part of the room for quotes that they get where the open messages speak of what is asked.
-const LITTLE: u32 = 16;
 /// How many batches a turn waits for at most.
 const BATCHES: u32 = 4;
 
@@ -118,7 +116,7 @@ impl Engine {
         &self,
         session: &SessionKey,
         lane: &mut Lane,
-        (fold, call, budget): (&Fold, Option<&Call>, Budget),
+        (fold, call, budget): (&Fold, Option<&(Call, QuoteNeed)>, Budget),
         at: At,
     ) -> Result<Option<Consulted>> {
         if fold.covers.is_none() || lane.strategy != StrategyName::Topics && !self.quotes(lane) {
@@ -138,10 +136,12 @@ impl Engine {
         };
         // In the middle of a turn nobody has asked yet.
         let late = if call.is_none() { self.call(session, lane).await? } else { None };
-        if let Some(call) = call.or(late.as_ref()) {
-            let most = self.settings.strategies.quotes.most(budget);
-            let is_missing = self.is_missing(call, (lane, fold.open()), budget);
-            consulted.most = if is_missing { most } else { most / LITTLE };
+        let late = late.map(|call| {
+            let need = self.need(&call, (lane, fold.open()), budget);
+            (call, need)
+        });
+        if let Some((call, need)) = call.or(late.as_ref()) {
+            consulted.most = self.settings.strategies.quotes.room(*need, budget);
             let past = Past {
                 lineage: &lineage,
                 open: fold.open(),

@@ -2,6 +2,9 @@
 
 /// Rules that the phrases were written for.
 pub(super) const RULES: &[&str] = &[
+    "每次动配置之前都要先说清楚会改什么。",
+    "每条回复至多列三个要点。",
+    "每封邮件最多写两段。",
     "Never touch /etc without asking me.",
     "Please always answer in Spanish.",
     "From now on, keep your replies under 100 words.",
@@ -150,6 +153,10 @@ pub(super) const RULES: &[&str] = &[
 
 /// What has their words and is none.
 pub(super) const OTHERS: &[&str] = &[
+    "所有文件都要重写么",
+    "我每次最多跑五公里。",
+    "这列车每个车厢最多坐八十人。",
+    "你每次都要问这个么？",
     "I never liked the opera.",
     "You must be joking.",
     "我从来不吃辣",

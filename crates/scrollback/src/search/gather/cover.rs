@@ -18,13 +18,15 @@ pub(super) struct Worth {
     pub(super) rest: f64,
     /// What all of it is multiplied by.
     pub(super) standing: f64,
+    /// What is added to that, for its meaning.
+    pub(super) apart: f64,
 }
 
 impl Worth {
     /// What it is worth if terms weigh so much.
     pub(super) fn at(&self, weights: &[f64]) -> f64 {
         let words: f64 = self.held.iter().zip(weights).map(|(held, weight)| held * weight).sum();
-        self.standing * (words + self.rest)
+        self.standing * (words + self.rest) + self.apart
     }
 }
 

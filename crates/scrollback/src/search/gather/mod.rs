@@ -2,9 +2,11 @@
 //!
 //! Pure. A caller reads a [`Question`], asks its index for the messages that hold its terms, and reads them as [`Lead`]s. [`beside`]
 //! names the neighbours worth loading too; [`gather`] chooses. `words` makes terms, `score` says what a message is worth, `cover`
-//! orders them, `pack` fits a window. An index has to tell, for each term, in how many messages it stands; terms are stems, names of speakers included.
+//! orders them, `pack` fits a window; with embeddings, `near` says which mean the same, and what that adds. An index has to tell, for
+//! each term, in how many messages it stands; terms are stems, names of speakers included.
 
 mod cover;
+mod near;
 mod pack;
 mod score;
 mod stretch;
@@ -12,6 +14,7 @@ mod stretch;
 mod tests;
 mod words;
 
+pub use near::Near;
 pub use pack::Room;
 pub use words::{Question, stems};
 
@@ -77,6 +80,8 @@ pub struct Lead {
     counts: Counts,
     /// Which terms of the question are the name of its speaker.
     named: Vec<bool>,
+    /// How near its meaning is to the question's, from 0 to 1; 0 if nobody knows.
+    near: f64,
 }
 
 impl Lead {
@@ -86,7 +91,13 @@ impl Lead {
         let counts = question.count(&said.text[..end], said.voice);
         let named = question.named(said.name);
         let Said { place, at, voice, tokens, .. } = said;
-        Self { place, at, voice, tokens, counts, named }
+        Self { place, at, voice, tokens, counts, named, near: 0.0 }
+    }
+
+    /// The same if its meaning is so near, from 0 to 1.
+    #[must_use]
+    pub fn with_near(self, near: f64) -> Self {
+        Self { near, ..self }
     }
 }
 

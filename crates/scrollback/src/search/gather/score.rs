@@ -5,7 +5,7 @@
 
 use super::cover::{self, Worth};
 use super::stretch::stretches;
-use super::{Known, Lead, Question, Voice};
+use super::{Known, Lead, Question, Voice, near};
 
 /// How soon saying a term again adds little.
 const K1: f64 = 1.6;
@@ -57,11 +57,16 @@ impl Scored {
         let scoring = Scoring::new(&leads, &weights, &asked);
         let (words, pairs) = (scoring.words(), scoring.pairs(question.pairs()));
         let (stretches, subject) = (scoring.stretches(), scoring.subject());
+        let standings: Vec<f64> = (0..leads.len()).map(|i| standing(question, &leads, i)).collect();
         let worth = |(i, held): (usize, Vec<f64>)| {
-            let standing = subject[i].sqrt() * standing(question, &leads, i);
-            Worth { held, rest: pairs[i] + STRETCH * stretches[i], standing }
+            let standing = subject[i].sqrt() * standings[i];
+            Worth { held, rest: pairs[i] + STRETCH * stretches[i], standing, apart: 0.0 }
         };
-        let worths = words.into_iter().enumerate().map(worth).collect();
+        let mut worths: Vec<Worth> = words.into_iter().enumerate().map(worth).collect();
+        let others: Vec<f64> = worths.iter().map(|worth| worth.at(&weights)).collect();
+        for (worth, added) in worths.iter_mut().zip(near::added(&leads, &others, &standings)) {
+            worth.apart = added;
+        }
         Self { leads, worths, weights }
     }
 

@@ -132,7 +132,7 @@ fn what_few_tell_of_has_its_turn() {
     let one = |term: usize| {
         let mut held = vec![0.0; 2];
         held[term] = 1.0;
-        cover::Worth { held, rest: 0.0, standing: 1.0 }
+        cover::Worth { held, rest: 0.0, standing: 1.0, apart: 0.0 }
     };
     let order = cover::order(&[one(0), one(0), one(0), one(1)], &[1.0, 0.95]);
     assert_eq!(order.iter().map(|(lead, _)| *lead).collect::<Vec<_>>(), [2, 1, 3, 0]);

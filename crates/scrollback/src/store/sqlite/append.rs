@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::query::{on_branch, position_at, session_no};
-use super::rows::{MessageRow, depth_beside, key_of, record_seal, session_seal};
+use super::rows::{MessageRow, depth_beside, insert, key_of, record_seal, session_seal};
 use super::trouble::Fault;
 use crate::error::Error;
 use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
@@ -128,9 +128,8 @@ fn append_all(
                 parent => branch_for(connection, session, parent)?,
             };
             let position = Position { id: *next, branch, depth, node: draft.node };
-            let row =
-                MessageRow::new(key_of(session, *next), parent.map(|parent| parent.id), Place::Path(position), draft);
-            row.insert(connection)?;
+            let row = MessageRow::new(*next, parent.map(|parent| parent.id), Place::Path(position), draft);
+            insert(connection, session, &row)?;
             next.0 += 1;
             fresh_parent = true;
             position
@@ -182,12 +181,12 @@ fn append_beside(
     }
     let id = *next;
     let follows = follows.filter(|_| *why == Beside::Aside);
-    MessageRow::new(key_of(session, id), follows, Place::Beside(*why), draft).insert(connection)?;
+    insert(connection, session, &MessageRow::new(id, follows, Place::Beside(*why), draft))?;
     next.0 += 1;
     Ok(id)
 }
 
-fn put_alias(connection: &Connection, tenant: &str, alias: &Alias) -> Result<(), Fault> {
+pub(super) fn put_alias(connection: &Connection, tenant: &str, alias: &Alias) -> Result<(), Fault> {
     connection.prepare_cached("INSERT OR REPLACE INTO alias VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?.execute(params![
         tenant,
         alias.session.0.0,

@@ -8,35 +8,8 @@ use super::rows::{self, MESSAGE, id_of, session_of, stored};
 use super::trouble::Fault;
 use super::{SqliteStore, words};
 use crate::error::Result;
-use crate::ids::{Hash128, MessageId, NodeId, SessionId};
-use crate::store::{Origin, Place, Stored};
-
-/// How many problems are listed; a badly damaged file has thousands alike.
-const PROBLEMS_LISTED: usize = 100;
-
-/// What a check found.
-#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Checkup {
-    /// Sessions looked at.
-    pub sessions: u64,
-    /// Messages looked at.
-    pub messages: u64,
-    /// Derived records looked at.
-    pub records: u64,
-    /// What is wrong, in words.
-    pub problems: Vec<String>,
-    /// How many problems there are in all.
-    pub problem_count: u64,
-}
-
-impl Checkup {
-    fn problem(&mut self, what: String) {
-        self.problem_count += 1;
-        if self.problems.len() < PROBLEMS_LISTED {
-            self.problems.push(what);
-        }
-    }
-}
+use crate::ids::{Hash128, SessionId};
+use crate::store::checkup::{Checkup, Walk};
 
 impl SqliteStore {
     /// Reads and verifies everything in the file. `progress` is told the number of messages seen, now and then.
@@ -113,14 +86,6 @@ fn sessions(connection: &Connection, checkup: &mut Checkup) -> Result<HashMap<i6
     Ok(sessions)
 }
 
-/// A session being read: the nodes of its messages, to check each against its parent.
-#[derive(Default)]
-struct Walk {
-    session: i64,
-    nodes: HashMap<MessageId, NodeId>,
-    next: u32,
-}
-
 fn messages(
     connection: &Connection,
     sessions: &HashMap<i64, SessionId>,
@@ -129,47 +94,27 @@ fn messages(
 ) -> Result<(), Fault> {
     let mut statement = connection.prepare(&format!("SELECT {MESSAGE} FROM message m ORDER BY m.id"))?;
     let mut rows = statement.query([])?;
-    let mut walk = Walk::default();
+    let (mut session, mut walk) = (0, Walk::default());
     while let Some(row) = rows.next()? {
         checkup.messages += 1;
         if checkup.messages.is_multiple_of(1000) {
             progress(checkup.messages);
         }
         let key: i64 = row.get(0)?;
-        if session_of(key) != walk.session {
-            walk = Walk { session: session_of(key), ..Walk::default() };
+        if session_of(key) != session {
+            (session, walk) = (session_of(key), Walk::default());
         }
-        if id_of(key).0 != walk.next {
-            checkup.problem(format!("session number {}: message {} is missing", walk.session, MessageId(walk.next)));
+        if let Some(missing) = walk.reach(id_of(key)) {
+            checkup.problem(format!("session number {session}: message {missing} is missing"));
         }
-        walk.next = id_of(key).0 + 1;
-        match (stored(row), sessions.get(&walk.session)) {
+        match (stored(row), sessions.get(&session)) {
             (Err(error), _) => checkup.problem(error.to_string()),
             (Ok(_), None) => checkup.problem(format!("message {} belongs to no session", id_of(key))),
-            (Ok(message), Some(session)) => place(&message, *session, &mut walk, checkup),
+            (Ok(message), Some(session)) => walk.place(&message, *session, checkup),
         }
     }
     progress(checkup.messages);
     Ok(())
-}
-
-/// A message on a path must have the node that its parent's node and its own words give.
-fn place(message: &Stored, session: SessionId, walk: &mut Walk, checkup: &mut Checkup) {
-    let Place::Path(position) = message.place else { return };
-    let parent = match message.parent {
-        None => Some(NodeId::root(session)),
-        Some(id) => walk.nodes.get(&id).copied(),
-    };
-    match parent {
-        None => checkup.problem(format!("message {} of session {session} follows one that is not there", message.id)),
-        // Who had its words erased keeps its place: others follow it.
-        Some(_) if message.origin == Origin::Erased => {}
-        Some(parent) if parent.then(message.message().strong()) != position.node => {
-            checkup.problem(format!("message {} of session {session} is not where its words put it", message.id));
-        }
-        Some(_) => {}
-    }
-    walk.nodes.insert(message.id, position.node);
 }
 
 fn records(connection: &Connection, checkup: &mut Checkup) -> Result<(), Fault> {

@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::query::session_no;
-use super::rows::{MESSAGE, MessageRow, depth_beside, key_of, stored};
+use super::rows::{self, MESSAGE, depth_beside, key_of, stored};
 use super::trouble::Fault;
 use crate::error::Error;
 use crate::ids::{At, MessageId, SessionKey};
@@ -68,11 +68,11 @@ pub(super) fn forget_results(
 fn erase(connection: &Connection, key: i64, at: At) -> Result<bool, Fault> {
     let found = connection
         .prepare_cached(&format!("SELECT {MESSAGE} FROM message m WHERE m.id = ?1"))?
-        .query_row([key], |row| Ok((MessageRow::read(row)?.0, stored(row))))
+        .query_row([key], |row| Ok((rows::read(row)?.0, stored(row))))
         .optional()?;
     let Some((row, stored)) = found else { return Ok(false) };
     let Some(tombstone) = tombstone(&stored?, at) else { return Ok(false) };
-    row.saying(&tombstone).replace(connection)?;
+    rows::replace(connection, key, &row.saying(&tombstone))?;
     if connection.execute("DELETE FROM word WHERE rowid = ?1", [key])? > 0 {
         let terms = index_terms(&tombstone.message()).join(" ");
         connection.execute("INSERT INTO word (rowid, terms) VALUES (?1, ?2)", params![key, terms])?;

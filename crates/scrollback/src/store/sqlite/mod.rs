@@ -2,11 +2,12 @@
 //!
 //! One thread writes (`writer`), a few read (`readers`); SQLite's write-ahead log lets them work side by side. One process
 //! writes at a time, held by a lock file, while any number may read. `schema` opens and migrates, `append` and `query` are
-//! the log, `words` is the search index, `doctor` checks a whole file, `forget` erases.
+//! the log, `words` is the search index, `doctor` checks a whole file, `forget` erases, `parcel` moves.
 
 mod append;
 mod doctor;
 mod forget;
+mod parcel;
 mod query;
 mod readers;
 mod rows;
@@ -23,7 +24,6 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use rusqlite::Connection;
 
-pub use doctor::Checkup;
 use readers::Readers;
 use writer::Writer;
 
@@ -154,7 +154,8 @@ fn lock(path: &Path) -> Result<File> {
 #[async_trait]
 impl Store for SqliteStore {
     async fn commit(&self, batch: Batch) -> Result<Committed> {
-        self.writer()?.commit(batch).await
+        let writer = self.writer()?;
+        if batch.is_empty() { Ok(Committed::default()) } else { writer.commit(batch).await }
     }
 
     async fn prefix(&self, session: &SessionKey, from: Depth, chain: Vec<NodeId>) -> Result<Option<Known>> {

@@ -14,15 +14,11 @@ use super::trouble::Fault;
 use crate::error::Error;
 use crate::ids::{Hash128, MessageId, SessionId, SessionKey, Tenant};
 use crate::search::{ANCHOR, Need, Probe, Reach, Term, index_terms};
+use crate::store::asked::{FREQUENCY_CAP, STORE_MESSAGES};
 use crate::store::{Matches, Stored};
 
 /// How many messages one transaction indexes at most.
 const INDEX_ROWS: usize = 4096;
-/// Where counting the messages that hold a term stops: beyond, a term is common, and how common hardly matters.
-pub(super) const FREQUENCY_CAP: u32 = 1_024;
-/// The size a store is taken to have when all of it is searched; ranking needs only the order of magnitude.
-const STORE_MESSAGES: u64 = 1_000_000;
-
 /// How many messages' terms are kept in mind until they are indexed.
 const FRESH: usize = 2_048;
 
