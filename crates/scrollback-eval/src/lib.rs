@@ -6,11 +6,14 @@
 pub mod abreast;
 pub mod baseline;
 pub mod dataset;
+pub mod embedded;
 pub mod fixture;
 pub mod index;
+pub mod judge;
 pub mod kept;
 pub mod meter;
 pub mod metrics;
+pub mod models;
 pub mod player;
 pub mod replay;
 pub mod report;

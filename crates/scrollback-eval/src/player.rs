@@ -1,7 +1,7 @@
 //! Plays a conversation through the real engine, turn by turn, over a store in a temporary folder.
 //!
-//! A turn sends only what is new, so that it costs the same however long the conversation is. No helper model takes part. What a
-//! window holds is told by [`Shown`].
+//! A turn sends only what is new, so that it costs the same however long the conversation is. No helper model takes part unless it
+//! is brought along. What a window holds is told by [`Shown`].
 
 mod room;
 mod shown;
@@ -9,12 +9,15 @@ mod shown;
 use std::path::Path;
 use std::sync::Arc;
 
+use scrollback::embed::{EmbedSettings, Embedder};
 use scrollback::engine::{Ask, EngineSettings, Finish, Turn};
 use scrollback::log::{After, Arrival, History, Received};
 use scrollback::store::{Durability, Stored};
 use scrollback::task::Tasks;
 use scrollback::window::Budget;
-use scrollback::{At, Engine, Error, Message, MessageId, Result, Role, SessionId, SqliteOptions, SqliteStore, Tenant};
+use scrollback::{
+    At, Engine, Error, Message, MessageId, Result, Role, SessionId, SessionKey, SqliteOptions, SqliteStore, Tenant,
+};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -27,6 +30,8 @@ const MODEL: &str = "gpt-5";
 const SESSION: &str = "played";
 /// How much later a message is than the one before it, if nobody knows when it was said.
 const STEP: i64 = 1_000_000;
+/// How long a question waits for its vector.
+const PATIENT_MS: u64 = 600_000;
 
 /// Runs what plays to its end, on this thread.
 pub fn run<T>(played: impl Future<Output = Result<T>>) -> Result<T> {
@@ -77,6 +82,7 @@ pub struct Player {
     tenant: Tenant,
     session: Option<SessionId>,
     head: Option<MessageId>,
+    fresh: Vec<MessageId>,
     now: At,
     // Dropped last: the store's files are in it.
     folder: TempDir,
@@ -85,12 +91,40 @@ pub struct Player {
 impl Player {
     /// Nothing has been said yet.
     pub fn new(settings: EngineSettings) -> Result<Self> {
+        Self::with_tasks(settings, Tasks::offline())
+    }
+
+    /// The same with somebody who answers tasks.
+    pub fn with_tasks(settings: EngineSettings, tasks: Tasks) -> Result<Self> {
         let folder = TempDir::new().map_err(|error| lost("no temporary folder can be made", error))?;
         let mut options = SqliteOptions::new(folder.path().join("log.db"));
         options.durability = Durability::Normal;
         let usual = settings.strategy;
-        let engine = Engine::new(Arc::new(SqliteStore::open(&options)?), Tasks::offline(), settings);
-        Ok(Self { engine, usual, tenant: Tenant::local(), session: None, head: None, now: At(0), folder })
+        let engine = Engine::new(Arc::new(SqliteStore::open(&options)?), tasks, settings);
+        Ok(Self {
+            engine,
+            usual,
+            tenant: Tenant::local(),
+            session: None,
+            head: None,
+            fresh: Vec::new(),
+            now: At(0),
+            folder,
+        })
+    }
+
+    /// The same with embeddings. Questions wait for them, so that the same is found every time.
+    #[must_use]
+    pub fn with_embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
+        let settings = EmbedSettings { question_ms: PATIENT_MS, ..EmbedSettings::default() };
+        self.engine = self.engine.with_embedder(embedder, settings);
+        self
+    }
+
+    /// Embeds what was said, where there are embeddings; a server does that when nobody waits.
+    pub async fn embed(&self) -> Result<()> {
+        let Some(id) = self.session else { return Ok(()) };
+        self.engine.embed_session(&SessionKey { tenant: self.tenant.clone(), id }, self.now).await
     }
 
     /// The engine.
@@ -106,6 +140,11 @@ impl Player {
     /// The last message of the conversation.
     pub fn head(&self) -> Option<MessageId> {
         self.head
+    }
+
+    /// The messages that were said last, as far as they were new.
+    pub fn fresh(&self) -> Vec<MessageId> {
+        self.fresh.clone()
     }
 
     /// Goes back to the beginning, to say the same once more, for another room for instance; nothing is stored twice.
@@ -128,11 +167,8 @@ impl Player {
     }
 
     /// Asks at the end of the conversation without going on from there: what is said next follows the same message.
-    pub async fn ask_aside(&mut self, line: &Line, room: Room) -> Result<Turn> {
-        let now = self.now;
-        let begun = self.begin(std::slice::from_ref(line), room).await;
-        self.now = now;
-        begun
+    pub async fn ask_aside(&self, line: &Line, room: Room) -> Result<Turn> {
+        self.begun(&format!("[{}]", line.message.raw().get()), &[self.then(line)], room).await
     }
 
     /// Keeps the reply to a turn and tidies up, as a server does once the reply is on its way.
@@ -159,19 +195,24 @@ impl Player {
 
     async fn begin(&mut self, new: &[Line], room: Room) -> Result<Turn> {
         let (text, times) = self.written(new);
-        let history = History::parse(&text)?;
+        self.begun(&text, &times, room).await
+    }
+
+    async fn begun(&self, text: &str, times: &[At], room: Room) -> Result<Turn> {
+        let history = History::parse(text)?;
         let tokens = room.window_tokens.saturating_add(room.tools_beyond(self.usual));
         let ask = Ask {
             after: Some(self.after()),
             strategy: Some(room.strategy),
-            ..Ask::new(self.arrival(&times), &history, Budget { tokens }, room.limit_tokens)
+            ..Ask::new(self.arrival(times), &history, Budget { tokens }, room.limit_tokens)
         };
         self.engine.begin(ask).await
     }
 
     fn arrival<'a>(&'a self, times: &'a [At]) -> Arrival<'a> {
         let declared = self.session.is_none().then_some(SESSION);
-        Arrival { times: Some(times), ..Arrival::new(&self.tenant, declared, MODEL, self.now) }
+        let now = times.last().copied().unwrap_or(self.now);
+        Arrival { times: Some(times), ..Arrival::new(&self.tenant, declared, MODEL, now) }
     }
 
     fn after(&self) -> After<'static> {
@@ -190,12 +231,18 @@ impl Player {
 
     /// Lets time pass until a message is said.
     fn pass(&mut self, line: &Line) -> At {
-        self.now = line.at.unwrap_or(At(self.now.0.saturating_add(STEP)));
+        self.now = self.then(line);
         self.now
+    }
+
+    /// When a message is said.
+    fn then(&self, line: &Line) -> At {
+        line.at.unwrap_or(At(self.now.0.saturating_add(STEP)))
     }
 
     fn follow(&mut self, received: &Received) {
         self.session = Some(received.session.id);
+        self.fresh = received.fresh.iter().map(|stored| stored.id).collect();
         self.head = received.head.map(|head| head.id).or(self.head);
     }
 }

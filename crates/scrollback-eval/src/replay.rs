@@ -34,7 +34,7 @@ impl Script {
     }
 
     /// The model's message that answers a call, unless the next call is shown nothing beyond it.
-    fn reply(&self, call: usize) -> Option<&Line> {
+    pub(crate) fn reply(&self, call: usize) -> Option<&Line> {
         let (place, next) = (self.calls[call], self.calls.get(call + 1));
         let is_last = next.is_some_and(|next| *next == place + 1);
         self.lines.get(place).filter(|line| !is_last && *line.message.role() == Role::Assistant)

@@ -63,7 +63,8 @@ impl Helper {
     }
 }
 
-fn headers(wire: WireName) -> HeaderMap {
+/// What we send with questions of our own.
+pub(crate) fn headers(wire: WireName) -> HeaderMap {
     let mut headers = HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     if wire == WireName::Anthropic {
         headers.insert("anthropic-version", HeaderValue::from_static(ANTHROPIC_VERSION));
@@ -72,7 +73,7 @@ fn headers(wire: WireName) -> HeaderMap {
 }
 
 /// A question as a request.
-fn written(model: &str, question: &Question, wire: WireName) -> Value {
+pub(crate) fn written(model: &str, question: &Question, wire: WireName) -> Value {
     let (instructions, most) = (&question.instructions, question.most_tokens);
     let person = json!({"role": "user", "content": question.text});
     match wire {

@@ -156,7 +156,7 @@ fn what_was_measured_is_not_measured_again() {
 #[test]
 fn goals_and_a_page() {
     let desk = Desk::new();
-    let goals = "[[goal]]\ntable = \"Recall, pets\"\nrow = \"topics\"\ncolumn = \"1k\"\nleast = 87\n\
+    let goals = "[[goal]]\ntable = \"Recall, pets\"\nrow = \"topics\"\ncolumn = \"4k\"\nleast = 87\n\
         [[goal]]\ntable = \"Recall, pets\"\nrow = \"topics\"\ncolumn = \"2k\"\nleast = 101.5\n";
     desk.write("goals.toml", goals);
     let arguments = [&ALL[..], &["--goals", "goals.toml", "--html", "page.html", "--note", "<b>May</b>"]].concat();

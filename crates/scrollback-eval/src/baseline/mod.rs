@@ -2,6 +2,7 @@
 
 mod interleaved;
 mod linear;
+pub mod meaning;
 pub mod window;
 
 use scrollback::task::Unit;

@@ -19,13 +19,28 @@ pub enum Choosing {
     People,
     /// Whole sessions by BM25, as the data divides them.
     Sessions,
+    /// Messages by how near their meaning is, where there are embeddings.
+    Meaning,
+    /// Messages by their ranks in the two before, neighbours and meaning: the sum of 1 / (60 + rank).
+    Fused,
     /// The evidence itself.
     Oracle,
 }
 
 impl Choosing {
-    /// All of them.
+    /// All that need no embeddings.
     pub const ALL: [Self; 6] = [Self::Last, Self::Words, Self::Neighbours, Self::People, Self::Sessions, Self::Oracle];
+    /// All of them.
+    pub const EMBEDDED: [Self; 8] = [
+        Self::Last,
+        Self::Words,
+        Self::Neighbours,
+        Self::People,
+        Self::Sessions,
+        Self::Meaning,
+        Self::Fused,
+        Self::Oracle,
+    ];
 
     /// What it is called in a report.
     pub const fn name(self) -> &'static str {
@@ -35,17 +50,24 @@ impl Choosing {
             Self::Neighbours => "BM25 with neighbours",
             Self::People => "BM25, people first",
             Self::Sessions => "BM25, whole sessions",
+            Self::Meaning => "embeddings",
+            Self::Fused => "BM25 with neighbours and embeddings",
             Self::Oracle => "oracle",
         }
     }
 
-    /// Windows of several sizes for a question.
-    pub fn windows(self, talk: &Talk, index: &Index, asked: &Asked, rooms: &[u32]) -> Vec<Vec<usize>> {
-        let order = self.order(talk, index, asked);
+    /// Windows of several sizes for a question; `near` says how near each message is to it, if that is known.
+    pub fn windows(
+        self,
+        (talk, index): (&Talk, &Index),
+        (asked, near): (&Asked, &[f64]),
+        rooms: &[u32],
+    ) -> Vec<Vec<usize>> {
+        let order = self.order((talk, index), (asked, near));
         rooms.iter().map(|&room| fill(&talk.messages, order.iter().copied(), room)).collect()
     }
 
-    fn order(self, talk: &Talk, index: &Index, asked: &Asked) -> Vec<usize> {
+    fn order(self, (talk, index): (&Talk, &Index), (asked, near): (&Asked, &[f64])) -> Vec<usize> {
         let words = || index.bm25(&asked.text);
         match self {
             Self::Last => (0..index.len()).rev().collect(),
@@ -53,6 +75,8 @@ impl Choosing {
             Self::Neighbours => best_first(&with_neighbours(&words())),
             Self::People => people_first(&talk.messages, &best_first(&words())),
             Self::Sessions => sessions(&talk.messages, &words()),
+            Self::Meaning => best_first(near),
+            Self::Fused => best_first(&fused([&with_neighbours(&words()), near])),
             Self::Oracle => asked.evidence.clone(),
         }
     }
@@ -69,6 +93,18 @@ fn with_neighbours(scores: &[f64]) -> Vec<f64> {
     let at = |place: Option<usize>| place.and_then(|place| scores.get(place)).copied().unwrap_or(0.0);
     let around = |i: usize| scores[i] + 0.5 * (at(i.checked_sub(1)) + at(i.checked_add(1)));
     (0..scores.len()).map(around).collect()
+}
+
+/// Reciprocal ranks, summed.
+#[expect(clippy::cast_precision_loss, reason = "a talk has fewer than 2^52 messages")]
+fn fused(scores: [&[f64]; 2]) -> Vec<f64> {
+    let mut sums = vec![0.0; scores[0].len()];
+    for scores in scores {
+        for (rank, place) in best_first(scores).into_iter().enumerate() {
+            sums[place] += 1.0 / (60.0 + rank as f64);
+        }
+    }
+    sums
 }
 
 fn people_first(messages: &[Said], order: &[usize]) -> Vec<usize> {
@@ -102,5 +138,6 @@ mod tests {
     fn neighbours_lend_half() {
         assert_eq!(with_neighbours(&[0.0, 2.0, 0.0, 1.0]), [1.0, 2.0, 1.5, 1.0]);
         assert_eq!(best_first(&[1.0, 3.0, 1.0]), [1, 2, 0]);
+        assert_eq!(best_first(&fused([&[3.0, 2.0, 1.0], &[0.1, 0.9, 0.8]])), [1, 0, 2], "second and first is best");
     }
 }

@@ -39,6 +39,8 @@ struct LocomoQuestion {
     #[serde(default)]
     evidence: Vec<String>,
     category: Value,
+    #[serde(default)]
+    answer: Value,
 }
 
 #[derive(Deserialize)]
@@ -69,6 +71,7 @@ impl Locomo {
             kind: asked.category.to_string(),
             text: asked.question,
             evidence: asked.evidence,
+            answer: asked.answer,
         };
         Row { messages, questions: self.qa.into_iter().map(question).collect() }
     }
@@ -78,6 +81,8 @@ impl Locomo {
 pub(super) struct LongMemEval {
     question_type: String,
     question: String,
+    #[serde(default)]
+    answer: Value,
     haystack_dates: Vec<String>,
     haystack_sessions: Vec<Vec<LongTurn>>,
 }
@@ -102,7 +107,8 @@ impl LongMemEval {
                 messages.push(Message { id, role, name: None, time, session: session.into(), text });
             }
         }
-        Row { messages, questions: vec![Question { kind: self.question_type, text: self.question, evidence }] }
+        let (kind, text, answer) = (self.question_type, self.question, self.answer);
+        Row { messages, questions: vec![Question { kind, text, evidence, answer }] }
     }
 }
 
@@ -113,7 +119,7 @@ mod tests {
     const LOCOMO: &str = r#"[{"sample_id":"1","conversation":{"speaker_a":"Ann","speaker_b":"Ben","session_1_date_time":"1:56 pm on 8 May, 2023",
         "session_1":[{"speaker":"Ann","dia_id":"D1:1","text":"Look!","blip_caption":"a cello"},{"speaker":"Ben","dia_id":"D1:2","text":"Nice."}]},
         "qa":[{"question":"What does Ann play?","answer":"cello","evidence":["D1:1"],"category":4}]}]"#;
-    const LONG: &str = r#"[{"question_id":"q","question_type":"single","question":"Which pet?","haystack_dates":["2023/05/20 (Sat) 02:21"],
+    const LONG: &str = r#"[{"question_id":"q","question_type":"single","question":"Which pet?","answer":"cat","haystack_dates":["2023/05/20 (Sat) 02:21"],
         "haystack_sessions":[[{"role":"user","content":"I have a cat.","has_answer":true},{"role":"assistant","content":"Nice."}]]}]"#;
 
     #[test]
@@ -127,6 +133,7 @@ mod tests {
             assert_eq!((talk.messages.len(), talk.messages[0].text.as_str()), (2, said));
             assert_eq!((talk.messages[0].name().is_some(), talk.messages[1].at.is_some()), (named, true));
             assert_eq!(talk.questions[0].evidence, [0]);
+            assert_eq!(talk.questions[0].answer.as_deref(), Some(if named { "cello" } else { "cat" }));
         }
     }
 }

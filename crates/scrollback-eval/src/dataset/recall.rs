@@ -1,7 +1,7 @@
 //! Conversations that questions are asked about, and the messages that answer them.
 //!
-//! `{"id", "messages": [{"id", "role", "name", "time", "session", "text"}], "questions": [{"id", "kind", "text", "evidence": [ids]}]}`.
-//! A question is asked after the last message. `evidence`, `kind` and `session` stay here.
+//! `{"id", "messages": [{"id", "role", "name", "time", "session", "text"}], "questions": [{"id", "kind", "text", "evidence": [ids], "answer"}]}`.
+//! A question is asked after the last message. `evidence`, `kind`, `answer` and `session` stay here.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,6 +9,7 @@ use std::path::Path;
 use scrollback::At;
 use scrollback::search::gather::Voice;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::published::Entry;
 use super::{Error, array, name, rows, time};
@@ -69,6 +70,8 @@ pub struct Asked {
     pub text: String,
     /// The messages that answer it, by place.
     pub evidence: Vec<usize>,
+    /// What is right to answer, if the data tells; only a judge sees it.
+    pub answer: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -84,7 +87,7 @@ pub(super) struct Message {
     pub(super) name: Option<String>,
     pub(super) time: Option<String>,
     #[serde(default)]
-    pub(super) session: serde_json::Value,
+    pub(super) session: Value,
     pub(super) text: String,
 }
 
@@ -93,6 +96,8 @@ pub(super) struct Question {
     pub(super) kind: String,
     pub(super) text: String,
     pub(super) evidence: Vec<String>,
+    #[serde(default)]
+    pub(super) answer: Value,
 }
 
 /// Reads a file: lines of ours, or `LoCoMo` or `LongMemEval` as published (`.json`).
@@ -140,11 +145,20 @@ fn talk(row: Row) -> Talk {
     let messages = row.messages.into_iter().enumerate().map(said).collect();
     let asked = |question: Question| {
         let evidence = question.evidence.iter().filter_map(|id| places.get(id).copied()).collect();
-        Asked { kind: question.kind, text: question.text, evidence }
+        Asked { kind: question.kind, text: question.text, evidence, answer: written(&question.answer) }
     };
     // A question whose answer is nowhere says nothing about windows.
     let questions = row.questions.into_iter().map(asked).filter(|asked| !asked.evidence.is_empty()).collect();
     Talk { messages, questions }
+}
+
+/// An answer as people write it; numbers are answers too.
+fn written(answer: &Value) -> Option<String> {
+    match answer {
+        Value::Null => None,
+        Value::String(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => Some(answer.to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -154,7 +168,7 @@ mod tests {
     const LINE: &str = r#"{"id":"1","messages":[
         {"id":"a","role":"user","name":"Ann","time":"1:56 pm on 8 May, 2023","session":1,"text":"I have a cat."},
         {"id":"b","role":"assistant","name":"assistant","time":null,"session":2,"text":"Nice."}],
-        "questions":[{"id":"q","kind":"pets","text":"Which pet?","evidence":["a"]},
+        "questions":[{"id":"q","kind":"pets","text":"Which pet?","evidence":["a"],"answer":1},
         {"id":"r","kind":"none","text":"Which car?","evidence":[]}]}"#;
 
     #[test]
@@ -166,6 +180,7 @@ mod tests {
         let set = read(&path).unwrap();
         let talk = &set.talks[0];
         assert_eq!((talk.questions.len(), &talk.questions[0].evidence), (1, &vec![0]));
+        assert_eq!(talk.questions[0].answer.as_deref(), Some("1"));
         assert_eq!((talk.messages[0].name(), talk.messages[1].name()), (Some("Ann"), None));
         assert_eq!((talk.messages[0].voice, talk.messages[1].voice), (Voice::Person, Voice::Model));
         assert_eq!(talk.messages[0].at, talk.messages[1].at);

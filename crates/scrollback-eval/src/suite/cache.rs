@@ -125,7 +125,7 @@ pub fn measure(
 }
 
 /// The room of a strategy; one that sends everything has no limit.
-fn room(strategy: StrategyName, limit: u32) -> Room {
+pub(super) fn room(strategy: StrategyName, limit: u32) -> Room {
     if strategy == StrategyName::Passthrough { Room::boundless() } else { Room::of_model(strategy, limit) }
 }
 

@@ -20,7 +20,7 @@ pub const LIMITS: [u32; 3] = [4_000, 8_000, 16_000];
 pub const STRATEGIES: [StrategyName; 5] =
     [StrategyName::Truncate, StrategyName::Artifacts, StrategyName::Summary, StrategyName::Topics, StrategyName::Pages];
 /// How many rules a conversation states, one in a turn.
-const RULES: usize = 8;
+pub(super) const RULES: usize = 8;
 /// A turn takes about this part of the window: sixteen of them fill it.
 const TURNS: u32 = 16;
 /// How many turns a fold may take before nobody waits for it any longer.
@@ -80,8 +80,8 @@ async fn kept(
 }
 
 /// A conversation that goes on and on.
-struct Talk {
-    player: Player,
+pub(super) struct Talk {
+    pub(super) player: Player,
     room: Room,
     chatter: Chatter,
     first: Option<scrollback::MessageId>,
@@ -91,11 +91,16 @@ struct Talk {
 impl Talk {
     fn new(settings: &EngineSettings, room: Room, language: Language, seed: u64) -> Result<Self> {
         let settings = EngineSettings { strategy: room.strategy, ..settings.clone() };
-        Ok(Self { player: Player::new(settings)?, room, chatter: Chatter::new(language, seed), first: None, folds: 0 })
+        Ok(Self::with(Player::new(settings)?, room, language, seed))
+    }
+
+    /// A conversation that somebody else has begun.
+    pub(super) fn with(player: Player, room: Room, language: Language, seed: u64) -> Self {
+        Self { player, room, chatter: Chatter::new(language, seed), first: None, folds: 0 }
     }
 
     /// One turn, in which a rule may be stated, and its window.
-    async fn turn(&mut self, rule: Option<&str>) -> Result<scrollback::window::Window> {
+    pub(super) async fn turn(&mut self, rule: Option<&str>) -> Result<scrollback::window::Window> {
         let question = self.chatter.question();
         let said = rule.map_or_else(|| question.clone(), |rule| format!("{question} {rule}"));
         let turn = self.player.ask(&[Line::text(&Role::User, None, &said)], self.room).await?;
@@ -110,10 +115,16 @@ impl Talk {
 
     /// How many rules the window shows once so many folds were made; nothing if that takes too long.
     async fn rules_after(&mut self, folds: usize, rules: &[&str]) -> Result<Option<usize>> {
+        let window = self.reach(folds).await?;
+        Ok(window.map(|window| rules.iter().filter(|rule| says(&window, rule)).count()))
+    }
+
+    /// Goes on until so many folds were made: the window then; nothing if that takes too long.
+    pub(super) async fn reach(&mut self, folds: usize) -> Result<Option<scrollback::window::Window>> {
         for _ in 0..PATIENCE * folds {
             let window = self.turn(None).await?;
             if self.folds >= folds {
-                return Ok(Some(rules.iter().filter(|rule| says(&window, rule)).count()));
+                return Ok(Some(window));
             }
         }
         Ok(None)

@@ -1,5 +1,6 @@
 //! What is measured: one file for each suite.
 
+pub mod answered;
 pub mod cache;
 pub mod constraints;
 pub mod played;

@@ -1,49 +1,72 @@
 //! Windows as the engine lays them out: a conversation is played turn by turn, then every question is asked at its end.
 
-use scrollback::engine::EngineSettings;
+use std::sync::Arc;
+
+use scrollback::embed::Embedder;
+use scrollback::engine::{EngineSettings, Turn};
 use scrollback::{Error, Message, MessageId, Result, Role};
 
 use crate::dataset::recall::{Asked, Said, Talk};
 use crate::player::{Line, Player, Room, Shown};
 
+/// How many messages people write to each other before a window is laid out.
+const ABREAST: usize = 16;
+
+/// What an engine is made with.
+#[derive(Clone)]
+pub struct With<'a> {
+    /// Its settings.
+    pub settings: &'a EngineSettings,
+    /// What makes vectors, if anything does.
+    pub embedder: Option<Arc<dyn Embedder>>,
+}
+
 /// Plays a conversation in each room, and asks its questions there: for each question, for each room, the places of the messages
 /// that its window holds word for word.
-pub async fn play(talk: &Talk, settings: &EngineSettings, rooms: &[Room]) -> Result<Vec<Vec<Vec<usize>>>> {
-    let mut player = Player::new(settings.clone())?;
+pub async fn play(talk: &Talk, with: &With<'_>, rooms: &[Room]) -> Result<Vec<Vec<Vec<usize>>>> {
+    let mut player = Player::new(with.settings.clone())?;
+    if let Some(embedder) = &with.embedder {
+        player = player.with_embedder(embedder.clone());
+    }
     let mut ids = Vec::new();
     for room in rooms {
         player.rewind();
-        ids = told(&mut player, talk, *room).await?;
+        ids.extend(told(&mut player, talk, *room).await?);
     }
+    ids.truncate(talk.messages.len());
+    player.embed().await?;
     let mut windows = Vec::with_capacity(talk.questions.len());
     for asked in &talk.questions {
         let mut of_question = Vec::with_capacity(rooms.len());
         for room in rooms {
-            of_question.push(window(&mut player, (talk, &ids), asked, *room).await?);
+            of_question.push(window(&player, (talk, &ids), asked, *room).await?);
         }
         windows.push(of_question);
     }
     Ok(windows)
 }
 
-/// Says a whole conversation; the numbers its messages have, in order.
-async fn told(player: &mut Player, talk: &Talk, room: Room) -> Result<Vec<MessageId>> {
+/// Says a whole conversation; the numbers its messages have, in order, as far as they are new. A window is laid out for every
+/// message of a model, and where people talk among themselves for every so many of theirs.
+pub(super) async fn told(player: &mut Player, talk: &Talk, room: Room) -> Result<Vec<MessageId>> {
     let mut ids = Vec::with_capacity(talk.messages.len());
-    let mut turn = None;
-    for said in &talk.messages {
-        let line = line(said);
-        turn = match turn.take() {
-            Some(begun) if *line.message.role() == Role::Assistant => {
-                let stored = player.reply(begun, line).await?;
-                ids.extend(stored.map(|stored| stored.id));
-                None
-            }
-            _ => {
-                let begun = player.ask(&[line], room).await.ok();
-                ids.extend(player.head());
-                begun
-            }
-        };
+    let (mut turn, mut new) = (None, Vec::new());
+    for (place, said) in talk.messages.iter().enumerate() {
+        if let Some(begun) = turn.take() {
+            ids.extend(player.reply(begun, line(said)).await?.map(|stored| stored.id));
+            continue;
+        }
+        new.push(line(said));
+        let is_answered = talk.messages.get(place + 1).is_some_and(|next| next.is_reply);
+        if is_answered || new.len() == ABREAST {
+            turn = player.ask(&new, room).await.ok().filter(|_| is_answered);
+            ids.extend(player.fresh());
+            new.clear();
+        }
+    }
+    if !new.is_empty() {
+        player.say(&new).await?;
+        ids.extend(player.fresh());
     }
     Ok(ids)
 }
@@ -53,20 +76,24 @@ fn line(said: &Said) -> Line {
     Line::text(&role, said.name(), &said.text).at(said.at)
 }
 
-async fn window(
-    player: &mut Player,
-    (talk, ids): (&Talk, &[MessageId]),
-    asked: &Asked,
-    room: Room,
-) -> Result<Vec<usize>> {
-    let question = Line::new(Message::text(&Role::User, &asked.text)).at(talk.messages.last().and_then(|said| said.at));
-    let turn = match player.ask_aside(&question, room).await {
+async fn window(player: &Player, (talk, ids): (&Talk, &[MessageId]), asked: &Asked, room: Room) -> Result<Vec<usize>> {
+    let turn = match player.ask_aside(&question(talk, asked), room).await {
         Ok(turn) => turn,
         // A window that cannot hold the question holds nothing else.
         Err(Error::TooLarge(_)) => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
+    Ok(held(&turn, (talk, ids)))
+}
+
+/// A question, as it is asked after the last message.
+pub(super) fn question(talk: &Talk, asked: &Asked) -> Line {
+    Line::new(Message::text(&Role::User, &asked.text)).at(talk.messages.last().and_then(|said| said.at))
+}
+
+/// The places of the messages that a window holds word for word.
+pub(super) fn held(turn: &Turn, (talk, ids): (&Talk, &[MessageId])) -> Vec<usize> {
     let shown = Shown::of(turn.window());
     let holds = |place: &usize| shown.holds(ids[*place], &talk.messages[*place].text);
-    Ok((0..talk.messages.len()).filter(holds).collect())
+    (0..talk.messages.len()).filter(holds).collect()
 }

@@ -6,17 +6,17 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use scrollback::engine::EngineSettings;
 use scrollback::strategy::StrategyName;
 use serde::Serialize;
 
 use crate::abreast::abreast;
+use crate::baseline::meaning::Meanings;
 use crate::baseline::window::Choosing;
 use crate::dataset::recall::{Dataset, Talk};
 use crate::index::Index;
 use crate::metrics::{Evidence, Tally};
 use crate::player::{Room, run};
-use crate::suite::played::play;
+use crate::suite::played::{With, play};
 
 /// The strategies, unless told otherwise.
 pub const STRATEGIES: [StrategyName; 4] =
@@ -36,8 +36,9 @@ type Windows = Vec<Vec<Vec<usize>>>;
 
 impl Method {
     /// All of them, ours last.
-    pub fn all(strategies: &[StrategyName]) -> Vec<Self> {
-        let baselines = Choosing::ALL.into_iter().map(Self::Baseline);
+    pub fn all(strategies: &[StrategyName], is_embedded: bool) -> Vec<Self> {
+        let baselines = if is_embedded { &Choosing::EMBEDDED[..] } else { &Choosing::ALL[..] };
+        let baselines = baselines.iter().copied().map(Self::Baseline);
         baselines.chain(strategies.iter().copied().map(Self::Engine)).collect()
     }
 
@@ -52,16 +53,18 @@ impl Method {
     fn windows(
         self,
         (talk, index): (&Talk, &Index),
-        settings: &EngineSettings,
+        (with, meanings): (&With<'_>, Option<&Meanings>),
         rooms: &[u32],
     ) -> scrollback::Result<Windows> {
         match self {
             Self::Baseline(choosing) => {
-                Ok(talk.questions.iter().map(|asked| choosing.windows(talk, index, asked, rooms)).collect())
+                let near = |number: usize| meanings.map(|meanings| meanings.near(number)).unwrap_or_default();
+                let asked = talk.questions.iter().enumerate();
+                Ok(asked.map(|(i, asked)| choosing.windows((talk, index), (asked, near(i)), rooms)).collect())
             }
             Self::Engine(strategy) => {
                 let rooms: Vec<Room> = rooms.iter().map(|tokens| Room::of_window(strategy, *tokens)).collect();
-                run(play(talk, settings, &rooms))
+                run(play(talk, with, &rooms))
             }
         }
     }
@@ -100,25 +103,27 @@ pub struct Measured {
 }
 
 /// How many steps measuring a dataset takes.
-pub fn steps(dataset: &Dataset, strategies: &[StrategyName]) -> usize {
-    dataset.talks.len() * Method::all(strategies).len()
+pub fn steps(dataset: &Dataset, strategies: &[StrategyName], with: &With<'_>) -> usize {
+    dataset.talks.len() * Method::all(strategies, with.embedder.is_some()).len()
 }
 
 /// Measures every way of choosing on a dataset; `step` is called after each conversation under each.
 pub fn measure(
     dataset: &Dataset,
-    settings: &EngineSettings,
+    with: &With<'_>,
     (strategies, rooms): (&[StrategyName], &[u32]),
     step: impl FnMut(),
 ) -> scrollback::Result<Measured> {
-    let methods = Method::all(strategies);
+    let methods = Method::all(strategies, with.embedder.is_some());
     let chosen = abreast(
         &dataset.talks,
         |talk: &Talk, step: &dyn Fn()| {
             let index = Index::of(talk);
+            let embedder = with.embedder.as_deref();
+            let meanings = embedder.map(|embedder| run(Meanings::of(talk, embedder))).transpose()?;
             let timed = |method: &Method| {
                 let begun = Instant::now();
-                let windows = method.windows((talk, &index), settings, rooms)?;
+                let windows = method.windows((talk, &index), (with, meanings.as_ref()), rooms)?;
                 step();
                 Ok((windows, begun.elapsed()))
             };
@@ -169,6 +174,7 @@ fn result<'a>(
 
 #[cfg(test)]
 mod tests {
+    use scrollback::engine::EngineSettings;
     use scrollback::search::gather::Voice;
 
     use super::*;
@@ -192,7 +198,8 @@ mod tests {
         };
         let texts =
             ["My cello is from Mirecourt.", "It is old.", "The boiler leaks.", "A valve is broken.", "It rains."];
-        let asked = |text: &str, place| Asked { kind: "fact".into(), text: text.into(), evidence: vec![place] };
+        let asked =
+            |text: &str, place| Asked { kind: "fact".into(), text: text.into(), evidence: vec![place], answer: None };
         let questions = vec![asked("Where is my cello from?", 0), asked("What is wrong with the boiler?", 2)];
         Talk { messages: texts.into_iter().enumerate().map(say).collect(), questions }
     }
@@ -201,9 +208,10 @@ mod tests {
     fn every_method_is_measured_and_ours_comes_last() {
         let dataset = Dataset { name: "small".into(), talks: vec![talk()] };
         let (settings, mut taken) = (EngineSettings::default(), 0);
-        let measured = measure(&dataset, &settings, (&[StrategyName::Topics], &[20, 2_000]), || taken += 1).unwrap();
+        let with = With { settings: &settings, embedder: None };
+        let measured = measure(&dataset, &with, (&[StrategyName::Topics], &[20, 2_000]), || taken += 1).unwrap();
         assert_eq!((measured.questions, measured.conversations), (2, 1));
-        assert_eq!(taken, steps(&dataset, &[StrategyName::Topics]));
+        assert_eq!(taken, steps(&dataset, &[StrategyName::Topics], &with));
         let last = measured.results.last().unwrap();
         assert_eq!((last.method, last.ours, last.sizes[1].all), ("topics", true, 1.0));
         assert_eq!(last.kinds["fact"].len(), 2);
@@ -213,8 +221,10 @@ mod tests {
     fn windows_of_baselines_stay_within_their_room() {
         let talk = talk();
         let index = Index::of(&talk);
-        for method in Method::all(&[]) {
-            for windows in method.windows((&talk, &index), &EngineSettings::default(), &[10, 25]).unwrap() {
+        let (settings, near) = (EngineSettings::default(), Meanings::known(vec![vec![0.5; 5]; 2]));
+        let with = With { settings: &settings, embedder: None };
+        for method in Method::all(&[], true) {
+            for windows in method.windows((&talk, &index), (&with, Some(&near)), &[10, 25]).unwrap() {
                 assert!(windows.iter().all(|window| tokens(&talk.messages, window) <= 25), "{}", method.name());
             }
         }
@@ -230,8 +240,9 @@ mod tests {
             let tokens = line_tokens(long.messages.len(), &speaker, &text);
             long.messages.push(Said { speaker, text, tokens, ..long.messages[0].clone() });
         }
-        let windows = Method::Engine(StrategyName::Topics);
-        let windows = windows.windows((&long, &Index::of(&long)), &EngineSettings::default(), &[1_000]).unwrap();
+        let (windows, settings) = (Method::Engine(StrategyName::Topics), EngineSettings::default());
+        let with = With { settings: &settings, embedder: None };
+        let windows = windows.windows((&long, &Index::of(&long)), (&with, None), &[1_000]).unwrap();
         for (asked, windows) in long.questions.iter().zip(windows) {
             assert!(windows[0].contains(&asked.evidence[0]) && windows[0].len() < 60, "{windows:?}");
         }

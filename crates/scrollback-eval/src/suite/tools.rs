@@ -141,7 +141,7 @@ pub fn measure(
 }
 
 /// An agent's conversation, as a client sends it.
-fn lines(steps: &[Step]) -> Vec<Line> {
+pub(super) fn lines(steps: &[Step]) -> Vec<Line> {
     let (mut asked, mut returned) = (0_usize, 0_usize);
     let line = |step: &Step| match step {
         Step::Instructed(text) => Line::text(&Role::System, None, text),

@@ -33,7 +33,7 @@ use crate::wire;
 use crate::wire::chat::Chat;
 
 /// Paths that nobody is asked a token for; what is under `/ui` holds nothing of anybody.
-const PUBLIC: [&str; 3] = ["/", "/health", "/ui"];
+const PUBLIC: [&str; 4] = ["/", "/health", "/ready", "/ui"];
 
 /// What decides who may ask.
 pub(crate) struct Access {
@@ -55,7 +55,7 @@ impl Access {
 
     /// Decides who asks, for every door. Takes the token of ours out of the request.
     fn admit(&self, path: &str, headers: &mut HeaderMap, peer: Option<SocketAddr>) -> Result<Option<Guest>, Refusal> {
-        if path == "/health" {
+        if path == "/health" || path == "/ready" {
             return Ok(None);
         }
         if !hosts::is_addressed(headers, &self.hosts) {

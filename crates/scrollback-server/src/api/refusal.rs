@@ -82,7 +82,8 @@ impl From<Error> for Refusal {
             Error::InUse { .. } | Error::Conflict(_) => (StatusCode::CONFLICT, "conflict"),
             Error::Model { .. } | Error::Unreachable(_) => (StatusCode::BAD_GATEWAY, "model"),
             Error::Damaged(_) => (StatusCode::INTERNAL_SERVER_ERROR, "damaged"),
-            Error::Store { .. } | _ => (StatusCode::INTERNAL_SERVER_ERROR, "store"),
+            Error::Store { .. } => (StatusCode::SERVICE_UNAVAILABLE, "store"),
+            _ => (StatusCode::INTERNAL_SERVER_ERROR, "store"),
         };
         if status.is_server_error() {
             tracing::error!("a request to the API failed: {error}");

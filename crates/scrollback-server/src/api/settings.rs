@@ -11,7 +11,7 @@ use super::{Refusal, Room, address};
 const EXPLAINED: &str = include_str!("../../../../scrollback.toml");
 
 /// What is about this machine and its accounts is told to admins alone,
-const OF_THE_MACHINE: [&str; 5] = ["store.", "serve.", "upstreams.", "helper.", "window.models"];
+const OF_THE_MACHINE: [&str; 6] = ["store.", "serve.", "upstreams.", "helper.", "embeddings.", "window.models"];
 /// but for what everybody runs into.
 const FOR_ALL: [&str; 3] = ["serve.body_megabytes", "serve.import_megabytes", "serve.requests_per_minute"];
 
@@ -74,6 +74,9 @@ fn is_for_all(name: &str) -> bool {
 
 /// A value without the secrets that an address may hold.
 fn harmless(value: Value) -> Value {
+    if let Value::Array(values) = value {
+        return values.into_iter().map(harmless).collect();
+    }
     match value.as_str() {
         Some(url) if url.contains("://") => json!(address::bare(url)),
         _ => value,

@@ -37,7 +37,7 @@ struct Line<'a> {
 
 impl Diff {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let store = desk.reading()?;
+        let store = desk.reading().await?;
         let session = desk.session(&store, &self.session).await?;
         let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
         let engine = desk.engine(store);

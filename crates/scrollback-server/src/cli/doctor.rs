@@ -16,12 +16,10 @@ pub(super) struct Doctor {
 impl Doctor {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         if self.repair {
-            let store = desk.writing()?;
-            store.reindex().await?;
-            store.wipe().await?;
-            talk("the search index was built anew and the file written afresh");
+            let store = desk.writing().await?;
+            talk(store.repair().await?);
         }
-        let store = desk.reading()?;
+        let store = desk.reading().await?;
         let bar = progress(0, "checking");
         let shown = bar.clone();
         let checkup = store
@@ -37,11 +35,11 @@ impl Doctor {
             say_json(&checkup)?;
         } else {
             let (sessions, messages) = (counted(checkup.sessions, "session"), counted(checkup.messages, "message"));
-            say(format!("{}: {sessions}, {messages}, {}", store.path().display(), counted(checkup.records, "record")))?;
+            say(format!("{}: {sessions}, {messages}, {}", store.place(), counted(checkup.records, "record")))?;
             checkup.problems.iter().try_for_each(|problem| say(format!("  {problem}")))?;
             say(match checkup.problem_count {
                 0 => "all is well".to_owned(),
-                count => format!("{}. Keep a copy of the file before you do anything else", counted(count, "problem")),
+                count => format!("{}. Keep a copy of the store before you do anything else", counted(count, "problem")),
             })?;
         }
         Ok(if checkup.problem_count == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

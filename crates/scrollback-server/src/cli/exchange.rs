@@ -41,7 +41,7 @@ struct Imported {
 
 impl Import {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let log = Log::new(desk.writing()?);
+        let log = Log::new(desk.writing().await?);
         let mut failed = false;
         for file in files_of(&self.files)? {
             match self.file(desk, &log, &file).await {
@@ -168,7 +168,7 @@ pub(super) struct Export {
 
 impl Export {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let store = desk.reading()?;
+        let store = desk.reading().await?;
         let sessions = match &self.session {
             Some(name) => vec![desk.session(&store, name).await?],
             None => store.sessions(&desk.tenant, Which::Page { skip: 0, limit: usize::MAX >> 1 }).await?,

@@ -20,7 +20,7 @@ pub(super) struct Forget {
 
 impl Forget {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let store = desk.writing()?;
+        let store = desk.writing().await?;
         let session = desk.session(&*store, &self.session).await?;
         let title = sessions::title(desk, &*store, &session).await?;
         if !self.yes {
@@ -34,7 +34,7 @@ impl Forget {
         }
         let erased = store.forget(&SessionKey { tenant: desk.tenant.clone(), id: session.id }).await?;
         // What was typed in chats may be about it, and nobody knows which lines are.
-        let _ = std::fs::remove_file(chat::history_of(&desk.settings.store.path));
+        let _ = std::fs::remove_file(chat::history_of(desk.settings.store.beside()));
         if desk.json {
             say_json(&serde_json::json!({"session": session.id, "erased": erased}))?;
         } else {

@@ -82,7 +82,7 @@ impl Holds {
         if self.clean {
             return self.clean(desk).await;
         }
-        let store = desk.reading()?;
+        let store = desk.reading().await?;
         let held = all(desk, &store, self.session.as_deref()).await?;
         if desk.json {
             held.iter().try_for_each(|(session, held)| say_json(&Line::of(session, held)))?;
@@ -109,7 +109,7 @@ impl Holds {
         let age = self.older_than.or(desk.settings.keep_holds);
         let age = age.context("nothing says how old: --older-than 30d, or holds.keep_days in the settings")?;
         let before = At(now().0.saturating_sub(i64::try_from(age.as_micros()).unwrap_or(i64::MAX)));
-        let store = desk.writing()?;
+        let store = desk.writing().await?;
         let mut old = all(desk, &*store, self.session.as_deref()).await?;
         old.retain(|(_, held)| !held.erased && held.at < before);
         if !old.is_empty() && !self.yes {

@@ -15,7 +15,7 @@ pub(super) struct Jobs {}
 
 impl Jobs {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let jobs = desk.engine(desk.reading()?).jobs(&desk.tenant).await?;
+        let jobs = desk.engine(desk.reading().await?).jobs(&desk.tenant).await?;
         if desk.json {
             jobs.iter().try_for_each(say_json)?;
             return Ok(ExitCode::SUCCESS);

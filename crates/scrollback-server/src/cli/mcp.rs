@@ -14,7 +14,11 @@ pub(super) struct Mcp {}
 impl Mcp {
     pub(super) async fn run(self, desk: Desk) -> anyhow::Result<ExitCode> {
         log_to_stderr(USUAL_LOG);
-        over_stdio(Reader::opening(move || Ok(desk.room(desk.engine(desk.reading()?))))).await?;
+        let open = move || {
+            let desk = desk.clone();
+            Box::pin(async move { Ok(desk.room(desk.engine(desk.reading().await?))) }) as _
+        };
+        over_stdio(Reader::opening(open)).await?;
         Ok(ExitCode::SUCCESS)
     }
 }

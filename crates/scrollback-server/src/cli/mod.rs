@@ -14,6 +14,7 @@ mod holds;
 mod jobs;
 mod ledger;
 mod mcp;
+mod migrate_store;
 mod models;
 mod pages;
 mod recall;
@@ -41,12 +42,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 use scrollback::store::Session;
 use scrollback::task::Tasks;
 use scrollback::window::grouped;
-use scrollback::{At, Engine, SqliteStore, Store, Tenant};
+use scrollback::{At, Engine, Store, Tenant};
 use tracing_subscriber::EnvFilter;
 
 use crate::api::find_session;
 use crate::clock::now;
 use crate::config::{self, Settings, Surroundings};
+use crate::store::Opened;
 
 /// How much of what goes wrong is told where nobody says.
 const USUAL_LOG: &str = "warn,rmcp=error";
@@ -63,8 +65,8 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Args)]
 struct Common {
-    /// The file conversations are kept in
-    #[arg(long, global = true, env = "SCROLLBACK_STORE", value_name = "FILE")]
+    /// The file conversations are kept in, or a database: `postgres://user:password@host:5432/name`
+    #[arg(long, global = true, env = "SCROLLBACK_STORE", value_name = "FILE", hide_env_values = true)]
     store: Option<PathBuf>,
     /// The settings file
     #[arg(long, global = true, env = "SCROLLBACK_CONFIG", value_name = "FILE")]
@@ -140,8 +142,10 @@ enum Command {
     Search(search::Search),
     /// Check every byte of the store
     Doctor(doctor::Doctor),
+    /// Move everything from one store to another: a file, or a PostgreSQL database
+    MigrateStore(migrate_store::MigrateStore),
     /// Measure Scrollback beside baselines, on data you bring
-    Eval(eval::Eval),
+    Eval(Box<eval::Eval>),
     /// Say who else may ask this server: list, make and take back tokens
     Tokens(tokens::Tokens),
     /// Erase a conversation for good
@@ -203,6 +207,7 @@ async fn perform(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
         Command::Models(command) => command.run(desk),
         Command::Search(command) => command.run(desk).await,
         Command::Doctor(command) => command.run(desk).await,
+        Command::MigrateStore(command) => Box::pin(command.run(desk)).await,
         Command::Eval(command) => command.run(desk).await,
         Command::Tokens(command) => command.run(desk).await,
         Command::Forget(command) => command.run(desk).await,
@@ -211,23 +216,18 @@ async fn perform(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
 
 impl Desk {
     /// The store, for reading; works beside a process that writes.
-    fn reading(&self) -> anyhow::Result<SqliteStore> {
-        let store = SqliteStore::open_reading(&self.settings.store);
-        store.context("nothing has been kept yet, or the store cannot be read: `scrollback import FILE` begins one")
+    async fn reading(&self) -> anyhow::Result<Opened> {
+        self.settings.store.reading().await
     }
 
     /// The store, for writing; its folder is made if need be.
-    fn writing(&self) -> anyhow::Result<Arc<SqliteStore>> {
-        let path = &self.settings.store.path;
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
-            std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
-        }
-        Ok(Arc::new(SqliteStore::open(&self.settings.store)?))
+    async fn writing(&self) -> anyhow::Result<Arc<Opened>> {
+        self.settings.store.writing().await.map(Arc::new)
     }
 
     /// An engine that looks at a store and changes nothing.
-    fn engine(&self, store: SqliteStore) -> Engine {
-        self.engine_over(Arc::new(store))
+    fn engine(&self, store: Opened) -> Engine {
+        self.engine_over(store.shared())
     }
 
     /// An engine with the settings of the proxy, and no helper.

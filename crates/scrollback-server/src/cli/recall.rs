@@ -83,7 +83,7 @@ impl What {
 impl Recall {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         let call = self.what.call()?;
-        let room = desk.room(desk.engine(desk.reading()?));
+        let room = desk.room(desk.engine(desk.reading().await?));
         let meant = Where::on(&self.session, self.branch, self.limit);
         let place = room.place(&meant.ask(Method::GET, &[]), &self.session).await?;
         let fold = room.fold(&place).await?;

@@ -39,7 +39,7 @@ pub(super) struct Search {
 
 impl Search {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let store = desk.reading()?;
+        let store = desk.reading().await?;
         let reach = self.reach(desk, &store).await?;
         let query = Query {
             text: self.words.join(" "),

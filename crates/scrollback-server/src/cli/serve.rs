@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
+use scrollback::Engine;
 use scrollback::strategy::SummarySettings;
 use scrollback::task::{TaskSettings, Tasks};
-use scrollback::{Engine, SqliteStore};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Desk, USUAL_LOG, log_to_stderr, talk};
@@ -19,6 +19,7 @@ use crate::jobs::Jobs;
 use crate::proxy::Proxy;
 use crate::reviews::Reviews;
 use crate::serve::Server;
+use crate::store::Opened;
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
@@ -38,18 +39,20 @@ impl Serve {
             (settings.upstream, settings.messages_upstream) = (upstream.clone(), upstream);
         }
         log_to_stderr(USUAL_LOG);
-        let proxy = proxy(desk, desk.writing()?, settings)?;
+        let proxy = proxy(desk, desk.writing().await?, settings)?;
         proxy
             .upstream(&proxy.serve.upstream)
             .with_context(|| format!("there is no upstream “{}”", proxy.serve.upstream))?;
         let server = Server::bind(proxy.clone()).await?;
         // Whoever hears where it listens may tell it to stop.
         let stop = stopped()?;
-        let _posted = Posted::post(&desk.settings.store.path, server.address, &proxy.access.pass)?;
+        let file = desk.settings.store.file();
+        let _posted = file.map(|file| Posted::post(file, server.address, &proxy.access.pass)).transpose()?;
         talk(&format!("listening on http://{}", server.address));
-        for line in pointers(&proxy, server.address).into_iter().chain(admitted(&proxy, server.address)) {
-            talk(&line);
-        }
+        let embedded =
+            proxy.engine.embedder().map(|_| format!("embeddings come from {}", proxy.serve.embeddings.shown()));
+        let lines = pointers(&proxy, server.address).into_iter().chain(admitted(&proxy, server.address));
+        lines.chain(embedded).for_each(|line| talk(&line));
         attended(reviews(desk, &proxy), proxy, server, stop).await?;
         talk("stopped");
         Ok(ExitCode::SUCCESS)
@@ -57,9 +60,10 @@ impl Serve {
 }
 
 /// A proxy over a store, with the helpers of the settings.
-pub(super) fn proxy(desk: &Desk, store: Arc<SqliteStore>, settings: Settings) -> anyhow::Result<Arc<Proxy>> {
+pub(super) fn proxy(desk: &Desk, store: Arc<Opened>, settings: Settings) -> anyhow::Result<Arc<Proxy>> {
     let engine = Engine::new(store, tasks(&settings)?, desk.settings.engine.clone());
     let engine = with_helpers(engine, &settings, &desk.settings.engine.strategies.summary)?;
+    let engine = with_embeddings(engine, &settings)?;
     Ok(Arc::new(Proxy::new(Arc::new(engine), settings)?))
 }
 
@@ -122,6 +126,15 @@ pub(super) fn with_helpers(engine: Engine, settings: &Settings, summary: &Summar
     named.collect::<BTreeSet<_>>().into_iter().try_fold(engine, |engine, name| {
         let tasks = tasks_of(settings, helper, name)?;
         Ok(engine.with_helper(name, tasks))
+    })
+}
+
+/// An engine with embeddings, if the settings name any.
+fn with_embeddings(engine: Engine, settings: &Settings) -> anyhow::Result<Engine> {
+    let embedder = crate::embeddings::embedder(&settings.embeddings)?;
+    Ok(match embedder {
+        Some(embedder) => engine.with_embedder(embedder, settings.embeddings.engine.clone()),
+        None => engine,
     })
 }
 

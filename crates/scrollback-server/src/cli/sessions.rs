@@ -24,7 +24,7 @@ pub(super) struct Sessions {
 
 impl Sessions {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let store = desk.reading()?;
+        let store = desk.reading().await?;
         let sessions = store.sessions(&desk.tenant, Which::Page { skip: self.skip, limit: self.limit }).await?;
         if desk.json {
             sessions.iter().try_for_each(say_json)?;

@@ -87,7 +87,7 @@ impl Made {
 
 impl Show {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let store = desk.reading()?;
+        let store = desk.reading().await?;
         let session = desk.session(&store, &self.session).await?;
         if self.made.is_wanted() {
             let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };

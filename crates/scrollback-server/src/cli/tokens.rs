@@ -53,9 +53,9 @@ struct Made {
 
 impl Tokens {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        if !desk.settings.store.path.exists() {
+        if desk.settings.store.file().is_none_or(|file| !file.exists()) {
             // Tokens may be made before anything is kept.
-            drop(desk.writing()?);
+            drop(desk.writing().await?);
         }
         match self.verb {
             None => list(desk).await?,

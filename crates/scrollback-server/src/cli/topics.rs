@@ -135,7 +135,7 @@ impl Topics {
 
 /// A session for reading, and the end of its newest branch.
 pub(super) async fn opened(desk: &Desk, name: &str) -> anyhow::Result<(Engine, SessionKey, Position)> {
-    let store = desk.reading()?;
+    let store = desk.reading().await?;
     let session = desk.session(&store, name).await?;
     let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
     let head = branch(&session, None)?.context("the session has no messages")?.head;

@@ -24,7 +24,7 @@ pub(super) struct Why {
 
 impl Why {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let store = desk.reading()?;
+        let store = desk.reading().await?;
         let session = desk.session(&store, &self.session).await?;
         let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
         let engine = desk.engine(store);

@@ -40,7 +40,7 @@ pub(super) struct Window {
 
 impl Window {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let store = desk.reading()?;
+        let store = desk.reading().await?;
         let session = desk.session(&store, &self.session).await?;
         let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
         let branch = branch(&session, self.branch)?.context("the session has no messages")?;

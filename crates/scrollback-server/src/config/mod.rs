@@ -3,6 +3,7 @@
 //! The file is `scrollback.toml`; the one in the repository lists every setting with its default, and a test keeps it so.
 
 mod check;
+mod embeddings;
 mod said;
 
 use std::collections::BTreeMap;
@@ -11,15 +12,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use scrollback::SqliteOptions;
 use scrollback::engine::EngineSettings;
 use scrollback::ledger::Prices;
 use scrollback::store::Durability;
 use scrollback::strategy::{StrategySettings, SummarySettings};
 use scrollback::task::{Purse, SpendLimit};
+use scrollback::{PostgresOptions, SqliteOptions};
 
+use crate::store::Place;
 use crate::wire::WireName;
-use said::{Said, SaidAccess, SaidDurability, SaidHelper, SaidRecallBy, SaidUpstream};
+pub(crate) use embeddings::{EmbeddingSettings, EmbeddingSource};
+use said::{Said, SaidAccess, SaidDurability, SaidHelper, SaidRecallBy, SaidUnkept, SaidUpstream};
 
 /// Upstreams that have a place of their own, the variable in which people keep their key, and a model that costs little.
 pub(crate) const KNOWN: [KnownUpstream; 2] = [
@@ -46,7 +49,7 @@ impl KnownUpstream {
 /// What the settings mean.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    pub(crate) store: SqliteOptions,
+    pub(crate) store: Place,
     pub(crate) engine: EngineSettings,
     pub(crate) serve: Serve,
     /// How long held results are kept before cleaning erases them; `None` for ever.
@@ -74,12 +77,25 @@ pub(crate) struct Serve {
     pub(crate) upstreams: BTreeMap<String, UpstreamSettings>,
     pub(crate) window: WindowSettings,
     pub(crate) rounds: u32,
+    pub(crate) unkept: Unkept,
+    /// Whether other nodes may serve the same conversations.
+    pub(crate) shared: bool,
     pub(crate) helper: Option<HelperSettings>,
+    pub(crate) embeddings: EmbeddingSettings,
     /// Whether streams end with a comment that tells what the headers tell.
     pub(crate) comments: bool,
     /// The settings file as it was written.
     pub(crate) said: toml::Table,
     pub(crate) chat: ChatSettings,
+}
+
+/// What becomes of a request that cannot be kept because the store fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unkept {
+    /// It is refused, and its client told to try again.
+    Refused,
+    /// It goes on as it came, and its client is told that it was not kept.
+    Passed,
 }
 
 /// Who answers people who talk to us and not to a client; empty where nothing is said.
@@ -229,20 +245,44 @@ fn meant(said: Said, store: Option<PathBuf>, surroundings: &Surroundings) -> any
         bail!("topics.review_hour is an hour from 0 to 23, not {review_hour}");
     }
     let store = store_meant(&said, store, surroundings)?;
-    Ok(Settings { store, engine, serve: serve_meant(said, surroundings)?, keep_holds, review_hour })
+    let unkept = unkept_meant(&said.store.unkept, &store);
+    let shared = store.file().is_none();
+    let serve = Serve { unkept, shared, ..serve_meant(said, surroundings)? };
+    Ok(Settings { store, engine, serve, keep_holds, review_hour })
 }
 
-fn store_meant(said: &Said, store: Option<PathBuf>, surroundings: &Surroundings) -> anyhow::Result<SqliteOptions> {
+fn store_meant(said: &Said, store: Option<PathBuf>, surroundings: &Surroundings) -> anyhow::Result<Place> {
     let in_file = &said.store.path;
     let named = store.or_else(|| (!in_file.as_os_str().is_empty()).then(|| in_file.clone()));
     let Some(path) = named.or_else(|| surroundings.store_file()) else {
         bail!("there is no home folder to keep the store in: name a file with --store");
     };
+    if Place::is_database(&path) {
+        let seconds = |count: u64| Duration::from_secs(count.max(1));
+        let options = PostgresOptions {
+            connections: said.store.connections.max(1),
+            timeout: seconds(said.store.timeout_seconds),
+            patience: Duration::from_secs(said.store.patience_seconds),
+            replicas: said.store.replicas.clone(),
+            ..PostgresOptions::new(path.to_string_lossy())
+        };
+        let beside = surroundings.store_file().unwrap_or_else(|| PathBuf::from("scrollback.db"));
+        return Ok(Place::Database(options, beside));
+    }
     let durability = match said.store.durability {
         SaidDurability::Full => Durability::Full,
         SaidDurability::Normal => Durability::Normal,
     };
-    Ok(SqliteOptions { path, durability, readers: said.store.readers.max(1) })
+    Ok(Place::File(SqliteOptions { path, durability, readers: said.store.readers.max(1) }))
+}
+
+/// What becomes of a request that cannot be kept. One that many nodes share says so, as whoever sends it again finds another node
+/// or a database that is back; a person with a file is better served by an answer.
+fn unkept_meant(said: &SaidUnkept, store: &Place) -> Unkept {
+    match (said, store) {
+        (SaidUnkept::Refuse, _) | (SaidUnkept::Usual, Place::Database(..)) => Unkept::Refused,
+        (SaidUnkept::Pass, _) | (SaidUnkept::Usual, Place::File(_)) => Unkept::Passed,
+    }
 }
 
 fn serve_meant(said: Said, surroundings: &Surroundings) -> anyhow::Result<Serve> {
@@ -289,7 +329,10 @@ fn serve_meant(said: Said, surroundings: &Surroundings) -> anyhow::Result<Serve>
             prices,
         },
         rounds: said.recall.rounds,
+        unkept: Unkept::Passed,
+        shared: false,
         helper,
+        embeddings: said.embeddings.meant()?,
         said: toml::Table::new(),
         chat,
     })
@@ -404,14 +447,15 @@ mod tests {
     fn flags_go_before_the_file() {
         let said: Said = toml::from_str("[store]\npath = \"/a.db\"\ndurability = \"normal\"").unwrap();
         let settings = meant(said, Some("/b.db".into()), &home()).unwrap();
-        assert_eq!(settings.store.path, Path::new("/b.db"));
-        assert_eq!(settings.store.durability, Durability::Normal);
+        let Place::File(store) = &settings.store else { panic!("a file") };
+        assert_eq!((store.path.as_path(), store.durability), (Path::new("/b.db"), Durability::Normal));
+        assert_eq!(settings.serve.unkept, Unkept::Passed);
     }
 
     #[test]
     fn the_usual_place_is_the_data_folder() {
         let settings = meant(Said::default(), None, &home()).unwrap();
-        assert_eq!(settings.store.path, Path::new("/home/ann/.local/share/scrollback/scrollback.db"));
+        assert_eq!(settings.store.file(), Some(Path::new("/home/ann/.local/share/scrollback/scrollback.db")));
         assert!(meant(Said::default(), None, &Surroundings::default()).is_err());
     }
 

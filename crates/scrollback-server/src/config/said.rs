@@ -9,6 +9,7 @@ use scrollback::strategy::{
 };
 use serde::Deserialize;
 
+use super::embeddings::SaidEmbeddings;
 use crate::wire::WireName;
 
 /// Where OpenAI is.
@@ -31,6 +32,7 @@ pub(super) struct Said {
     pub(super) holds: SaidHolds,
     pub(super) recall: SaidRecall,
     pub(super) helper: SaidHelper,
+    pub(super) embeddings: SaidEmbeddings,
     pub(super) chat: SaidChat,
     pub(super) upstreams: BTreeMap<String, SaidUpstream>,
 }
@@ -52,6 +54,7 @@ impl Default for Said {
             holds: SaidHolds::default(),
             recall: SaidRecall::default(),
             helper: SaidHelper::default(),
+            embeddings: SaidEmbeddings::default(),
             chat: SaidChat::default(),
             upstreams: BTreeMap::from([("openai".to_owned(), openai), ("anthropic".to_owned(), anthropic)]),
         }
@@ -64,6 +67,19 @@ pub(super) struct SaidStore {
     pub(super) path: PathBuf,
     pub(super) durability: SaidDurability,
     pub(super) readers: usize,
+    pub(super) connections: usize,
+    pub(super) timeout_seconds: u64,
+    pub(super) patience_seconds: u64,
+    pub(super) unkept: SaidUnkept,
+    pub(super) replicas: Vec<String>,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum SaidUnkept {
+    Usual,
+    Refuse,
+    Pass,
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
@@ -75,7 +91,16 @@ pub(super) enum SaidDurability {
 
 impl Default for SaidStore {
     fn default() -> Self {
-        Self { path: PathBuf::new(), durability: SaidDurability::Full, readers: 2 }
+        Self {
+            path: PathBuf::new(),
+            durability: SaidDurability::Full,
+            readers: 2,
+            connections: 16,
+            timeout_seconds: 10,
+            patience_seconds: 5,
+            unkept: SaidUnkept::Usual,
+            replicas: Vec::new(),
+        }
     }
 }
 

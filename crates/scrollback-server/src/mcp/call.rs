@@ -46,7 +46,7 @@ pub(super) async fn carried_out(
 async fn recalled(reader: &Reader, tool: RecallTool, arguments: &JsonObject) -> Result<Told, Refusal> {
     let session = session(arguments)?;
     let call = read(tool, arguments)?;
-    let room = reader.room()?;
+    let room = reader.room().await?;
     let place = room.place(&Ask::new(Method::GET, &[]), session).await.map_err(|refusal| toward_list(&refusal))?;
     let fold = room.fold(&place).await?;
     let text = room.engine.recall_from_outside(&place.key, place.head, &fold, &call).await?;
@@ -76,7 +76,7 @@ fn toward_list(refusal: &Refusal) -> Refusal {
 async fn listed(reader: &Reader, arguments: &JsonObject) -> Result<Told, Refusal> {
     let limit = number(arguments, "limit")?.unwrap_or(sessions::PAGE);
     let skip = number(arguments, "skip")?.unwrap_or(0);
-    let room: &Room = &*reader.room()?;
+    let room: &Room = &*reader.room().await?;
     let page = sessions::page(room, skip, limit).await?;
     let text = page.text(|next| format!("list_sessions(skip = {next}) goes on"));
     Ok(Told { structure: Some(serde_json::to_value(&page)?), text })

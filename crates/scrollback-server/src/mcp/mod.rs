@@ -13,6 +13,7 @@ mod tools;
 
 use std::sync::{Arc, OnceLock};
 
+use futures_util::future::BoxFuture;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListResourcesResult,
     ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
@@ -29,7 +30,7 @@ use crate::api::{Refusal, Room};
 const INSTRUCTIONS: &str = include_str!("instructions.md");
 
 /// How a store is opened.
-type Opening = dyn Fn() -> anyhow::Result<Room> + Send + Sync;
+type Opening = dyn Fn() -> BoxFuture<'static, anyhow::Result<Room>> + Send + Sync;
 
 /// Whoever answers: reads the store it is given, as soon as there is one.
 #[derive(Clone)]
@@ -40,22 +41,22 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// A reader of a store that may not be there yet; a client is often set up before the first conversation.
-    pub(crate) fn opening(open: impl Fn() -> anyhow::Result<Room> + Send + Sync + 'static) -> Self {
+    pub(crate) fn opening(open: impl Fn() -> BoxFuture<'static, anyhow::Result<Room>> + Send + Sync + 'static) -> Self {
         Self { room: Arc::default(), open: Arc::new(open) }
     }
 
     /// A reader of a store that is open.
     fn of(room: Arc<Room>) -> Self {
-        let reader = Self::opening(|| anyhow::bail!("the store is open already"));
+        let reader = Self::opening(|| Box::pin(async { anyhow::bail!("the store is open already") }));
         reader.room.get_or_init(|| room);
         reader
     }
 
-    fn room(&self) -> Result<Arc<Room>, Refusal> {
+    async fn room(&self) -> Result<Arc<Room>, Refusal> {
         if let Some(room) = self.room.get() {
             return Ok(room.clone());
         }
-        let opened = (self.open)().map_err(|error| Refusal::not_found(error.to_string()))?;
+        let opened = (self.open)().await.map_err(|error| Refusal::not_found(error.to_string()))?;
         Ok(self.room.get_or_init(|| Arc::new(opened)).clone())
     }
 }

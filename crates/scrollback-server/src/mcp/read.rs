@@ -26,7 +26,7 @@ const CHARACTERS: usize = 40_000;
 pub(super) async fn read(reader: &Reader, uri: &str) -> Result<ReadResourceResult, Refusal> {
     let unknown = || Refusal::not_found(format!("there is no {uri}; resources/templates/list tells what there is"));
     let ask = Ask::read(&Method::GET, uri.strip_prefix(SCHEME).ok_or_else(unknown)?, Bytes::new())?;
-    let room = reader.room()?;
+    let room = reader.room().await?;
     let parts: Vec<&str> = ask.path.iter().map(String::as_str).collect();
     let text = match parts[..] {
         ["sessions"] => listed(&room, &ask).await?,

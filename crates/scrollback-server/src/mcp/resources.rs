@@ -20,7 +20,7 @@ pub(super) async fn list(reader: &Reader, cursor: Option<String>) -> Result<List
         resources.push(all());
     }
     // Where nothing is kept yet there is nothing to list; whoever reads is told why.
-    let Ok(room) = reader.room() else { return Ok(ListResourcesResult::with_all_items(resources)) };
+    let Ok(room) = reader.room().await else { return Ok(ListResourcesResult::with_all_items(resources)) };
     let page = sessions::page(&room, skip, MOST).await.map_err(unreadable)?;
     resources.extend(page.sessions.iter().map(of_session));
     let next_cursor = page.next.map(|next| next.to_string());

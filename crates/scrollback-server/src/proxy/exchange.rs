@@ -23,7 +23,7 @@ use crate::clock::now;
 use crate::config::RecallBy;
 use crate::upstream::{Answer, Outgoing, Silence, Upstream};
 use crate::wire::edit::{is_overflow, raw};
-use crate::wire::offer::Offer;
+use crate::wire::offer::{NO_MORE, Offer};
 use crate::wire::request::Request;
 use crate::wire::said::{Called, End, Piece, Said};
 use crate::wire::{Dress, Ear, Echo, Wire};
@@ -274,9 +274,10 @@ impl Exchange {
         self.offer.is_ours(&call.name)
     }
 
-    /// Whether the end of the reply may only be told once it is kept.
+    /// Whether the end of the reply may only be told once it is kept. Where there are other nodes, its client may go on at one
+    /// that knows only what is in the store.
     pub(super) fn must_wait(&self) -> bool {
-        self.turn.has_recalled() || self.plan.is_new() || self.plan.followed
+        self.proxy.serve.shared || self.turn.has_recalled() || self.plan.is_new() || self.plan.followed
     }
 
     /// What has to be known where the reply passes.
@@ -321,7 +322,7 @@ impl Exchange {
         metrics::counter!("scrollback_recalls_total").increment(answers.len() as u64);
         if self.round >= self.proxy.serve.rounds {
             for answer in &mut answers {
-                answer.push_str("\nNo more can be recalled in this turn: answer now.");
+                answer.push_str(NO_MORE);
             }
         }
         let mut messages = self.wire.speech().messages(said);

@@ -27,7 +27,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, Method, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use scrollback::engine::{Ask, Engine, Turn};
@@ -37,7 +37,7 @@ use scrollback::{Error, SessionId, Tenant};
 
 use crate::access::Access;
 use crate::clock::now;
-use crate::config::{RecallBy, Serve};
+use crate::config::{RecallBy, Serve, Unkept};
 use crate::live::Live;
 use crate::upstream::{QUOTE, Upstream};
 use crate::wire::offer::Offer;
@@ -52,6 +52,8 @@ use plan::{Asked, Plan};
 
 /// What is told of an error in our own code.
 const BROKEN: &str = "an error in Scrollback itself; please report it";
+/// When a request that could not be kept may be sent again.
+const RETRY_SECONDS: &str = "2";
 /// Says that a request holds only new messages of its session.
 const HISTORY_HEADER: &str = "x-scrollback-history";
 /// Says what went wrong on our side, when a request was sent on as it came.
@@ -223,7 +225,7 @@ impl Proxy {
         }
         let begun = AssertUnwindSafe(self.begin(&history, &plan)).catch_unwind().await;
         let begun = begun.map_err(|_| Stop::trouble(wire, &plan, BROKEN.into()))?;
-        let turn = begun.map_err(|error| Stop::of(wire, &plan, error))?;
+        let turn = begun.map_err(|error| Stop::of(wire, (&plan, self.serve.unkept), error))?;
         // A person may have chosen another strategy for this session, which offers other tools.
         let by = if plan.untouched.is_some() { RecallBy::Off } else { upstream.recall };
         let offer = Offer::new(by, turn.tools(), &opened, wire);
@@ -294,7 +296,7 @@ impl Stop {
 
     /// What becomes of a request whose window could not be laid out.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all that is left is a failure of ours")]
-    fn of(wire: &dyn Wire, plan: &Plan, error: Error) -> Self {
+    fn of(wire: &dyn Wire, (plan, unkept): (&Plan, Unkept), error: Error) -> Self {
         if plan.ours.is_some() {
             return Self::Refused(error);
         }
@@ -306,10 +308,20 @@ impl Stop {
             Error::Invalid(what) | Error::NotFound(what) if plan.is_new() => {
                 Self::said(refused(wire, "invalid_request", &what))
             }
+            Error::Store { .. } if unkept == Unkept::Refused => Self::unkept(wire, &told),
             // What is wrong with the request itself, its model's API will say.
             Error::Invalid(_) => Self::AsItIs(None),
             _ => Self::trouble(wire, plan, told),
         }
+    }
+
+    /// Refuses a request that cannot be kept, with a hint when to try again.
+    fn unkept(wire: &dyn Wire, what: &str) -> Self {
+        tracing::error!(what, "a request is refused, because it cannot be kept");
+        metrics::counter!("scrollback_refused_total").increment(1);
+        let mut response = error(wire, StatusCode::SERVICE_UNAVAILABLE, "store_unavailable", what);
+        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_SECONDS));
+        Self::said(response)
     }
 
     /// What becomes of a request that we failed at. One that no provider can read is not sent on.
@@ -335,7 +347,7 @@ pub(crate) fn error(wire: &dyn Wire, status: StatusCode, code: &str, what: &str)
     let body = wire.speech().error(ErrorKind::of(status), code, what);
     let mut response = Response::new(Body::from(body.to_string()));
     *response.status_mut() = status;
-    response.headers_mut().insert("content-type", axum::http::HeaderValue::from_static("application/json"));
+    response.headers_mut().insert("content-type", HeaderValue::from_static("application/json"));
     response
 }
 

@@ -8,6 +8,7 @@ mod connections;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use axum::Router;
@@ -18,6 +19,8 @@ use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use percent_encoding::percent_decode_str;
+use scrollback::Tenant;
+use scrollback::store::Which;
 use tokio::net::TcpListener;
 
 use crate::access::{self, Access, Guest};
@@ -26,6 +29,9 @@ use crate::live::Live;
 use crate::proxy::{self, Incoming, Proxy, error};
 use crate::wire;
 use crate::wire::chat::Chat;
+
+/// How long the store may take to answer, before no requests should come here.
+const READY_WITHIN: Duration = Duration::from_secs(2);
 
 /// What every route works with.
 #[derive(Clone)]
@@ -55,6 +61,7 @@ impl Server {
         let _ = metrics::set_global_recorder(recorder);
         let router = Router::new()
             .route("/health", get(|| async { "ok\n" }))
+            .route("/ready", get(ready))
             .route("/metrics", get(|State(desk): State<Desk>| async move { desk.numbers.render() }))
             .route("/v1/{*path}", axum::routing::any(usual))
             .route("/{upstream}/v1/{*path}", axum::routing::any(named))
@@ -79,6 +86,21 @@ impl Server {
         reading.abort();
         Ok(())
     }
+}
+
+/// Whether requests may come here: the store answers. Whoever shares out requests asks this, and nobody who is told to stop
+/// answers it, as no new connection is taken then.
+async fn ready(State(desk): State<Desk>) -> (StatusCode, &'static str) {
+    let nobody = Which::Page { skip: 0, limit: 0 };
+    let tenant = Tenant::local();
+    let asked = desk.proxy.engine.log().store().sessions(&tenant, nobody);
+    match tokio::time::timeout(READY_WITHIN, asked).await {
+        Ok(Ok(_)) => return (StatusCode::OK, "ready\n"),
+        // Anybody may ask; what exactly is wrong is for the log.
+        Ok(Err(error)) => tracing::warn!(%error, "not ready"),
+        Err(_) => tracing::warn!("not ready: the store does not answer in time"),
+    }
+    (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer\n")
 }
 
 async fn usual(State(desk): State<Desk>, request: Request) -> Response<Body> {

@@ -9,6 +9,9 @@ use crate::config::RecallBy;
 /// Put before our tools' names where the client has tools of the same names.
 const PREFIX: &str = "scrollback_";
 
+/// What the last answers end with that a model gets in a turn.
+pub(crate) const NO_MORE: &str = "\nNo more can be recalled in this turn: answer now.";
+
 /// What a request offers its model.
 #[derive(Clone)]
 pub(crate) struct Offer {

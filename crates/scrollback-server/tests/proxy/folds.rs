@@ -7,7 +7,7 @@ use scrollback::engine::{Engine, EngineSettings};
 use scrollback::store::Which;
 use scrollback::strategy::StrategyName;
 use scrollback::task::Tasks;
-use scrollback::{At, SessionKey, SqliteOptions, SqliteStore, Store, Tenant};
+use scrollback::{At, PostgresOptions, PostgresStore, SessionKey, SqliteOptions, SqliteStore, Store, Tenant};
 use serde_json::{Value, json};
 
 use crate::scene::{Said, Server, Upstream, chat, reply, says, user};
@@ -77,7 +77,12 @@ fn a_long_conversation_is_worked_into_documents() {
 /// Lays a session's windows out in another way; the server is not running.
 fn switch(store: std::path::PathBuf, session: &str, strategy: Option<StrategyName>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let store = Arc::new(SqliteStore::open(&SqliteOptions::new(store)).unwrap());
+    let store: Arc<dyn Store> = if crate::scene::NODES > 1 {
+        let options = PostgresOptions::new(store.to_str().unwrap());
+        Arc::new(runtime.block_on(PostgresStore::open(&options)).unwrap())
+    } else {
+        Arc::new(SqliteStore::open(&SqliteOptions::new(store)).unwrap())
+    };
     let engine = Engine::new(store.clone(), Tasks::offline(), EngineSettings::default());
     runtime.block_on(async {
         let found = store

@@ -4,10 +4,26 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
+
+#[path = "../../../scrollback/tests/kit/postgres.rs"]
+pub(crate) mod postgres;
+
+/// The suite `nodes` runs everything on several nodes over one database; the others each on one, over a file.
+pub(crate) const NODES: usize = if is_nodes(env!("CARGO_CRATE_NAME")) { 2 } else { 1 };
+
+const fn is_nodes(name: &str) -> bool {
+    matches!(name.as_bytes(), b"nodes")
+}
+
+/// Where a server under test keeps things.
+fn kept(folder: &Path) -> PathBuf {
+    if NODES > 1 { postgres::fresh().into() } else { folder.join("log.db") }
+}
 
 /// A request or a response as it was on the wire.
 #[derive(Clone, Debug)]
@@ -155,9 +171,9 @@ pub(crate) fn events(deltas: &[Value], finish: &str) -> String {
     said + &chunk(&json!({}), finish.into()) + "data: [DONE]\n\n"
 }
 
-fn start(mut command: Command, folder: &Path) -> (Child, u16, Arc<Mutex<String>>) {
+fn start(mut command: Command, folder: &Path, store: &Path) -> (Child, u16, Arc<Mutex<String>>) {
     command.args(["serve", "--listen", "127.0.0.1:0", "--config"]).arg(folder.join("scrollback.toml")).arg("--store");
-    command.arg(folder.join("log.db")).env("SCROLLBACK_LOG", "debug").env("MOCK_KEY", "sk-from-the-environment");
+    command.arg(store).env("SCROLLBACK_LOG", "debug").env("MOCK_KEY", "sk-from-the-environment");
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
     let log: Arc<Mutex<String>> = Arc::default();
@@ -172,18 +188,21 @@ fn start(mut command: Command, folder: &Path) -> (Child, u16, Arc<Mutex<String>>
     (child, port.expect("it says where it listens"), log)
 }
 
-/// The server under test.
+/// The server under test; where there are several nodes, the first of them.
 pub(crate) struct Server {
     child: Child,
     pub(crate) port: u16,
     pub(crate) folder: tempfile::TempDir,
     log: Arc<Mutex<String>>,
+    store: PathBuf,
+    /// The other nodes. Requests go to all in turn.
+    others: Vec<(Child, u16)>,
+    turn: AtomicUsize,
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
     }
 }
 
@@ -194,6 +213,7 @@ impl Server {
     }
 
     /// In front of an upstream, with more settings of `[serve]` and others.
+    #[allow(dead_code, reason = "not every test needs it")]
     pub(crate) fn serving(upstream: u16, serve: &str, settings: &str) -> Self {
         Self::started(upstream, (serve, settings), |program| Command::new(program))
     }
@@ -209,16 +229,41 @@ impl Server {
             "[serve]\nupstream = \"mock\"\nbody_megabytes = 4\n{serve}[upstreams.mock]\nurl = \"http://127.0.0.1:{upstream}/v1\"\n{settings}"
         );
         std::fs::write(&config, text).unwrap();
-        let (child, port, log) = start(command(env!("CARGO_BIN_EXE_scrollback")), folder.path());
-        Self { child, port, folder, log }
+        Self::over(command(env!("CARGO_BIN_EXE_scrollback")), folder)
+    }
+
+    fn over(first: Command, folder: tempfile::TempDir) -> Self {
+        let store = kept(folder.path());
+        let (child, port, log) = start(first, folder.path(), &store);
+        let mut server = Self { child, port, folder, log, store, others: Vec::new(), turn: AtomicUsize::new(0) };
+        server.start_others();
+        server
+    }
+
+    fn start_others(&mut self) {
+        for () in std::iter::repeat_n((), NODES - 1) {
+            let (child, port, _) =
+                start(Command::new(env!("CARGO_BIN_EXE_scrollback")), self.folder.path(), &self.store);
+            self.others.push((child, port));
+        }
+    }
+
+    /// Ends all nodes at once, as a crash would.
+    fn kill(&mut self) {
+        for child in std::iter::once(&mut self.child).chain(self.others.iter_mut().map(|(child, _)| child)) {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        self.others.clear();
     }
 
     /// Stops it, does something with its store, and starts it again.
     pub(crate) fn restart<T>(&mut self, between: impl FnOnce(PathBuf) -> T) -> T {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+        self.kill();
         let done = between(self.store());
-        (self.child, self.port, self.log) = start(Command::new(env!("CARGO_BIN_EXE_scrollback")), self.folder.path());
+        let command = Command::new(env!("CARGO_BIN_EXE_scrollback"));
+        (self.child, self.port, self.log) = start(command, self.folder.path(), &self.store);
+        self.start_others();
         done
     }
 
@@ -241,8 +286,7 @@ impl Server {
         std::fs::write(folder.path().join("scrollback.toml"), settings).unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_scrollback"));
         command.env_clear();
-        let (child, port, log) = start(command, folder.path());
-        Self { child, port, folder, log }
+        Self::over(command, folder)
     }
 
     /// Whether it has ended.
@@ -252,16 +296,18 @@ impl Server {
     }
 
     /// The number of its process.
+    #[allow(dead_code, reason = "not every test needs it")]
     pub(crate) fn process(&self) -> u32 {
         self.child.id()
     }
 
+    #[allow(dead_code, reason = "not every test needs it")]
     pub(crate) fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
 
     pub(crate) fn store(&self) -> PathBuf {
-        self.folder.path().join("log.db")
+        self.store.clone()
     }
 
     /// Every message of every session, as the command line shows them, once all of it is written.
@@ -280,6 +326,7 @@ impl Server {
     }
 
     /// A view as the command line shows it, once it is written.
+    #[allow(dead_code, reason = "not every test needs it")]
     pub(crate) fn shown_view(&self, session: &str, view: &str) -> String {
         std::thread::sleep(Duration::from_millis(150));
         let mut command = Command::new(env!("CARGO_BIN_EXE_scrollback"));
@@ -293,20 +340,27 @@ impl Server {
 
     /// Sends a request and reads all of the answer.
     pub(crate) fn send(&self, line: &str, headers: &str, body: &str) -> Said {
-        send(self.port, line, headers, body)
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % (1 + self.others.len());
+        let port = turn.checked_sub(1).map_or(self.port, |other| self.others[other].1);
+        send(port, line, headers, body)
     }
 }
 
 pub(crate) fn send(port: u16, line: &str, headers: &str, body: &str) -> Said {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    stream.set_read_timeout(Some(Duration::from_mins(2))).unwrap();
+    try_send(port, line, headers, body).expect("an answer")
+}
+
+/// The same, where nobody may be there.
+pub(crate) fn try_send(port: u16, line: &str, headers: &str, body: &str) -> Option<Said> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.set_read_timeout(Some(Duration::from_mins(2))).ok()?;
     let host = if headers.lines().any(|line| line.starts_with("host:")) { "" } else { "host: localhost\r\n" };
     let head = format!(
         "{line} HTTP/1.1\r\n{host}content-type: application/json\r\n{headers}content-length: {}\r\n\r\n",
         body.len()
     );
-    stream.write_all((head + body).as_bytes()).unwrap();
-    read(&mut BufReader::new(stream)).expect("an answer")
+    stream.write_all((head + body).as_bytes()).ok()?;
+    read(&mut BufReader::new(stream))
 }
 
 pub(crate) fn chat(messages: &[Value]) -> Value {

@@ -80,6 +80,7 @@ pub(crate) fn cost(asked: &Said) -> usize {
 }
 
 /// The words of a streamed answer.
+#[allow(dead_code, reason = "not every suite streams")]
 pub(crate) fn streamed(answer: &Said) -> String {
     let chunks = answer.text();
     let chunks = chunks.split("\n\n").filter_map(|event| serde_json::from_str(event.strip_prefix("data: ")?).ok());
@@ -87,6 +88,7 @@ pub(crate) fn streamed(answer: &Said) -> String {
 }
 
 /// A request whose answer is streamed.
+#[allow(dead_code, reason = "not every suite streams")]
 pub(crate) fn streaming(history: &[Value]) -> Value {
     let mut body = chat(history);
     body["stream"] = json!(true);

@@ -85,7 +85,7 @@ impl Chat {
             Some(_) => Audience::Pipe,
             None => Audience::Person,
         };
-        let history = (!self.no_history).then(|| history_of(&desk.settings.store.path));
+        let history = (!self.no_history).then(|| history_of(desk.settings.store.beside()));
         let mut talk = self.begun(desk, audience).await?;
         let outcome = match message {
             Some(message) => talk.once(&message).await,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use axum::http::{Method, header};
-use scrollback::{Error, SqliteStore};
+use scrollback::Error;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -16,6 +16,7 @@ use crate::address::{self, Posted, Whereabouts};
 use crate::api::Ask;
 use crate::cli::{Desk, serve};
 use crate::serve::Server as Bound;
+use crate::store::Opened;
 
 /// A server to talk to.
 pub(super) struct Server {
@@ -28,14 +29,14 @@ pub(super) struct Server {
 struct Own {
     stop: oneshot::Sender<()>,
     serving: JoinHandle<anyhow::Result<()>>,
-    _posted: Posted,
+    _posted: Option<Posted>,
 }
 
 impl Server {
     /// Finds the server that holds the store, or starts one.
     pub(super) async fn open(desk: &Desk) -> anyhow::Result<Self> {
         let http = crate::upstream::client()?;
-        match desk.writing() {
+        match desk.writing().await {
             Ok(store) => {
                 let (own, there) = started(desk, store).await?;
                 Ok(Self { there, http, own: Some(own) })
@@ -97,13 +98,14 @@ impl Server {
     }
 }
 
-async fn started(desk: &Desk, store: Arc<SqliteStore>) -> anyhow::Result<(Own, Whereabouts)> {
+async fn started(desk: &Desk, store: Arc<Opened>) -> anyhow::Result<(Own, Whereabouts)> {
     let mut settings = desk.settings.serve.clone();
     settings.listen = "127.0.0.1:0".into();
     let proxy = serve::proxy(desk, store, settings)?;
     let bound = Bound::bind(proxy.clone()).await?;
     let there = Whereabouts { url: format!("http://{}", bound.address), pass: proxy.access.pass.clone() };
-    let posted = Posted::post(&desk.settings.store.path, bound.address, &there.pass)?;
+    let file = desk.settings.store.file();
+    let posted = file.map(|file| Posted::post(file, bound.address, &there.pass)).transpose()?;
     let (stop, stopped) = oneshot::channel::<()>();
     let reviews = serve::reviews(desk, &proxy);
     let serving = tokio::spawn(serve::attended(reviews, proxy, bound, async { drop(stopped.await) }));

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, bail};
 use axum::http::{Method, header};
-use scrollback::{Engine, Error, SqliteStore};
+use scrollback::{Engine, Error};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::Arc;
@@ -22,21 +22,23 @@ impl Desk {
 
     /// Asks. What changes nothing is read from the store beside whoever writes to it.
     pub(in crate::cli) async fn ask(&self, ask: &Ask) -> anyhow::Result<Value> {
-        if ask.method == Method::GET || !self.settings.store.path.exists() {
-            let engine = self.engine(self.reading()?);
+        let missing = self.settings.store.file().is_some_and(|file| !file.exists());
+        if ask.method == Method::GET || missing {
+            let engine = self.engine(self.reading().await?);
             return self.within(engine, ask).await;
         }
-        match SqliteStore::open(&self.settings.store) {
+        match self.settings.store.writing().await.map_err(anyhow::Error::downcast::<Error>) {
             Ok(store) => {
                 let (serve, settings) = (&self.settings.serve, &self.settings.engine);
-                let engine = Engine::new(Arc::new(store), tasks(serve)?, settings.clone());
+                let engine = Engine::new(store.shared(), tasks(serve)?, settings.clone());
                 self.within(with_helpers(engine, serve, &settings.strategies.summary)?, ask).await
             }
-            Err(Error::InUse { path, holder }) => match address::of_holder(&path, &holder) {
+            Err(Ok(Error::InUse { path, holder })) => match address::of_holder(&path, &holder) {
                 Some(there) => of_server(&there, ask).await,
                 None => Err(Error::InUse { path, holder }.into()),
             },
-            Err(error) => Err(error.into()),
+            Err(Ok(error)) => Err(error.into()),
+            Err(Err(error)) => Err(error),
         }
     }
 

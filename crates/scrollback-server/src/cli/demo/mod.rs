@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use scrollback::SqliteStore;
 
 use super::{Desk, bold, say, talk};
 use crate::config;
@@ -50,7 +49,7 @@ impl Demo {
 /// Starts a server like any other, plays, lets people look at it, and stops it.
 async fn shown(desk: &Desk, file: std::path::PathBuf, ui: bool) -> anyhow::Result<()> {
     let settings = config::usual(file)?;
-    let store = Arc::new(SqliteStore::open(&settings.store)?);
+    let store = settings.store.writing().await?.shared();
     let engine = Desk { settings, tenant: desk.tenant.clone(), json: desk.json };
     let mut serve = engine.settings.serve.clone();
     serve.listen = "127.0.0.1:0".into();

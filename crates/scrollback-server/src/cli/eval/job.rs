@@ -1,22 +1,43 @@
 //! Something to measure: a suite on a dataset with settings.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
+use scrollback::embed::Embedder;
 use scrollback::engine::EngineSettings;
 use scrollback::strategy::StrategyName;
 use scrollback_eval::dataset;
 use scrollback_eval::kept::Key;
 use scrollback_eval::report::Finding;
+use scrollback_eval::suite::played::With;
 use scrollback_eval::suite::{cache, constraints, recall, scale, tools, topics};
 use scrollback_eval::table::Table;
 use twox_hash::XxHash3_128;
 
 use super::Options;
+use super::model::{self, Troupe};
 use super::plan::Suite;
 
-/// A suite on a dataset.
+/// What is measured: the engine's settings, and what makes vectors for it.
 #[derive(Clone, Debug)]
+pub(super) struct Ours {
+    pub(super) settings: EngineSettings,
+    pub(super) embedding: Option<Embedding>,
+}
+
+/// What makes vectors.
+#[derive(Clone)]
+pub(super) struct Embedding(pub(super) Arc<dyn Embedder>);
+
+impl std::fmt::Debug for Embedding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.0.name())
+    }
+}
+
+/// A suite on a dataset.
+#[derive(Clone)]
 pub(super) struct Job {
     suite: Suite,
     /// The name of the dataset.
@@ -26,32 +47,40 @@ pub(super) struct Job {
     lengths: Vec<u64>,
     strategies: Vec<StrategyName>,
     is_pooled: bool,
-    settings: EngineSettings,
+    ours: Ours,
+    /// Who takes part, if a model does.
+    troupe: Option<Arc<Troupe>>,
     /// About how much work it is.
     pub(super) weight: u64,
 }
 
 impl Job {
     /// For a file.
-    pub(super) fn new(suite: Suite, path: &Path, options: &Options, settings: &EngineSettings) -> anyhow::Result<Self> {
+    pub(super) fn new(suite: Suite, path: &Path, options: &Options, ours: &Ours) -> anyhow::Result<Self> {
         let size = path.metadata().with_context(|| format!("{} cannot be read", path.display()))?.len();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let dataset = name.split('.').next().unwrap_or_default().to_owned();
         let (path, weight) = (Some(path.to_owned()), weight(suite, size));
-        Ok(Self { dataset, path, weight, ..Self::without_dataset(suite, options, settings) })
+        Ok(Self { dataset, path, weight, ..Self::without_dataset(suite, options, ours) })
     }
 
     /// For a suite that needs none.
-    pub(super) fn without_dataset(suite: Suite, options: &Options, settings: &EngineSettings) -> Self {
+    pub(super) fn without_dataset(suite: Suite, options: &Options, ours: &Ours) -> Self {
+        let (limits, strategies) = match options.model.upstream {
+            Some(_) => (model::limits(suite), model::strategies(suite)),
+            None if options.is_scorecard => (suite.limits_in_brief(), suite.strategies_in_brief()),
+            None => (suite.limits(), suite.strategies()),
+        };
         Self {
             suite,
             dataset: suite.name().to_owned(),
             path: None,
-            limits: said_or(&options.budget, suite.limits()),
+            limits: said_or(&options.budget, limits),
             lengths: options.length.clone(),
-            strategies: said_or(&options.strategy, suite.strategies()),
+            strategies: said_or(&options.strategy, strategies),
             is_pooled: false,
-            settings: settings.clone(),
+            ours: ours.clone(),
+            troupe: None,
             weight: weight(suite, 0),
         }
     }
@@ -66,29 +95,73 @@ impl Job {
         Self { dataset: format!("{}, pooled", self.dataset), is_pooled: true, ..self }
     }
 
+    /// The same with those who take part, if its suite has use for them.
+    pub(super) fn with(self, troupe: Option<&Arc<Troupe>>) -> Self {
+        Self { troupe: troupe.filter(|_| model::takes_part(self.suite)).cloned(), ..self }
+    }
+
+    /// Whether models take part.
+    pub(super) const fn has_models(&self) -> bool {
+        self.troupe.is_some()
+    }
+
+    /// Its suite.
+    pub(super) const fn suite(&self) -> Suite {
+        self.suite
+    }
+
+    /// The file it reads.
+    pub(super) fn file(&self) -> &Path {
+        self.path.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// How windows are laid out.
+    pub(super) fn plan(&self) -> (&EngineSettings, &[StrategyName], &[u32]) {
+        (&self.ours.settings, &self.strategies, &self.limits)
+    }
+
+    /// Its conversations.
+    pub(super) fn talks(&self) -> anyhow::Result<dataset::recall::Dataset> {
+        let set = dataset::recall::read(self.file())?;
+        Ok(if self.is_pooled { dataset::recall::pooled(&set) } else { set })
+    }
+
+    /// Whether what was measured may be kept: nothing of it is missing.
+    pub(super) fn is_whole(&self) -> bool {
+        self.troupe.as_ref().is_none_or(|troupe| troupe.is_whole())
+    }
+
+    /// What was measured.
+    pub(super) fn finding(&self, tables: Vec<Table>, details: Vec<Table>) -> Finding {
+        Finding { suite: self.suite.name().to_owned(), dataset: self.dataset.clone(), tables, details }
+    }
+
     /// What it is, for people.
     pub(super) fn title(&self) -> String {
         if self.has_dataset() { format!("{} {}", self.suite.name(), self.dataset) } else { self.dataset.clone() }
     }
 
-    /// Whether nothing else should run beside it: it takes every core, or measures time.
+    /// Whether nothing else should run beside it: it measures time.
     pub(super) const fn is_alone(&self) -> bool {
         match self.suite {
-            Suite::Topics => false,
-            Suite::Recall | Suite::Cache | Suite::Tools | Suite::Constraints | Suite::Scale => true,
+            Suite::Topics | Suite::Recall | Suite::Cache | Suite::Tools | Suite::Constraints => false,
+            Suite::Scale => true,
         }
     }
 
     /// What it is found again by: everything the numbers depend on.
     pub(super) fn key(&self, version: &str) -> anyhow::Result<Key> {
         let file = self.path.as_deref().map_or_else(|| Ok(String::new()), fingerprint)?;
-        let engine = hashed(format!("{:?}", self.settings).as_bytes());
+        let engine = hashed(format!("{:?}", self.ours).as_bytes());
         Ok(Key {
             suite: self.suite.name().to_owned(),
             dataset: self.dataset.clone(),
             settings: format!(
-                "file {file}, windows {:?}, lengths {:?}, strategies {:?}, engine {engine}",
-                self.limits, self.lengths, self.strategies
+                "file {file}, windows {:?}, lengths {:?}, strategies {:?}, engine {engine}{}",
+                self.limits,
+                self.lengths,
+                self.strategies,
+                self.troupe.as_ref().map(|troupe| format!(", {}", troupe.settings)).unwrap_or_default()
             ),
             version: version.to_owned(),
         })
@@ -96,9 +169,12 @@ impl Job {
 
     /// Measures it; `tell` is told which share of it is done.
     pub(super) fn measure(&self, tell: &mut dyn FnMut(f64)) -> anyhow::Result<Finding> {
-        let path = self.path.as_deref().unwrap_or(Path::new(""));
+        if let Some(troupe) = &self.troupe {
+            return troupe.measure(self, tell);
+        }
+        let path = self.file();
         let (tables, details) = match self.suite {
-            Suite::Recall => self.recall(path, tell)?,
+            Suite::Recall => self.recall(tell)?,
             Suite::Topics => {
                 let set = dataset::topics::read(path)?;
                 (topics::measure(&set, steps(topics::methods(&set).len(), tell)).tables(), Vec::new())
@@ -107,24 +183,23 @@ impl Job {
             Suite::Tools => {
                 let set = dataset::traces::read(path)?;
                 let step = steps(tools::steps(&set, &self.strategies, &self.limits), tell);
-                (tools::measure(&set, &self.settings, &self.strategies, &self.limits, step)?, Vec::new())
+                (tools::measure(&set, &self.ours.settings, &self.strategies, &self.limits, step)?, Vec::new())
             }
             Suite::Constraints => {
                 let step = steps(constraints::steps(&self.strategies, &self.limits), tell);
-                (constraints::measure(&self.settings, &self.strategies, &self.limits, step)?, Vec::new())
+                (constraints::measure(&self.ours.settings, &self.strategies, &self.limits, step)?, Vec::new())
             }
             Suite::Scale => (self.scale(tell)?, Vec::new()),
         };
-        Ok(Finding { suite: self.suite.name().to_owned(), dataset: self.dataset.clone(), tables, details })
+        Ok(self.finding(tables, details))
     }
 
-    fn recall(&self, path: &Path, tell: &mut dyn FnMut(f64)) -> anyhow::Result<(Vec<Table>, Vec<Table>)> {
-        let mut set = dataset::recall::read(path)?;
-        if self.is_pooled {
-            set = dataset::recall::pooled(&set);
-        }
-        let step = steps(recall::steps(&set, &self.strategies), tell);
-        let measured = recall::measure(&set, &self.settings, (&self.strategies, &self.limits), step)?;
+    fn recall(&self, tell: &mut dyn FnMut(f64)) -> anyhow::Result<(Vec<Table>, Vec<Table>)> {
+        let set = self.talks()?;
+        let embedder = self.ours.embedding.as_ref().map(|embedding| embedding.0.clone());
+        let with = With { settings: &self.ours.settings, embedder };
+        let step = steps(recall::steps(&set, &self.strategies, &with), tell);
+        let measured = recall::measure(&set, &with, (&self.strategies, &self.limits), step)?;
         Ok((measured.tables(), measured.kinds()))
     }
 
@@ -132,7 +207,7 @@ impl Job {
         let mut step = steps(usize::try_from(scale::STEPS)? * self.limits.len(), tell);
         let mut tables = Vec::new();
         for limit in &self.limits {
-            tables.extend(scale::measure(&self.settings, *limit, &self.lengths, &mut step)?);
+            tables.extend(scale::measure(&self.ours.settings, *limit, &self.lengths, &mut step)?);
         }
         Ok(tables)
     }
@@ -142,7 +217,7 @@ impl Job {
         let mut step = steps(cache::steps(&set, &self.strategies) * self.limits.len(), tell);
         let mut tables = Vec::new();
         for limit in &self.limits {
-            tables.extend(cache::measure(&set, &self.settings, &self.strategies, *limit, &mut step)?);
+            tables.extend(cache::measure(&set, &self.ours.settings, &self.strategies, *limit, &mut step)?);
         }
         Ok(tables)
     }
@@ -163,7 +238,7 @@ const fn weight(suite: Suite, bytes: u64) -> u64 {
 
 /// Counts steps of which there are so many.
 #[expect(clippy::cast_precision_loss, reason = "steps are few")]
-fn steps(all: usize, tell: &mut dyn FnMut(f64)) -> impl FnMut() {
+pub(super) fn steps(all: usize, tell: &mut dyn FnMut(f64)) -> impl FnMut() {
     let mut done = 0_usize;
     move || {
         done += 1;

@@ -1,24 +1,32 @@
 //! `scrollback eval SUITE`: how well Scrollback does, beside simple baselines, on data you bring.
 //!
 //! `plan` says what there is to measure, a `job` each, `run` measures it on as many threads as there are cores, `tell` shows what came of it.
+//! With `--upstream` a `model` takes part.
 
 mod job;
+mod model;
 mod plan;
 mod run;
 mod tell;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use scrollback::strategy::StrategyName;
+use scrollback_eval::embedded::Cached;
 use scrollback_eval::kept::Kept;
 use scrollback_eval::scorecard::{self, Goal};
 use scrollback_eval::suite::scale;
 
+use self::job::{Embedding, Ours};
 use self::plan::Suite;
 use super::Desk;
+
+/// The exit code of a run that stopped because it would have cost too much.
+const UNFINISHED: u8 = 3;
 
 #[derive(Debug, Args)]
 pub(super) struct Eval {
@@ -65,6 +73,15 @@ struct Options {
     /// For recall: each dataset a second time, with all its conversations in one session
     #[arg(long)]
     pooled: bool,
+    /// For recall: with embeddings, from a folder with a model or an API's address; see docs/embeddings.md
+    #[arg(long, value_name = "FOLDER_OR_URL")]
+    embed: Option<String>,
+    /// For an API: the model that makes them; its key is taken as the settings say
+    #[arg(long, value_name = "NAME", requires = "embed")]
+    embed_model: Option<String>,
+    /// Keep vectors in this folder, and take from it those that were made before
+    #[arg(long, value_name = "DIR", requires = "embed")]
+    embed_cache: Option<PathBuf>,
     /// Keep what is measured here, and take from here what was measured before
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
@@ -77,13 +94,18 @@ struct Options {
     /// What that page should say about itself: a date, a commit, a machine
     #[arg(long, value_name = "TEXT", requires = "html")]
     note: Option<String>,
+    #[command(flatten)]
+    model: model::Wanted,
+    /// Whether all suites are run, each in brief.
+    #[arg(skip)]
+    is_scorecard: bool,
 }
 
 impl Eval {
     #[expect(clippy::unused_async, reason = "commands are run alike")]
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         match self.what {
-            What::All(options) => options.run(desk, &Suite::ALL),
+            What::All(options) => Options { is_scorecard: true, ..options }.run(desk, &Suite::ALL),
             What::Recall(options) => options.run(desk, &[Suite::Recall]),
             What::Topics(options) => options.run(desk, &[Suite::Topics]),
             What::Cache(options) => options.run(desk, &[Suite::Cache]),
@@ -98,12 +120,34 @@ impl Options {
     fn run(&self, desk: &Desk, suites: &[Suite]) -> anyhow::Result<ExitCode> {
         // What cannot be read is said before anything is measured.
         let goals = self.goals()?;
-        let jobs = plan::jobs(self, suites, &desk.settings.engine)?;
+        let troupe = self.model.troupe(desk, self.resume.as_deref())?;
+        let ours = Ours { settings: desk.settings.engine.clone(), embedding: self.embedding(desk)? };
+        let jobs = plan::jobs(self, suites, &ours)?;
+        let mut jobs: Vec<_> = jobs.into_iter().map(|job| job.with(troupe.as_ref())).collect();
+        jobs.retain(|job| job.has_models() || troupe.as_ref().is_none_or(|troupe| !troupe.is_dry()));
         let kept = self.resume.as_deref().map(Kept::open).transpose()?;
         let findings = run::all(&jobs, kept.as_ref())?;
+        if let Some(troupe) = troupe.as_ref().filter(|troupe| troupe.is_dry()) {
+            troupe.foretell(desk)?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let goals = scorecard::score(&goals, &findings);
         tell::everything(desk, self, &findings, &goals)?;
-        Ok(ExitCode::SUCCESS)
+        let is_whole = troupe.is_none_or(|troupe| troupe.conclude());
+        Ok(if is_whole { ExitCode::SUCCESS } else { UNFINISHED.into() })
+    }
+
+    /// What makes vectors, if that is asked for; with every core, because nobody else waits.
+    fn embedding(&self, desk: &Desk) -> anyhow::Result<Option<Embedding>> {
+        let Some(from) = &self.embed else { return Ok(None) };
+        let mut settings = desk.settings.serve.embeddings.from(from, self.embed_model.as_deref())?;
+        settings.threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let embedder = crate::embeddings::embedder(&settings)?.context("--embed names nothing")?;
+        let cached = match &self.embed_cache {
+            Some(folder) => Cached::open(folder, embedder)?,
+            None => Cached::new(embedder),
+        };
+        Ok(Some(Embedding(Arc::new(cached))))
     }
 
     fn goals(&self) -> anyhow::Result<Vec<Goal>> {

@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use anyhow::bail;
-use scrollback::engine::EngineSettings;
 use scrollback::strategy::StrategyName;
 use scrollback_eval::dataset;
 use scrollback_eval::suite::{cache, constraints, recall, scale, tools};
 
 use super::super::talk;
 use super::Options;
-use super::job::Job;
+use super::job::{Job, Ours};
 
 /// A suite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,6 +72,23 @@ impl Suite {
         }
     }
 
+    /// The sizes that a scorecard of all suites is content with.
+    pub(super) const fn limits_in_brief(self) -> &'static [u32] {
+        match self {
+            Self::Recall => &[2_000, 4_000, 8_000],
+            Self::Topics | Self::Cache | Self::Tools | Self::Constraints | Self::Scale => self.limits(),
+        }
+    }
+
+    /// The strategies that a scorecard of all suites is content with.
+    pub(super) const fn strategies_in_brief(self) -> &'static [StrategyName] {
+        match self {
+            Self::Recall | Self::Cache => &[StrategyName::Pages, StrategyName::Topics],
+            Self::Tools => &[StrategyName::Pages],
+            Self::Topics | Self::Constraints | Self::Scale => self.strategies(),
+        }
+    }
+
     const fn endings(self) -> &'static [&'static str] {
         match self {
             Self::Recall | Self::Cache => &[".jsonl", ".jsonl.gz", ".json"],
@@ -83,11 +99,11 @@ impl Suite {
 }
 
 /// Everything the options ask for. What is missing of several suites is said and skipped.
-pub(super) fn jobs(options: &Options, suites: &[Suite], settings: &EngineSettings) -> anyhow::Result<Vec<Job>> {
+pub(super) fn jobs(options: &Options, suites: &[Suite], ours: &Ours) -> anyhow::Result<Vec<Job>> {
     let mut jobs = Vec::new();
     for &suite in suites {
         let Some(folder) = suite.folder() else {
-            jobs.push(Job::without_dataset(suite, options, settings));
+            jobs.push(Job::without_dataset(suite, options, ours));
             continue;
         };
         let files = files(options, folder, suite.endings())?;
@@ -95,7 +111,7 @@ pub(super) fn jobs(options: &Options, suites: &[Suite], settings: &EngineSetting
             talk(&format!("{folder}/ is not there: {} is skipped", suite.name()));
         }
         for path in files {
-            let job = Job::new(suite, &path, options, settings)?;
+            let job = Job::new(suite, &path, options, ours)?;
             let pooled = (suite == Suite::Recall && options.pooled).then(|| job.clone().pooled());
             jobs.extend([job].into_iter().chain(pooled));
         }

@@ -109,7 +109,7 @@ impl<'a> Bench<'a> {
         step(1.0);
         // Numbers are told as they are read back, so that it makes no difference whether they were kept.
         let finding = serde_json::from_str(&serde_json::to_string(&finding)?)?;
-        if let Some(kept) = self.kept {
+        if let Some(kept) = self.kept.filter(|_| job.is_whole()) {
             kept.put(&self.keys[i], &finding)?;
         }
         Ok(finding)

@@ -1,0 +1,218 @@
+//! Where conversations are kept: a file, or a database that several nodes share. What a command does with it is the same.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::Context;
+use async_trait::async_trait;
+use scrollback::search::Probe;
+use scrollback::store::{
+    Batch, Checkup, Committed, Keys, Kind, Known, Matches, Moving, Record, Scope, Session, Span, Stored, Which,
+};
+use scrollback::{
+    At, Forget, MessageId, PostgresOptions, PostgresStore, Result, SessionKey, SqliteOptions, SqliteStore, Store,
+    Tenant,
+};
+
+/// How an address of a database begins.
+const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+
+/// What a store is called on the command line and in the settings.
+#[derive(Clone, Debug)]
+pub(crate) enum Place {
+    /// A file of this machine.
+    File(SqliteOptions),
+    /// A database, and the file beside which a person's own things are kept.
+    Database(PostgresOptions, PathBuf),
+}
+
+impl Place {
+    /// Whether a name is that of a database.
+    pub(crate) fn is_database(name: &Path) -> bool {
+        name.to_str().is_some_and(|name| SCHEMES.iter().any(|scheme| name.starts_with(scheme)))
+    }
+
+    /// The file beside which a person's own things are kept.
+    pub(crate) fn beside(&self) -> &Path {
+        match self {
+            Self::File(options) => &options.path,
+            Self::Database(_, beside) => beside,
+        }
+    }
+
+    /// The file itself, if it is one.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(options) => Some(&options.path),
+            Self::Database(..) => None,
+        }
+    }
+
+    /// Opens it for reading; works beside whoever writes.
+    pub(crate) async fn reading(&self) -> anyhow::Result<Opened> {
+        let opened = match self {
+            Self::File(options) => SqliteStore::open_reading(options).map(|store| Opened::File(Arc::new(store))),
+            Self::Database(options, _) => {
+                PostgresStore::open_reading(options).await.map(|store| Opened::Database(Arc::new(store)))
+            }
+        };
+        opened.context("nothing has been kept yet, or the store cannot be read: `scrollback import FILE` begins one")
+    }
+
+    /// Opens it for writing; a file and its folder are made if need be.
+    pub(crate) async fn writing(&self) -> anyhow::Result<Opened> {
+        match self {
+            Self::File(options) => {
+                let folder = options.path.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+                if let Some(folder) = folder {
+                    std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))?;
+                }
+                Ok(Opened::File(Arc::new(SqliteStore::open(options)?)))
+            }
+            Self::Database(options, _) => Ok(Opened::Database(Arc::new(PostgresStore::open(options).await?))),
+        }
+    }
+}
+
+/// A store that is open.
+#[derive(Clone)]
+pub(crate) enum Opened {
+    File(Arc<SqliteStore>),
+    Database(Arc<PostgresStore>),
+}
+
+impl Opened {
+    /// The store as the library sees it.
+    pub(crate) fn shared(self) -> Arc<dyn Store> {
+        match self {
+            Self::File(store) => store,
+            Self::Database(store) => store,
+        }
+    }
+
+    fn store(&self) -> &dyn Store {
+        match self {
+            Self::File(store) => &**store,
+            Self::Database(store) => &**store,
+        }
+    }
+
+    fn eraser(&self) -> &dyn Forget {
+        match self {
+            Self::File(store) => &**store,
+            Self::Database(store) => &**store,
+        }
+    }
+
+    /// The same, for whoever moves everything.
+    pub(crate) fn moving(&self) -> &dyn Moving {
+        match self {
+            Self::File(store) => &**store,
+            Self::Database(store) => &**store,
+        }
+    }
+
+    /// Where it is, for people; without a password.
+    pub(crate) fn place(&self) -> String {
+        match self {
+            Self::File(store) => store.path().display().to_string(),
+            Self::Database(store) => store.place().to_owned(),
+        }
+    }
+
+    /// Reads and verifies everything.
+    pub(crate) async fn check(&self, progress: impl Fn(u64) + Send + Sync + 'static) -> Result<Checkup> {
+        match self {
+            Self::File(store) => store.check(progress).await,
+            Self::Database(store) => store.check(progress).await,
+        }
+    }
+
+    /// Builds the search index anew, and wipes what was erased where that is ours to do. Says what was done.
+    pub(crate) async fn repair(&self) -> Result<&'static str> {
+        match self {
+            Self::File(store) => {
+                store.reindex().await?;
+                store.wipe().await?;
+                Ok("the search index was built anew and the file written afresh")
+            }
+            Self::Database(store) => {
+                store.reindex().await?;
+                Ok("the search index was built anew")
+            }
+        }
+    }
+}
+
+/// A small number for a gauge.
+fn count(number: usize) -> f64 {
+    u32::try_from(number).map_or(f64::INFINITY, f64::from)
+}
+
+#[async_trait]
+impl Store for Opened {
+    async fn commit(&self, batch: Batch) -> Result<Committed> {
+        let began = Instant::now();
+        let outcome = self.store().commit(batch).await;
+        metrics::histogram!("scrollback_commit_seconds").record(began.elapsed().as_secs_f64());
+        if let Err(scrollback::Error::Store { .. }) = &outcome {
+            metrics::counter!("scrollback_store_failures_total").increment(1);
+        }
+        if let Self::Database(store) = self {
+            let (all, idle) = store.connections();
+            metrics::gauge!("scrollback_store_connections").set(count(all));
+            metrics::gauge!("scrollback_store_connections_idle").set(count(idle));
+        }
+        outcome
+    }
+
+    async fn prefix(
+        &self,
+        session: &SessionKey,
+        from: scrollback::ids::Depth,
+        chain: Vec<scrollback::ids::NodeId>,
+    ) -> Result<Option<Known>> {
+        self.store().prefix(session, from, chain).await
+    }
+
+    async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>> {
+        self.store().read(session, span).await
+    }
+
+    async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches> {
+        self.store().matching(tenant, probe).await
+    }
+
+    async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
+        self.store().records(scope, kind, keys).await
+    }
+
+    async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>> {
+        self.store().sessions(tenant, which).await
+    }
+}
+
+#[async_trait]
+impl Forget for Opened {
+    async fn forget(&self, session: &SessionKey) -> Result<u32> {
+        self.eraser().forget(session).await
+    }
+
+    async fn forget_results(&self, session: &SessionKey, results: &[MessageId], at: At) -> Result<u32> {
+        self.eraser().forget_results(session, results, at).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn databases_are_told_from_files() {
+        assert!(Place::is_database(Path::new("postgres://ann@db/log")));
+        assert!(Place::is_database(Path::new("postgresql:///log")));
+        assert!(!Place::is_database(Path::new("/tmp/postgres.db")));
+        assert!(!Place::is_database(Path::new("postgres:/x")));
+    }
+}
