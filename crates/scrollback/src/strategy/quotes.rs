@@ -179,3 +179,21 @@ pub(crate) fn in_order(leaves: Vec<Arc<Leaf>>, order: &[MessageId]) -> Vec<Arc<L
     placed.sort_by_key(|(place, _)| *place);
     placed.into_iter().map(|(_, leaf)| leaf).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_a_large_window_the_turn_alone_decides() {
+        let settings = QuoteSettings::default();
+        let room = |need, tokens| settings.room(need, Budget { tokens });
+        let needs = [QuoteNeed::All, QuoteNeed::Some, QuoteNeed::Little];
+        assert_eq!(needs.map(|need| room(need, 8_000)), [7_200, 7_200, 450]);
+        assert_eq!(needs.map(|need| room(need, 12_000)), [8_000, 4_000, 250]);
+        assert_eq!(needs.map(|need| room(need, 16_000)), [8_000, 0, 0]);
+        assert_eq!(needs.map(|need| room(need, 200_000)), [8_000, 0, 0]);
+        let enough = [4_000, 8_000, 12_000, 16_000, 200_000].map(|tokens| settings.enough(Budget { tokens }));
+        assert_eq!(enough.map(|enough| format!("{enough:.2}")), ["0.30", "0.30", "0.15", "0.00", "0.00"]);
+    }
+}
