@@ -48,6 +48,7 @@ impl Walk {
     }
 
     /// How many numbers there were.
+    #[cfg(feature = "postgres")]
     pub(super) fn reached(&self) -> u32 {
         self.next
     }
