@@ -54,6 +54,7 @@ impl Desk {
     }
 
     /// The same with more nodes.
+    #[cfg(feature = "postgres")]
     pub fn beside(mut self, stores: impl IntoIterator<Item = Arc<dyn Store>>) -> Self {
         let engine = |store: &Arc<dyn Store>| Engine::new(store.clone(), Tasks::offline(), self.settings.clone());
         self.nodes = stores.into_iter().map(|store| (store.clone(), engine(&store))).collect();

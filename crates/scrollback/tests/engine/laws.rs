@@ -210,7 +210,7 @@ async fn live(mut world: World, script: &[Move]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(25), failure_persistence: None, max_shrink_iters: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(12), failure_persistence: None, max_shrink_iters: 60, ..ProptestConfig::default() })]
 
     #[test]
     fn pages_keep_every_law((script, budget) in scripts()) {
@@ -234,7 +234,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(25), failure_persistence: None, max_shrink_iters: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(12), failure_persistence: None, max_shrink_iters: 60, ..ProptestConfig::default() })]
 
     /// Whatever a person does, in any order.
     #[test]
@@ -248,7 +248,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(8), failure_persistence: None, max_shrink_iters: 60, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(4), failure_persistence: None, max_shrink_iters: 60, ..ProptestConfig::default() })]
 
     /// Truncation breaks law 2 and passing through law 3, by nature; the others hold.
     #[test]

@@ -71,8 +71,8 @@ async fn talk(strategy: StrategyName, helped: bool, folds: u32) -> (Desk, Vec<Va
         desk.turn(&mut history, user(&said.join(" ")), assistant("Understood.")).await;
     }
     for i in 0_u32.. {
-        let words = format!("how deep is the water at mooring {i}, and what grows there, ").repeat(12);
-        let reply = assistant(&format!("Mooring {i} is deep enough. {}", "Weed and mussels grow there. ".repeat(20)));
+        let words = format!("how deep is the water at mooring {i}, and what grows there, ").repeat(30);
+        let reply = assistant(&format!("Mooring {i} is deep enough. {}", "Weed and mussels grow there. ".repeat(60)));
         let window = desk.turn(&mut history, user(&format!("Tell me {words}please?")), reply).await;
         assert!(window.fits());
         assert_eq!(missing(&window, &rules), Vec::<String>::new(), "{strategy}, helped: {helped}, turn {i}");
