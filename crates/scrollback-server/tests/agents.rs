@@ -20,17 +20,17 @@ const UNREACHABLE: [&str; 7] =
 
 #[test]
 fn claude_code() {
-    Agent { name: "claude", package: "@anthropic-ai/claude-code@2.1.197", window: 52_000 }.plays();
+    Agent { name: "claude", package: "@anthropic-ai/claude-code@2.1.197", window: 46_000 }.plays();
 }
 
 #[test]
 fn codex() {
-    Agent { name: "codex", package: "@openai/codex@0.166.0", window: 26_000 }.plays();
+    Agent { name: "codex", package: "@openai/codex@0.166.0", window: 21_500 }.plays();
 }
 
 #[test]
 fn opencode() {
-    Agent { name: "opencode", package: "opencode-ai@1.18.33", window: 24_000 }.plays();
+    Agent { name: "opencode", package: "opencode-ai@1.18.33", window: 19_500 }.plays();
 }
 
 /// A client, and a window: what it sends before anything is said and its first turn fit, with its second they do not.

@@ -17,7 +17,7 @@ const LIBRARIES: [&str; 2] = ["playwright-core@1.65.0", "axe-core@4.14.0"];
 /// No suite takes longer, on a machine with much else to do.
 const PATIENCE: Duration = Duration::from_mins(8);
 /// A small window, so that conversations fold soon.
-const SETTINGS: &str = "[serve]\nupstream = \"quote\"\n[window]\ntokens = 3000\nreply_tokens = 400\n";
+const SETTINGS: &str = "[serve]\nupstream = \"quote\"\n[window]\ntokens = 3000\nreply_tokens = 400\n[pages]\nfold_over = 80\nfold_to = 50\n";
 
 #[test]
 fn a_conversation_that_folds() {

@@ -7,19 +7,16 @@ use std::time::Instant;
 use axum::body::Body;
 use axum::http::{HeaderMap, Response, StatusCode, header};
 use bytes::Bytes;
-use scrollback::engine::{Ask, Turn};
+use scrollback::engine::Turn;
 use scrollback::ids::Hash128;
 use scrollback::ledger::Call;
-use scrollback::log::{Arrival, History};
 use scrollback::recall::{RecallCall, Sieve, calls_in};
-use scrollback::window::Budget;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::hidden::Hidden;
 use super::later::{Ending, ended};
 use super::{Incoming, Managed, Plan, Proxy, pass, refused, stream};
-use crate::clock::now;
 use crate::config::RecallBy;
 use crate::upstream::{Answer, Outgoing, Silence, Upstream};
 use crate::wire::edit::{is_overflow, raw};
@@ -193,18 +190,14 @@ impl Exchange {
     /// Lays the window out smaller, because the model counts more tokens than we do.
     async fn shrink(mut self) -> Result<Self, Box<Response<Body>>> {
         let tokens = self.turn.window().tokens() / 100 * SHRINK_PERCENT;
-        let model = self.plan.model.clone();
-        let tenant = self.plan.tenant.clone();
-        let history = History::parse("[]")
-            .map_err(|error| Box::new(refused(self.wire, "invalid_request", &error.to_string())))?;
-        let arrival = Arrival::new(&tenant, None, &model, now());
-        let budget = Budget { tokens };
-        let ask = Ask::new(arrival, &history, budget, self.turn.limit_tokens());
-        let shrunk = self.proxy.engine.shrink(self.turn, &ask).await;
-        self.turn =
-            shrunk.map_err(|error| Box::new(refused(self.wire, "context_length_exceeded", &error.to_string())))?;
+        let shrunk = self.proxy.engine.shrink(&mut self.turn, tokens).await;
+        shrunk.map_err(|error| Box::new(refused(self.wire, "context_length_exceeded", &error.to_string())))?;
         self.shrunk = true;
-        tracing::warn!(model, tokens, "the model refused the window as too large; a smaller one is sent");
+        tracing::warn!(
+            model = &*self.plan.model,
+            tokens,
+            "the model refused the window as too large; a smaller one is sent"
+        );
         Ok(self)
     }
 

@@ -91,7 +91,7 @@ export const talking = {
     assert.match((await seen()).events.join('\n'), /recall_page|search_history/);
     assert.match(await page.locator('.message-item').last().innerText(), /behind the barometer, on the brass hook/);
     await page.locator('.panel .turn-events').waitFor();
-    await page.getByText('1 recall').waitFor();
+    await page.getByText(/\d recalls?/).first().waitFor();
     await accessible(page, 'a chat that folded');
     await picture(page, 'chat-recall');
     quiet(page);

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use scene::{Said, Server, Upstream, events, says, stream};
 
 /// A window that a few turns fill.
-const SMALL: &str = "[window]\ntokens = 3000\nreply_tokens = 300\n";
+const SMALL: &str = "[window]\ntokens = 3000\nreply_tokens = 300\n[pages]\nfold_over = 80\nfold_to = 50\n";
 
 type Pieces = Vec<Option<Vec<u8>>>;
 

@@ -212,9 +212,9 @@ def a_chain_folds(name):
     equal("nothing to follow", [field for request in requests for field in FOLLOWED if field in body(request)], [])
     holds("the contents page is there", "[#" in requests[-1]["body"])
     equal("every item once", kinds(json.loads(raw) for raw in log(session, size=50)[:-1])[:48], ["user", "reasoning", "assistant"] * 16)
-    again = say(client, "@say fork", previous_response_id=told[3]["response"]["id"])
+    again = say(client, "@say fork", previous_response_id=told[4]["response"]["id"])
     equal("an earlier response can be followed", (again.text, kinds(body(arrived()[-1])["input"])[-4:]), ("fork", ["user", "reasoning", "assistant", "user"]))
-    holds("without what came after", "turn 3." in arrived()[-1]["body"] and "turn 4." not in arrived()[-1]["body"])
+    holds("without what came after", "turn 4." in arrived()[-1]["body"] and "turn 5." not in arrived()[-1]["body"])
     equal("as a branch", len(kit.session(session, size=52)["branches"]), 2)
 
 

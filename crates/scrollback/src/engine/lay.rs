@@ -116,7 +116,7 @@ impl Engine {
         let lessened = Budget { tokens: ask.budget.tokens.saturating_sub(hidden) };
         let at = ask.arrival.at;
         // A client that has summed up its past wants it out of sight.
-        let forced = received.outcome == Outcome::Compacted;
+        let forced = ask.forced || received.outcome == Outcome::Compacted;
         let begins = found.is_none() && lane.head.id == lane.open[turns::last(&lane.open)].stored.id;
         let pressed = Pressed { forced, begins };
         let Folding { fold: folded, asked, call } = self.folded(&mut lane, session, (lessened, at), pressed).await?;

@@ -74,6 +74,8 @@ impl Turn {
 impl Engine {
     /// Answers calls of a model, each with a text; a call that cannot be carried out is told why.
     pub async fn recall(&self, turn: &mut Turn, calls: &[Result<RecallCall, String>]) -> Vec<String> {
+        // Where no room can be made, what is recalled is cut to the room there is.
+        Box::pin(self.make_room(turn)).await.unwrap_or_default();
         let room = turn.window.room() * (100 - KEEP) / 100;
         let each = room / u32::try_from(calls.len().clamp(1, CALLS_MAX)).unwrap_or(1);
         let mut answers = Vec::with_capacity(calls.len());

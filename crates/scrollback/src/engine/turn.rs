@@ -10,7 +10,7 @@ use super::lay::{Laid, Quoted};
 use super::topics::{Consulted, Event};
 use crate::control::Controls;
 use crate::error::{Error, Result};
-use crate::ids::{Hash128, MessageId};
+use crate::ids::{At, Hash128, MessageId};
 use crate::log::{After, Arrival, History, Received};
 use crate::message::Message;
 use crate::note::Covers;
@@ -21,6 +21,22 @@ use crate::strategy::{StrategyName, turns};
 use crate::task;
 use crate::topic::TopicId;
 use crate::window::{Budget, Window, tokens_of};
+
+/// With less room than this in its window, in hundredths, a turn is laid out once more before its model is shown what it recalls.
+const TIGHT: u32 = 20;
+/// So much of a window that was full of quotes is then free, in hundredths.
+const WANTED: u32 = 30;
+
+/// What a turn is laid out once more for.
+#[derive(Clone, Copy, Debug)]
+enum Room {
+    /// Its budget alone.
+    Any,
+    /// A fold, even if it is not time.
+    Folded,
+    /// So many tokens that stay free.
+    Free(u32),
+}
 
 /// A request to be answered.
 #[derive(Clone, Copy, Debug)]
@@ -37,12 +53,14 @@ pub struct Ask<'a> {
     pub limit_tokens: u32,
     /// A strategy for this turn alone, whatever the session's.
     pub strategy: Option<StrategyName>,
+    /// Whether to fold even if it is not time.
+    pub forced: bool,
 }
 
 impl<'a> Ask<'a> {
     /// A request with its whole history, for a model of which a limit is known.
     pub fn new(arrival: Arrival<'a>, history: &'a History<'a>, budget: Budget, limit_tokens: u32) -> Self {
-        Self { arrival, history, after: None, budget, limit_tokens, strategy: None }
+        Self { arrival, history, after: None, budget, limit_tokens, strategy: None, forced: false }
     }
 
     /// What a person decided about its session, as far as it counts for this turn.
@@ -55,6 +73,7 @@ impl<'a> Ask<'a> {
 pub struct Turn {
     pub(super) received: Received,
     pub(super) head: Position,
+    at: At,
     pub(super) lane: Lane,
     pub(super) window: Window,
     /// The rounds of recall of this request.
@@ -193,6 +212,7 @@ impl Engine {
         Ok(Turn {
             received,
             head,
+            at: ask.arrival.at,
             lane,
             window,
             rounds,
@@ -208,21 +228,46 @@ impl Engine {
         })
     }
 
-    /// Lays a turn out once more, smaller, because its model counted more tokens than we did.
-    pub async fn shrink(&self, turn: Turn, ask: &Ask<'_>) -> Result<Turn> {
+    /// Lays a turn out once more within so many tokens, because its model counted more of them than we did.
+    pub async fn shrink(&self, turn: &mut Turn, tokens: u32) -> Result<()> {
+        self.lay_again(turn, Budget { tokens }, Room::Any).await
+    }
+
+    /// Lays out a turn once more whose window has little room for what its model recalls: with fewer quotes, or else folded.
+    pub(super) async fn make_room(&self, turn: &mut Turn) -> Result<()> {
+        let budget = turn.window.budget();
+        if turn.window.room() >= budget.share(TIGHT) {
+            return Ok(());
+        }
+        let room = if turn.quoted.messages.is_empty() { Room::Folded } else { Room::Free(budget.share(WANTED)) };
+        self.lay_again(turn, budget, room).await
+    }
+
+    /// Lays a turn out once more. If that fails, it stays as it was.
+    async fn lay_again(&self, turn: &mut Turn, budget: Budget, room: Room) -> Result<()> {
+        let (forced, free) = match room {
+            Room::Any => (false, 0),
+            Room::Folded => (true, 0),
+            Room::Free(tokens) => (false, tokens),
+        };
         let rounds: u32 = turn.rounds.iter().map(|(_, tokens)| tokens).sum();
-        let budget = Budget { tokens: ask.budget.tokens.saturating_sub(rounds) };
-        let lessened = Ask { budget, ..*ask };
+        let (history, model) = (History::parse("[]")?, turn.lane.model.clone());
         // Should the lane have to be read again, its instructions are those it has now.
         let received = Received { preamble: Some(turn.lane.preamble.clone()), ..turn.received.clone() };
+        let arrival = Arrival::new(&received.session.tenant, None, &model, turn.at);
+        let lessened = Budget { tokens: budget.tokens.saturating_sub(rounds + free) };
+        let strategy = Some(turn.lane.strategy);
+        let ask = Ask { strategy, forced, ..Ask::new(arrival, &history, lessened, turn.limit_tokens()) };
         // What topics had to say does not depend on how much of it fits.
-        let Laid { lane, window, consulted, quoted, asked, folded } =
-            self.laid(Ok(turn.lane), &lessened, (&received, turn.head), turn.consulted.as_ref()).await?;
-        let mut window = window.within(ask.budget);
+        let lane = Ok(turn.lane.clone());
+        let laid = self.laid(lane, &ask, (&received, turn.head), turn.consulted.as_ref()).await?;
+        let Laid { lane, window, consulted, quoted, asked, folded } = laid;
+        let mut window = window.within(budget);
         turn.rounds.iter().for_each(|(raw, tokens)| window.recall(raw.clone(), *tokens));
-        let asked = turn.asked.into_iter().chain(asked).collect();
-        let folded = turn.folded || folded;
-        Ok(Turn { lane, window, consulted, quoted, asked, folded, ..turn })
+        turn.asked.extend(asked);
+        turn.folded |= folded;
+        (turn.lane, turn.window, turn.consulted, turn.quoted) = (lane, window, consulted, quoted);
+        Ok(())
     }
 
     /// The lane of a request: from memory, or else from the store.

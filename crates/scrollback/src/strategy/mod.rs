@@ -146,11 +146,10 @@ impl<'a> Scene<'a> {
         self.called > 0 && tokens.saturating_add(self.called) > self.budget.tokens
     }
 
-    /// How much may stay open after a fold: a share of the budget, and where quotes are called for, half of what they leave, so that
-    /// the next call need not fold again. What is fixed is taken off.
-    fn open_room(&self, share: u32, fixed: u32) -> u32 {
+    /// How much may stay open after a fold: as usual, and where quotes are called for, half of what they and what is fixed leave, so
+    /// that the next call need not fold again.
+    fn open_room(&self, usual: u32, fixed: u32) -> u32 {
         let beside = self.budget.tokens.saturating_sub(fixed).saturating_sub(self.called) / 2;
-        let usual = self.budget.share(share).saturating_sub(fixed);
         if self.called > 0 { usual.min(beside) } else { usual }
     }
 

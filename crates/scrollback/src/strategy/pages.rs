@@ -13,6 +13,9 @@ use crate::note::{Covers, Fold, Note};
 use crate::recall::{RecallTool, fence};
 use crate::window::{Window, grouped, tokens_of};
 
+/// A contents page of so many tokens is no longer than it must be.
+const FEW_CONTENTS: u32 = 2_000;
+
 /// How pages are kept. Shares are hundredths of the budget.
 #[derive(Clone, Debug)]
 pub struct PageSettings {
@@ -20,11 +23,11 @@ pub struct PageSettings {
     pub keep_pages: usize,
     /// When the window is fuller than this, it is folded.
     pub fold_over: u32,
-    /// A fold leaves at most this much.
+    /// Pages that stay open after a fold take at most this much, contents and instructions not counted.
     pub fold_to: u32,
     /// A turn that is larger than this is several pages.
     pub page_share: u32,
-    /// How many tokens the contents page may take, and at most a quarter of the budget.
+    /// How many tokens the contents page may take, and at most an eighth of the budget, or a quarter of a small one.
     pub contents_tokens: u32,
     /// An entry that was never recalled leaves the contents page after so many turns.
     pub unrecalled_turns: u32,
@@ -36,8 +39,8 @@ impl Default for PageSettings {
     fn default() -> Self {
         Self {
             keep_pages: 10,
-            fold_over: 80,
-            fold_to: 50,
+            fold_over: 90,
+            fold_to: 20,
             page_share: 25,
             contents_tokens: 4_000,
             unrecalled_turns: 30,
@@ -58,7 +61,8 @@ impl Pages {
     }
 
     fn contents_limit(&self, scene: &Scene<'_>) -> u32 {
-        self.settings.contents_tokens.min(scene.budget.share(25))
+        let share = scene.budget.share(12).max(FEW_CONTENTS).min(scene.budget.share(25));
+        self.settings.contents_tokens.min(share)
     }
 
     /// How full a window must be to be folded.
@@ -113,7 +117,9 @@ impl Strategy for Pages {
             return Vec::new();
         }
         let cost_of = |kept: usize| costs[pages[pages.len() - kept].start..].iter().sum::<u32>();
-        let room = scene.open_room(self.settings.fold_to, fixed);
+        // However much is fixed, the next call need not fold again.
+        let half = self.fold_over(scene).saturating_sub(fixed) / 2;
+        let room = scene.open_room(scene.budget.share(self.settings.fold_to).min(half), fixed);
         let most = self.settings.keep_pages.min(pages.len());
         let kept = (1..=most).rev().find(|kept| cost_of(*kept) <= room).unwrap_or(1).min(pages.len());
         let newest = scene.fold.turns + turns::count(scene.open);

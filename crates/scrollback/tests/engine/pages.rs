@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use scrollback::MemoryStore;
+use scrollback::engine::EngineSettings;
 use scrollback::recall::{Part, RecallCall, RecallTool};
 use scrollback::strategy::{PageSettings, StrategyName};
+use scrollback::window::{Reason, Window};
 use serde_json::{Value, json};
 
 use super::desk::{Desk, contents, raw, run, settings};
@@ -131,6 +133,52 @@ fn a_page_too_long_to_be_shown_at_once_is_read_to_its_end() {
         for i in (0..200).chain([9999]) {
             assert!(text.contains(&format!("zq{i:04}x")), "row {i}");
         }
+    });
+}
+
+#[test]
+fn however_full_a_window_is_a_recalled_page_is_shown() {
+    run(async {
+        let mut desk = Desk::new(Arc::new(MemoryStore::default()), EngineSettings::default(), 16_000);
+        let sails = "It sails at high tide, and the harbour is deep. ".repeat(55);
+        let (mut history, mut made_room) = (Vec::new(), 0);
+        for i in 0..80 {
+            history.push(user(&format!("Boat {i}. {sails}So ends boat {i}.")));
+            let mut turn = desk.begin(&history).await.unwrap();
+            if turn.covers().is_some() {
+                let before = turn.window().tokens();
+                let told = recall(&desk, &mut turn, page(0)).await;
+                assert!(told.contains("So ends boat 0."), "turn {i} of {before} tokens: {told}");
+                made_room += usize::from(turn.window().tokens() < before);
+            }
+            history.push(assistant("Noted."));
+            desk.finish(turn, &history[history.len() - 1]).await;
+        }
+        assert!((1..30).contains(&made_room), "{made_room}");
+    });
+}
+
+#[test]
+fn quotes_make_room_for_what_is_recalled() {
+    run(async {
+        let settings = EngineSettings { strategy: StrategyName::Topics, ..EngineSettings::default() };
+        let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings, 2_000);
+        let sails = "It sails at high tide, and the harbour is deep. ".repeat(8);
+        let mut history = Vec::new();
+        for i in 0..60 {
+            let bread = format!("The baker asks {i} pence for a loaf, and nobody at the market pays less for flour.");
+            let question = if i < 30 { format!("Boat {i}. {sails}So ends boat {i}.") } else { bread.repeat(4) };
+            let question = user(&question);
+            desk.turn(&mut history, question, assistant("Noted.")).await;
+        }
+        history.push(user("Which boat sails at high tide?"));
+        let mut turn = desk.begin(&history).await.unwrap();
+        let quotes = |window: &Window| window.blocks().iter().filter(|block| block.reason == Reason::Relevant).count();
+        let room = turn.window().room();
+        assert!(quotes(turn.window()) == 1 && room < 400, "{room}");
+        let told = recall(&desk, &mut turn, page(0)).await;
+        assert!(told.contains("So ends boat 0."), "{told}");
+        assert!(quotes(turn.window()) == 1 && turn.window().room() > 400, "{}", turn.window().room());
     });
 }
 

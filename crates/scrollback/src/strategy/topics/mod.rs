@@ -30,6 +30,9 @@ use crate::window::{Window, grouped, tokens_of};
 /// Tokens that the fence around the index and its last line cost.
 const FENCE: u32 = 60;
 
+/// An index of so many tokens is no longer than it must be.
+const FEW_INDEX: u32 = 300;
+
 /// How topics are kept. Shares are hundredths of the budget.
 #[derive(Clone, Debug)]
 pub struct TopicSettings {
@@ -41,7 +44,7 @@ pub struct TopicSettings {
     pub keep_messages: usize,
     /// How much quotes from topics may take.
     pub excerpt_share: u32,
-    /// How many tokens the index of topics may take, and at most a tenth of the budget.
+    /// How many tokens the index of topics may take, and at most a twentieth of the budget, or a tenth of a small one.
     pub index_tokens: u32,
     /// Where quotes from topics stand.
     pub layout: Layout,
@@ -99,7 +102,7 @@ impl Topics {
     }
 
     fn index_limit(&self, scene: &Scene<'_>) -> u32 {
-        self.settings.index_tokens.min(scene.budget.share(10))
+        self.settings.index_tokens.min(scene.budget.share(5).max(FEW_INDEX).min(scene.budget.share(10)))
     }
 
     fn fold_over(&self, scene: &Scene<'_>) -> u32 {
@@ -119,7 +122,8 @@ impl Strategy for Topics {
         if !scene.forced && full <= self.fold_over(scene) && !scene.presses(full) {
             return Vec::new();
         }
-        let room = scene.open_room(self.settings.fold_to, fixed);
+        let usual = scene.budget.share(self.settings.fold_to).saturating_sub(fixed);
+        let room = scene.open_room(usual, fixed);
         scene.all_but(&costs, (self.settings.keep_messages, room))
     }
 
