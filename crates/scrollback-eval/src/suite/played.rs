@@ -11,6 +11,8 @@ use crate::player::{Line, Player, Room, Shown};
 
 /// How many messages people write to each other before a window is laid out.
 const ABREAST: usize = 16;
+/// In a conversation of more messages than this, a window is laid out for as many of them, whoever writes them.
+const LONG: usize = 500;
 
 /// What an engine is made with.
 #[derive(Clone)]
@@ -47,18 +49,20 @@ pub async fn play(talk: &Talk, with: &With<'_>, rooms: &[Room]) -> Result<Vec<Ve
 }
 
 /// Says a whole conversation; the numbers its messages have, in order, as far as they are new. A window is laid out for every
-/// message of a model, and where people talk among themselves for every so many of theirs.
+/// message of a model; where people talk among themselves, and in a long conversation, for every so many messages.
 pub(super) async fn told(player: &mut Player, talk: &Talk, room: Room) -> Result<Vec<MessageId>> {
     let mut ids = Vec::with_capacity(talk.messages.len());
     let (mut turn, mut new) = (None, Vec::new());
+    let is_long = talk.messages.len() > LONG;
     for (place, said) in talk.messages.iter().enumerate() {
         if let Some(begun) = turn.take() {
             ids.extend(player.reply(begun, line(said)).await?.map(|stored| stored.id));
             continue;
         }
         new.push(line(said));
-        let is_answered = talk.messages.get(place + 1).is_some_and(|next| next.is_reply);
-        if is_answered || new.len() == ABREAST {
+        let is_answered = !is_long && talk.messages.get(place + 1).is_some_and(|next| next.is_reply);
+        let is_time = new.len() >= ABREAST && (!said.is_reply || new.len() == 2 * ABREAST);
+        if is_answered || is_time {
             turn = player.ask(&new, room).await.ok().filter(|_| is_answered);
             ids.extend(player.fresh());
             new.clear();

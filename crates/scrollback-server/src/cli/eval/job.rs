@@ -7,7 +7,7 @@ use anyhow::Context;
 use scrollback::embed::Embedder;
 use scrollback::engine::EngineSettings;
 use scrollback::strategy::StrategyName;
-use scrollback_eval::dataset;
+use scrollback_eval::dataset::{self, recall::Talk};
 use scrollback_eval::kept::Key;
 use scrollback_eval::report::Finding;
 use scrollback_eval::suite::played::With;
@@ -18,6 +18,11 @@ use twox_hash::XxHash3_128;
 use super::Options;
 use super::model::{self, Troupe};
 use super::plan::Suite;
+
+/// Up to so many tokens a conversation is short: windows of 2,000 tokens hold a good deal of it.
+const SHORT_TOKENS: u64 = 50_000;
+/// Conversations of more tokens than this are long.
+const LONG_TOKENS: u64 = 250_000;
 
 /// What is measured: the engine's settings, and what makes vectors for it.
 #[derive(Clone, Debug)]
@@ -47,6 +52,8 @@ pub(super) struct Job {
     lengths: Vec<u64>,
     strategies: Vec<StrategyName>,
     is_pooled: bool,
+    /// Whether fewer sizes will do for long conversations.
+    in_brief: bool,
     ours: Ours,
     /// Who takes part, if a model does.
     troupe: Option<Arc<Troupe>>,
@@ -79,6 +86,7 @@ impl Job {
             lengths: options.length.clone(),
             strategies: said_or(&options.strategy, strategies),
             is_pooled: false,
+            in_brief: options.is_scorecard && options.budget.is_empty(),
             ours: ours.clone(),
             troupe: None,
             weight: weight(suite, 0),
@@ -199,7 +207,8 @@ impl Job {
         let embedder = self.ours.embedding.as_ref().map(|embedding| embedding.0.clone());
         let with = With { settings: &self.ours.settings, embedder };
         let step = steps(recall::steps(&set, &self.strategies, &with), tell);
-        let measured = recall::measure(&set, &with, (&self.strategies, &self.limits), step)?;
+        let limits = if self.in_brief { few(&set, &self.limits) } else { &self.limits };
+        let measured = recall::measure(&set, &with, (&self.strategies, limits), step)?;
         Ok((measured.tables(), measured.kinds()))
     }
 
@@ -213,7 +222,8 @@ impl Job {
     }
 
     fn cache(&self, path: &Path, tell: &mut dyn FnMut(f64)) -> anyhow::Result<Vec<Table>> {
-        let set = dataset::recall::read(path)?;
+        let mut set = dataset::recall::read(path)?;
+        set.talks.retain(|talk| !self.in_brief || !is_long(talk));
         let mut step = steps(cache::steps(&set, &self.strategies) * self.limits.len(), tell);
         let mut tables = Vec::new();
         for limit in &self.limits {
@@ -226,6 +236,24 @@ impl Job {
 /// What a person said, or else the usual.
 fn said_or<T: Clone>(said: &[T], usual: &[T]) -> Vec<T> {
     if said.is_empty() { usual.to_vec() } else { said.to_vec() }
+}
+
+/// The sizes that a scorecard is content with: of long conversations, where the small ones hold next to nothing, the largest alone.
+fn few<'a>(set: &dataset::recall::Dataset, limits: &'a [u32]) -> &'a [u32] {
+    if set.talks.iter().any(|talk| tokens(talk) > SHORT_TOKENS) {
+        &limits[limits.len().saturating_sub(1)..]
+    } else {
+        limits
+    }
+}
+
+/// Whether a scorecard does without a replay of every call of a conversation.
+fn is_long(talk: &Talk) -> bool {
+    tokens(talk) > LONG_TOKENS
+}
+
+fn tokens(talk: &Talk) -> u64 {
+    talk.messages.iter().map(|said| u64::from(said.tokens)).sum()
 }
 
 /// About how much work a suite has with a file of so many bytes, for the bar.
