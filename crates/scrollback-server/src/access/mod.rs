@@ -54,7 +54,12 @@ impl Access {
     }
 
     /// Decides who asks, for every door. Takes the token of ours out of the request.
-    fn admit(&self, path: &str, headers: &mut HeaderMap, peer: Option<SocketAddr>) -> Result<Option<Guest>, Refusal> {
+    async fn admit(
+        &self,
+        path: &str,
+        headers: &mut HeaderMap,
+        peer: Option<SocketAddr>,
+    ) -> Result<Option<Guest>, Refusal> {
         if path == "/health" || path == "/ready" {
             return Ok(None);
         }
@@ -67,7 +72,7 @@ impl Access {
             return Ok(None);
         }
         let guest = match token {
-            Some(token) => self.known(token.as_bytes())?,
+            Some(token) => self.known(token.as_bytes()).await?,
             None if self.rule == AccessRule::Local && hosts::is_local(headers, peer) => Guest::local(),
             None => return Err(unauthorised("token_needed", "you need a token")),
         };
@@ -79,11 +84,15 @@ impl Access {
     }
 
     /// Who comes with a token.
-    fn known(&self, token: &[u8]) -> Result<Guest, Refusal> {
+    async fn known(&self, token: &[u8]) -> Result<Guest, Refusal> {
         if tokens::hashed(token) == self.pass_hash {
             return Ok(Guest::local());
         }
-        let known = self.tokens.guest(token, Instant::now());
+        let mut known = self.tokens.guest(token, Instant::now());
+        if known.is_none() {
+            self.tokens.look_up(token).await?;
+            known = self.tokens.guest(token, Instant::now());
+        }
         let guest = known.ok_or_else(|| unauthorised("token_unknown", "this token is unknown, or was taken back"))?;
         guest.map_err(|wait| {
             let seconds = wait.as_secs() + 1;
@@ -108,7 +117,7 @@ fn unauthorised(code: &'static str, why: &str) -> Refusal {
 pub(crate) async fn layer(State(access): State<Arc<Access>>, mut request: Request, next: Next) -> Response<Body> {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0);
     let path = request.uri().path().to_owned();
-    let guest = match access.admit(&path, request.headers_mut(), peer) {
+    let guest = match access.admit(&path, request.headers_mut(), peer).await {
         Ok(Some(guest)) => guest,
         Ok(None) => return next.run(request).await,
         Err(refusal) => return private(refused(&refusal, &path)),

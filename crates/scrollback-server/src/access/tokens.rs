@@ -2,7 +2,7 @@
 //! a tenant that nobody can be.
 //!
 //! All of them are in memory, so that a request asks no store. They are read again now and then, as another process may have
-//! given or taken one.
+//! taken one; one that is not known is looked for at once, as another process may just have given it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -75,6 +75,19 @@ impl Tokens {
         let token = known.get(&hash)?;
         let taken = token.bucket.lock().unwrap_or_else(PoisonError::into_inner).take(self.per_minute, now);
         Some(taken.map(|()| token.guest.clone()))
+    }
+
+    /// Looks for one that another process may just have given. Strangers wait for each other, so that they are no load.
+    pub(super) async fn look_up(&self, token: &[u8]) -> scrollback::Result<()> {
+        let _alone = self.reading.lock().await;
+        let hash = hashed(token);
+        let Some(record) = self.one(format!("{TOKEN}{hash}")).await? else { return Ok(()) };
+        let kept: Kept = read(&record)?;
+        if kept.revoked.is_none() {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            known.entry(hash).or_insert_with(|| Token::new(&kept, self.per_minute));
+        }
+        Ok(())
     }
 
     /// Whether there is any.
@@ -268,7 +281,9 @@ mod tests {
         assert!(tokens.guest(&secret.as_bytes()[..66], now).is_none());
         let other = Tokens::new(store, 0);
         assert!(other.guest(secret.as_bytes(), now).is_none(), "not read yet");
-        other.read().await.unwrap();
+        other.look_up(b"sb_of_nobody").await.unwrap();
+        assert!(other.is_empty());
+        other.look_up(secret.as_bytes()).await.unwrap();
         let there = other.guest(secret.as_bytes(), now).unwrap().unwrap();
         tokens.revoke("laptop", At(8)).await.unwrap();
         guest.revoked.wait().await;
@@ -276,6 +291,8 @@ mod tests {
         other.read().await.unwrap();
         there.revoked.wait().await;
         assert!(other.guest(secret.as_bytes(), now).is_none(), "another process learns of it");
+        other.look_up(secret.as_bytes()).await.unwrap();
+        assert!(other.is_empty(), "and does not forget it");
     }
 
     #[tokio::test]

@@ -1,5 +1,5 @@
 //! Several nodes over one database: the proxy's own suite, with requests going to each node in turn, and what only they can
-//! get wrong. `--features long-tests` runs the whole suite, and not just its centre.
+//! get wrong. Only what is about files (`secrets`) is left out.
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 mod away;
@@ -8,33 +8,37 @@ mod crowd;
 mod fleet;
 mod moving;
 
-#[cfg(feature = "long-tests")]
+#[path = "../proxy/access/mod.rs"]
+mod access;
 #[path = "../proxy/anthropic.rs"]
 mod anthropic;
-#[cfg(feature = "long-tests")]
 #[path = "../proxy/control.rs"]
 mod control;
-#[cfg(feature = "long-tests")]
 #[path = "../proxy/count.rs"]
 mod count;
+#[path = "../proxy/doors.rs"]
+mod doors;
 #[path = "../proxy/faithful.rs"]
 mod faithful;
 #[path = "../proxy/folds.rs"]
 mod folds;
 #[path = "../proxy/follows.rs"]
 mod follows;
-#[cfg(feature = "long-tests")]
 #[path = "../proxy/laws.rs"]
 mod laws;
 #[path = "../proxy/recall.rs"]
 mod recall;
-#[cfg(feature = "long-tests")]
 #[path = "../proxy/responses/mod.rs"]
 mod responses;
+#[path = "../proxy/safety.rs"]
+mod safety;
 #[path = "../proxy/scene.rs"]
 mod scene;
-#[cfg(feature = "long-tests")]
 #[path = "../proxy/sections.rs"]
 mod sections;
 #[path = "../proxy/talk.rs"]
 mod talk;
+#[path = "../proxy/tasks.rs"]
+mod tasks;
+#[path = "../proxy/trouble.rs"]
+mod trouble;

@@ -14,6 +14,7 @@ mod recall;
 mod responses;
 mod safety;
 mod scene;
+mod secrets;
 mod sections;
 mod talk;
 mod tasks;

@@ -29,6 +29,8 @@ pub(super) struct Blocks {
     rest: String,
     /// How the round ended, if the client may not know yet.
     kept_back: Option<Last>,
+    /// What came after that and is nothing of ours: it must not overtake it.
+    after: BytesMut,
     /// The last word of a stream, as it came.
     stop: Bytes,
     round: Round,
@@ -58,6 +60,7 @@ impl Blocks {
             words: hides_markers.then(Sieved::default),
             rest: String::new(),
             kept_back: None,
+            after: BytesMut::new(),
             stop: Bytes::new(),
             round: Round::First,
         }
@@ -67,6 +70,7 @@ impl Blocks {
     fn begin(&mut self, out: &mut BytesMut) {
         if self.round == Round::Taken {
             self.words.iter_mut().for_each(|words| words.end(out));
+            out.extend_from_slice(&self.after);
             let words = self.words.take();
             *self = Self { next: self.next, words, round: Round::Later, ..Self::new(false) };
         }
@@ -121,6 +125,12 @@ impl Blocks {
         }
     }
 
+    /// What is no part of the reply goes to the client as it comes, in its place.
+    fn beside(&mut self, raw: &Bytes, out: &mut BytesMut) {
+        let place = if self.kept_back.is_some() { &mut self.after } else { out };
+        place.extend_from_slice(raw);
+    }
+
     /// The last event as the client may see it.
     fn last(&self, last: Last, left: &Said) -> Bytes {
         let mut value = last.value.clone();
@@ -142,7 +152,7 @@ impl Relay for Blocks {
         self.begin(out);
         let value: Option<Value> = event.data.as_deref().and_then(|data| serde_json::from_slice(data).ok());
         let Some(value) = value.filter(Value::is_object) else {
-            out.extend_from_slice(&event.raw);
+            self.beside(&event.raw, out);
             return Heard::More;
         };
         self.gathered.add(&value);
@@ -155,7 +165,7 @@ impl Relay for Blocks {
                 return Heard::End;
             }
             _ if value["index"].is_u64() => self.numbered(value, &event.raw, out),
-            _ => out.extend_from_slice(&event.raw),
+            _ => self.beside(&event.raw, out),
         }
         Heard::More
     }
@@ -173,6 +183,7 @@ impl Relay for Blocks {
         }
         if let Some(last) = self.kept_back.take() {
             out.extend_from_slice(&self.last(last, left));
+            out.extend_from_slice(&self.after.split());
         }
         out.extend_from_slice(&std::mem::take(&mut self.stop));
     }

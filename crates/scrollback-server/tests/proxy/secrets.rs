@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{bearer, code};
+use crate::access::{bearer, code};
 use crate::scene::{Server, Upstream, chat, plain, reply, says, user};
 
 /// The files below a folder that hold a word, but for those that may.
