@@ -37,18 +37,22 @@ impl Shown {
     }
 }
 
-/// What a note quotes: everything under a heading, up to the next.
+/// What a note quotes: everything under a heading, or under several in a row, up to the next.
 fn quotes(note: &str) -> BTreeMap<MessageId, String> {
-    let (mut quotes, mut current) = (BTreeMap::<MessageId, String>::new(), None);
+    let (mut quotes, mut current, mut is_heading) = (BTreeMap::<MessageId, String>::new(), Vec::new(), false);
     for line in note.lines() {
-        match (Heading::read(line), current) {
-            (Some(heading), _) => current = Some(heading.id),
-            (None, Some(id)) => {
-                let quote = quotes.entry(id).or_default();
-                quote.push_str(line);
-                quote.push('\n');
+        if let Some(heading) = Heading::read(line) {
+            if !std::mem::replace(&mut is_heading, true) {
+                current.clear();
             }
-            (None, None) => {}
+            current.push(heading.id);
+            continue;
+        }
+        is_heading = false;
+        for id in &current {
+            let quote = quotes.entry(*id).or_default();
+            quote.push_str(line);
+            quote.push('\n');
         }
     }
     quotes
@@ -75,9 +79,10 @@ mod tests {
     #[test]
     fn quotes_are_read_from_under_their_headings() {
         let note = "<topics-01234567>\nEarlier\n[m3 user 2026-03-01T09:30:00Z]\nfirst\nsecond\n\
-                    [m9 assistant 2026-03-01T09:31:00Z]\nthird\n</topics-01234567>";
+                    [m9 assistant 2026-03-01T09:31:00Z]\n[m12]\nthird\n</topics-01234567>";
         let shown = Shown { quoted: quotes(note), ..Shown::default() };
         assert!(shown.holds(MessageId(3), "first\nsecond\n") && shown.holds(MessageId(9), "third"));
+        assert!(shown.holds(MessageId(12), "third") && !shown.holds(MessageId(3), "third"), "said twice");
         assert!(!shown.holds(MessageId(3), "third") && !shown.holds(MessageId(4), "first"));
     }
 }

@@ -203,7 +203,7 @@ impl Visible {
         for line in text.lines() {
             if let Some(heading) = Heading::read(line) {
                 self.said(&std::mem::take(&mut lines), &speaker);
-                let at = heading.at.or(speaker.at);
+                let at = heading.at_after(speaker.at.as_deref());
                 speaker = Speaker { role: heading.role.unwrap_or(speaker.role), id: Some(heading.id), at };
             } else if let Some(hit) = Hit::read(line) {
                 self.hit(hit);

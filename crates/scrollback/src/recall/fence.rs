@@ -79,8 +79,8 @@ pub fn heading(id: MessageId, role: &Role, at: At) -> String {
     format!("[{id} {role} {at}]")
 }
 
-/// The line before a message that is quoted among others: `[m12 user 2026-03-01]`, and `[m13]` for what the same says on the
-/// same day.
+/// The line before a message that is quoted among others: `[m12 user 2026-03-01]`, `[m13]` for what the same says on the
+/// same day, and `[m14 03-02]` on another of that year.
 pub(crate) fn short_heading(id: MessageId, role: Option<&Role>, day: Option<&str>) -> String {
     let role = role.map(|role| format!(" {role}")).unwrap_or_default();
     let day = day.map(|day| format!(" {day}")).unwrap_or_default();
@@ -94,7 +94,7 @@ pub struct Heading {
     pub id: MessageId,
     /// Who spoke; nothing where it is who spoke before.
     pub role: Option<Role>,
-    /// When, as written; nothing where it is the day of the message before.
+    /// When, as written; nothing where it is the day of the message before, and no year where it is the same.
     pub at: Option<String>,
 }
 
@@ -106,6 +106,13 @@ impl Heading {
         let role = words.next_if(|word| !word.starts_with(|c: char| c.is_ascii_digit())).map(Role::from);
         let at = words.next().map(str::to_owned);
         words.next().is_none().then_some(Self { id: MessageId(id), role, at })
+    }
+
+    /// When it was said, if the heading before said that.
+    pub fn at_after(&self, before: Option<&str>) -> Option<String> {
+        let Some(at) = &self.at else { return before.map(str::to_owned) };
+        let year = before.and_then(|before| before.get(..5)).filter(|_| at.len() == "03-02".len());
+        Some(year.unwrap_or_default().to_owned() + at)
     }
 }
 
@@ -199,6 +206,10 @@ mod tests {
         assert_eq!(read.clone().map(|read| read.role), [Some(Role::User), Some(Role::Assistant), None]);
         assert_eq!(read.map(|read| read.at), [Some("2026-03-01".to_owned()), None, None]);
         assert_eq!(Heading::read("[m12 and some words]"), None);
+        let after = |line: &str, before| Heading::read(line).unwrap().at_after(before);
+        assert_eq!(after("[m13 03-02]", Some("2026-03-01")).as_deref(), Some("2026-03-02"), "of the same year");
+        assert_eq!(after("[m13]", Some("2026-03-01")).as_deref(), Some("2026-03-01"));
+        assert_eq!(after("[m13 2025-03-02]", Some("2026-03-01")).as_deref(), Some("2025-03-02"));
 
         let plain = Hit::new(MessageId(12), &Role::User, at, "the tide\ngauge · fails");
         assert_eq!(plain.to_string(), "m12 · user · 2026-03-01 · the tide gauge · fails");

@@ -4,7 +4,8 @@
 //! worthiest that fit, in the order they were said. A talk that goes on about what the open messages speak of
 //! already gets few, a question about the past most of a small window.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::holds::HoldSettings;
@@ -20,7 +21,11 @@ const FENCE: u32 = 60;
 /// With less room than this nothing is quoted.
 const LEAST: u32 = 120;
 /// Tokens that a day costs in a heading.
-const DAY: u32 = 8;
+const DAY: u32 = 5;
+/// How many characters of a day name its year.
+const YEAR: usize = "2026-".len();
+/// How often what was said before is told to have been said again.
+const REPEATS: usize = 3;
 /// Up to this size a window is small; from twice as much on it is large.
 const SMALL_WINDOW: u32 = 8_000;
 /// The part of the most that quotes get in a small window where the open messages speak of what is asked.
@@ -97,12 +102,32 @@ pub fn quotes(ranked: &[Arc<Leaf>], remark: Option<&str>, holds: &HoldSettings, 
     if room < LEAST {
         return None;
     }
-    let mut packing = Packing::default();
-    packing.fill(ranked, holds, room.checked_sub(FENCE + remark.map_or(0, tokens_of))?);
+    let (ranked, mut packing) = (together(ranked, holds), Packing::default());
+    packing.fill(&ranked, holds, room.checked_sub(FENCE + remark.map_or(0, tokens_of))?);
     // Whatever was reckoned too dear leaves room for more.
     let spent = tokens_of(&written(&packing.taken, remark, holds)?);
-    packing.fill(ranked, holds, room.saturating_sub(spent));
+    packing.fill(&ranked, holds, room.saturating_sub(spent));
     fitting(packing.taken, remark, holds, room)
+}
+
+/// What says the same is quoted together, under a heading for each: it follows the worthiest of them, up to so many.
+fn together<'a>(ranked: &'a [Arc<Leaf>], holds: &HoldSettings) -> Vec<&'a Arc<Leaf>> {
+    let (mut places, mut all) = (HashMap::<&str, usize>::new(), Vec::<Vec<&Arc<Leaf>>>::new());
+    for leaf in ranked {
+        match repeatable(leaf, holds).map(|said| places.entry(said)) {
+            Some(Entry::Occupied(place)) => all[*place.get()].push(leaf),
+            first => {
+                first.map(|entry| entry.or_insert(all.len()));
+                all.push(vec![leaf]);
+            }
+        }
+    }
+    all.into_iter().flat_map(|same| same.into_iter().take(1 + REPEATS)).collect()
+}
+
+/// A message as others may say it, byte for byte. A result that stays held has a number of its own in its place.
+fn repeatable<'a>(leaf: &'a Leaf, holds: &HoldSettings) -> Option<&'a str> {
+    leaf.placeholder(holds).is_none().then(|| leaf.stored.raw.get())
 }
 
 /// What is quoted, while it is being chosen.
@@ -110,17 +135,19 @@ pub fn quotes(ranked: &[Arc<Leaf>], remark: Option<&str>, holds: &HoldSettings, 
 struct Packing<'a> {
     taken: Vec<&'a Arc<Leaf>>,
     ids: HashSet<MessageId>,
+    said: HashSet<&'a str>,
     days: HashSet<String>,
 }
 
 impl<'a> Packing<'a> {
     /// Takes what is not taken yet and fits into so many tokens, the worthiest first.
-    fn fill(&mut self, ranked: &'a [Arc<Leaf>], holds: &HoldSettings, mut left: u32) {
+    fn fill(&mut self, ranked: &[&'a Arc<Leaf>], holds: &HoldSettings, mut left: u32) {
         let mut misses = 0;
-        for leaf in ranked.iter().filter(|leaf| !self.ids.contains(&leaf.stored.id)).collect::<Vec<_>>() {
-            let day = leaf.stored.at.day();
-            let dated = if self.days.contains(&day) { 0 } else { DAY };
-            let Some(rest) = left.checked_sub(dated + tokens_of(&quote(leaf, holds, None, None))) else {
+        for &leaf in ranked {
+            if self.ids.contains(&leaf.stored.id) {
+                continue;
+            }
+            let Some(rest) = left.checked_sub(self.cost(leaf, holds)) else {
                 misses += 1;
                 if misses == MISSES {
                     return;
@@ -128,10 +155,19 @@ impl<'a> Packing<'a> {
                 continue;
             };
             (left, misses) = (rest, 0);
-            self.days.insert(day);
+            self.days.insert(leaf.stored.at.day());
             self.ids.insert(leaf.stored.id);
+            self.said.extend(repeatable(leaf, holds));
             self.taken.push(leaf);
         }
+    }
+
+    /// What one more would cost: where its words stand already, no more than its heading.
+    fn cost(&self, leaf: &Leaf, holds: &HoldSettings) -> u32 {
+        let dated = if self.days.contains(&leaf.stored.at.day()) { 0 } else { DAY };
+        let heading = short_heading(leaf.stored.id, None, None);
+        let is_said = repeatable(leaf, holds).is_some_and(|said| self.said.contains(said));
+        dated + tokens_of(&if is_said { heading } else { format!("{heading}\n{}", words(leaf, holds)) })
     }
 }
 
@@ -148,27 +184,52 @@ fn fitting(mut taken: Vec<&Arc<Leaf>>, remark: Option<&str>, holds: &HoldSetting
     }
 }
 
-/// The messages in the order they were said; `None` if there are none.
+/// The messages in the order they were said, what says the same where it was said first; `None` if there are none.
 fn written(taken: &[&Arc<Leaf>], remark: Option<&str>, holds: &HoldSettings) -> Option<String> {
     let mut ordered: Vec<&Arc<Leaf>> = taken.to_vec();
     ordered.sort_by_key(|leaf| leaf.stored.position().map(|at| at.depth));
-    let (mut pieces, mut day, mut role): (Vec<String>, Option<String>, Option<&Role>) = (Vec::new(), None, None);
-    for leaf in &ordered {
-        let (on, by) = (leaf.stored.at.day(), &leaf.stored.role);
-        pieces.push(quote(leaf, holds, (role != Some(by)).then_some(by), (day.as_ref() != Some(&on)).then_some(&on)));
-        (day, role) = (Some(on), Some(by));
+    let (mut pieces, mut headings) = (Vec::new(), Headings::default());
+    for (i, leaf) in ordered.iter().enumerate() {
+        let said = repeatable(leaf, holds);
+        let is_same = |other: &&&Arc<Leaf>| said.is_some() && repeatable(other, holds) == said;
+        if !ordered[..i].iter().any(|other| is_same(&other)) {
+            let all = std::iter::once(leaf).chain(ordered[i + 1..].iter().filter(is_same));
+            pieces.extend(all.map(|leaf| headings.of(leaf)));
+            pieces.push(words(leaf, holds));
+        }
     }
     let body = remark.map(str::to_owned).into_iter().chain(pieces).collect::<Vec<_>>().join("\n");
     (!taken.is_empty()).then(|| fence("quotes", "Earlier messages that may matter now, word for word", &body))
 }
 
-/// A message as it was said, with who said it and the day where that is news. A large tool result stays held.
-fn quote(leaf: &Leaf, holds: &HoldSettings, role: Option<&Role>, day: Option<&String>) -> String {
+/// Headings one after the other: who spoke, the day and its year stand where they are news.
+#[derive(Default)]
+struct Headings<'a> {
+    role: Option<&'a Role>,
+    day: String,
+}
+
+impl<'a> Headings<'a> {
+    fn of(&mut self, leaf: &'a Leaf) -> String {
+        let (role, day) = (&leaf.stored.role, leaf.stored.at.day());
+        let date = match (day.split_at_checked(YEAR), self.day.get(..YEAR)) {
+            _ if day == self.day => None,
+            (Some((year, rest)), Some(before)) if year == before => Some(rest),
+            _ => Some(day.as_str()),
+        };
+        let heading = short_heading(leaf.stored.id, (self.role != Some(role)).then_some(role), date);
+        (self.role, self.day) = (Some(role), day);
+        heading
+    }
+}
+
+/// A message as it was said. A large tool result stays held.
+fn words(leaf: &Leaf, holds: &HoldSettings) -> String {
     let message = leaf.stored.message();
     let held = leaf.placeholder(holds);
     let text = held.map_or_else(|| message.to_text(), |held| held.text.clone());
     let speaker = message.name().map(|name| format!("{name}: ")).unwrap_or_default();
-    format!("{}\n{speaker}{text}", short_heading(leaf.stored.id, role, day.map(String::as_str)))
+    format!("{speaker}{text}")
 }
 
 /// Messages by their numbers, in another order: the worthiest first.
@@ -181,8 +242,81 @@ pub(crate) fn in_order(leaves: Vec<Arc<Leaf>>, order: &[MessageId]) -> Vec<Arc<L
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a failing test may panic")]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::ids::{At, BranchId, Depth, Hash128, NodeId};
+    use crate::message::Message;
+    use crate::recall::Heading;
+    use crate::store::{Origin, Place, Position, Stored};
+    use crate::tokens::Measure;
+
+    /// A day, in the microseconds of `At`.
+    const A_DAY: i64 = 24 * 3600 * 1_000_000;
+
+    /// Messages one after the other, each said so many days after 30 December 2025.
+    fn said(texts: &[(&str, i64)]) -> Vec<Arc<Leaf>> {
+        let stored = |(number, (text, day)): (u32, &(&str, i64))| {
+            let message = Message::text(&Role::User, text);
+            let (id, depth, node) = (MessageId(number), Depth(number), NodeId(Hash128([0; 16])));
+            Arc::new(Stored {
+                id,
+                parent: None,
+                place: Place::Path(Position { id, branch: BranchId(1), depth, node }),
+                role: Role::User,
+                at: At(1_767_052_800_000_000 + day * A_DAY),
+                origin: Origin::Client,
+                measure: Measure::of(&message, "gpt-4o"),
+                raw: message.raw().clone(),
+            })
+        };
+        Leaf::all((1..).zip(texts).map(stored), &HoldSettings::default())
+    }
+
+    fn quoted(ranked: &[Arc<Leaf>], room: u32) -> Option<Excerpt> {
+        quotes(ranked, None, &HoldSettings::default(), room)
+    }
+
+    #[test]
+    fn what_was_said_twice_is_quoted_once_and_headings_say_what_is_news() {
+        let key = "The key is under the mat.";
+        let leaves = said(&[(key, 0), ("The mat is blue.", 0), ("It rains.", 1), (key, 3), ("It snows.", 4)]);
+        let excerpt = quoted(&leaves, 1_000).unwrap();
+        let body = "[m1 user 2025-12-30]\n[m4 2026-01-02]\nThe key is under the mat.\n[m2 2025-12-30]\nThe mat is blue.\n\
+                    [m3 12-31]\nIt rains.\n[m5 2026-01-03]\nIt snows.\n</quotes-";
+        assert!(excerpt.text.contains(body), "{}", excerpt.text);
+        assert_eq!(excerpt.quoted.len(), 5);
+    }
+
+    #[test]
+    fn however_often_something_was_said_a_few_headings_are_enough() {
+        let leaves = said(&[("Run the tests again, please.", 0); 40]);
+        let excerpt = quoted(&leaves, 1_000).unwrap();
+        assert_eq!(excerpt.text.lines().filter(|line| Heading::read(line).is_some()).count(), 1 + REPEATS);
+        assert_eq!(excerpt.text.matches("Run the tests").count(), 1);
+    }
+
+    proptest! {
+        #[test]
+        fn quotes_fit_and_are_drawn_again_from_what_was_quoted(
+            talk in prop::collection::vec((0..12_usize, 0..900_i64), 1..60),
+            room in LEAST..1_500,
+        ) {
+            let texts: Vec<String> = (0..12).map(|i| format!("{} number {i}", "the tide is high ".repeat(i * i % 7 + 1))).collect();
+            let said = said(&talk.iter().map(|(text, day)| (texts[*text].as_str(), *day)).collect::<Vec<_>>());
+            let ranked: Vec<Arc<Leaf>> = said.iter().rev().cloned().collect();
+            if let Some(excerpt) = quoted(&ranked, room) {
+                prop_assert!(excerpt.tokens <= room);
+                let headed: Vec<MessageId> = excerpt.text.lines().filter_map(Heading::read).map(|heading| heading.id).collect();
+                prop_assert_eq!(headed.iter().collect::<HashSet<_>>(), excerpt.quoted.iter().collect::<HashSet<_>>());
+                prop_assert_eq!(headed.len(), excerpt.quoted.len());
+                let again = quoted(&in_order(said, &excerpt.quoted), room).unwrap();
+                prop_assert_eq!(again.text, excerpt.text);
+            }
+        }
+    }
 
     #[test]
     fn in_a_large_window_the_turn_alone_decides() {

@@ -37,7 +37,9 @@ pub fn assert_quoted(text: &str, path: &[String]) {
             continue;
         };
         if scrollback::recall::Heading::read(line).is_some() {
-            let after = inside[at + line.len()..].trim_start_matches('\n');
+            let is_heading = |line: &&str| scrollback::recall::Heading::read(line).is_some();
+            let headings: usize = inside[at..].lines().take_while(is_heading).map(|line| line.len() + 1).sum();
+            let after = inside[at + headings..].trim_start_matches('\n');
             let quoted = said.iter().any(|said| after.starts_with(said.as_str()));
             assert!(quoted || after.starts_with("[Tool result h"), "not as it was said: {after}");
             quotes += 1;

@@ -158,9 +158,8 @@ fn filed(covers: Covers, turns: u32, topics: &Topical<'_>, limit: u32) -> Fold {
 fn index(covers: &Covers, topics: &Topical<'_>, limit: u32) -> String {
     let (messages, count) = (grouped(covers.count()), grouped(topics.count));
     let head = format!(
-        "The first {messages} messages of this conversation, kept word for word in {count} topics. What matters now is quoted \
-         before the newest message; activate_topic(words) brings more of a topic, recall_page(index) a message with its turn, \
-         search_history(words) finds any."
+        "The first {messages} messages of this conversation, kept word for word in {count} topics. What matters is quoted before the \
+         newest; activate_topic(words), recall_page(index) and search_history(words) bring more."
     );
     let mut room = limit.saturating_sub(tokens_of(&head) + FENCE);
     let fits = |line: &String| {
