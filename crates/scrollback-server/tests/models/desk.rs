@@ -82,8 +82,13 @@ impl Desk {
         if !more.contains(&"--strategy") {
             arguments.extend(["--strategy", "pages"]);
         }
+        self.scrollback(&arguments)
+    }
+
+    /// Runs the program.
+    pub(crate) fn scrollback(&self, arguments: &[&str]) -> Ran {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scrollback"));
-        command.args(&arguments).current_dir(self.0.path()).env_clear().env("HOME", self.0.path());
+        command.args(arguments).current_dir(self.0.path()).env_clear().env("HOME", self.0.path());
         let output = command.env("LAB_KEY", "sk-lab").stdin(Stdio::null()).output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
         Ran { code: output.status.code().unwrap(), out: text(output.stdout), aside: text(output.stderr) }

@@ -3,6 +3,7 @@
 
 mod answers;
 mod desk;
+mod meaning;
 mod money;
 mod suites;
 mod trouble;

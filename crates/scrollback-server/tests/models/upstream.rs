@@ -16,6 +16,8 @@ use tokio::runtime::Runtime;
 pub(crate) enum Reply {
     /// A model's message, with what it read, how much of that from a cache, and what it wrote.
     Message(Value, [u64; 3]),
+    /// Whatever else is wanted.
+    Json(Value),
     /// A status, a header and a body.
     Status(u16, Option<(&'static str, &'static str)>, &'static str),
     /// The beginning of a body.
@@ -106,6 +108,7 @@ fn written(reply: Reply) -> Response<Body> {
             let body = json!({"id": "c1", "object": "chat.completion", "choices": [choice], "usage": usage});
             Response::new(Body::from(body.to_string()))
         }
+        Reply::Json(body) => Response::new(Body::from(body.to_string())),
         Reply::Status(status, header, body) => {
             let mut response = Response::builder().status(status);
             if let Some((name, value)) = header {

@@ -3,6 +3,7 @@
 //! `plan` says what there is to measure, a `job` each, `run` measures it on as many threads as there are cores, `tell` shows what came of it.
 //! With `--upstream` a `model` takes part.
 
+mod home;
 mod job;
 mod model;
 mod plan;
@@ -21,6 +22,7 @@ use scrollback_eval::kept::Kept;
 use scrollback_eval::scorecard::{self, Goal};
 use scrollback_eval::suite::scale;
 
+use self::home::AtHome;
 use self::job::{Embedding, Ours};
 use self::plan::Suite;
 use super::Desk;
@@ -143,6 +145,7 @@ impl Options {
         let mut settings = desk.settings.serve.embeddings.from(from, self.embed_model.as_deref())?;
         settings.threads = std::thread::available_parallelism().map_or(1, usize::from);
         let embedder = crate::embeddings::embedder(&settings)?.context("--embed names nothing")?;
+        let embedder = Arc::new(AtHome::new(embedder));
         let cached = match &self.embed_cache {
             Some(folder) => Cached::open(folder, embedder)?,
             None => Cached::new(embedder),

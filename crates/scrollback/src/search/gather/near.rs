@@ -50,6 +50,8 @@ impl Near {
 /// multiplied by, its surroundings aside: what means the same may stand where no word of the question does.
 pub(super) fn added(leads: &[Lead], others: &[f64], standing: &[f64]) -> Vec<f64> {
     let most = others.iter().zip(standing).map(|(worth, standing)| worth / standing).fold(0.0, f64::max);
+    // Where no word is known, meaning alone decides.
+    let most = if most > 0.0 { most } else { 1.0 };
     leads.iter().zip(standing).map(|(lead, standing)| NEARNESS * most * standing * lead.near).collect()
 }
 

@@ -46,6 +46,15 @@ fn an_answer_comes_with_its_question() {
 }
 
 #[test]
+fn where_no_word_is_known_meaning_decides() {
+    let question = Question::read("Who mended our heating?");
+    let near = |lead: Lead| if lead.place == 5 { lead.with_near(1.0) } else { lead };
+    let leads = talk().into_iter().map(|said| near(Lead::read(&question, said))).collect();
+    let known = Known { frequencies: vec![0; question.terms().len()], total: 8 };
+    assert_eq!(ranked(&question, &known, leads)[0].0, 5);
+}
+
+#[test]
 fn a_name_means_who_speaks_rather_than_who_is_spoken_to() {
     let log = [
         said(0, Some("Ben"), "Hi Ann, I went hiking."),
