@@ -159,6 +159,8 @@ pub(super) const ORDINARY: &[&str] = &[
     "never the",
     "never in my/his/her/our/all/history",
     "they/we/you/users/somebody/someone must have",
+    "must have been/had/felt/taken/come/gone",
+    "never give/gives/gave up",
     "it/this/that/there/they must [also/really] be/have",
     "you must be joking/kidding/tired/mistaken/wrong/crazy/mad/right/new/hungry/busy/proud/thinking/confused/confusing/the/a/an/so/very/out_of/looking/able/really",
     "you must know/admit/think/see/have/understand",

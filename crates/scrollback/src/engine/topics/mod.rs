@@ -224,13 +224,16 @@ impl Engine {
         quotes(&consulted.gathered, remark, holds, room)
     }
 
-    /// How much room what was found may take.
+    /// How much room what was found may take, as far as the window has it.
     pub(super) fn most(&self, consulted: &Consulted, budget: Budget) -> u32 {
         let settings = &self.settings.strategies;
         if consulted.gathered.is_empty() {
             budget.share(settings.topics.excerpt_share)
+        } else if consulted.most < settings.quotes.most(budget) {
+            consulted.most
         } else {
-            settings.quotes.most(budget).min(consulted.most)
+            // Quotes that are wanted as far as possible also take what nothing else does.
+            settings.quotes.tokens
         }
     }
 

@@ -162,6 +162,8 @@ pub(super) const OTHERS: &[&str] = &[
     "我从来不吃辣",
     "Don't forget the milk in this list.",
     "Never mind.",
+    "Must have been a long drive for all of you.",
+    "My sister taught me to keep rowing and never give up.",
     "要不要加个索引？",
     "Don't worry about it.",
     "别担心，没关系的。",

@@ -29,6 +29,8 @@ use crate::window::{Window, grouped, tokens_of};
 
 /// Tokens that the fence around the index and its last line cost.
 const FENCE: u32 = 60;
+/// Fewer topics than this are no index: in a small window their room is worth more to quotes.
+const LEAST_LISTED: usize = 5;
 
 /// An index of so many tokens is no longer than it must be.
 const FEW_INDEX: u32 = 300;
@@ -167,7 +169,10 @@ fn index(covers: &Covers, topics: &Topical<'_>, limit: u32) -> String {
         room = rest.unwrap_or(0);
         rest.is_some()
     };
-    let listed: Vec<String> = topics.cards.iter().map(|card| entry(card)).take_while(fits).collect();
+    let mut listed: Vec<String> = topics.cards.iter().map(|card| entry(card)).take_while(fits).collect();
+    if listed.len() < LEAST_LISTED.min(topics.cards.len()) {
+        listed.clear();
+    }
     let more = topics.count as usize > listed.len() && !listed.is_empty();
     let more = more.then(|| "The others are not listed here.".to_owned());
     let lines = std::iter::once(head).chain(listed).chain(more);
