@@ -34,7 +34,7 @@ contract! {
     records_have_versions, records_are_read_in_order, a_refused_batch_changes_nothing, one_of_many_writers_wins,
     a_batch_may_be_committed_twice, nothing_follows_an_unknown_node, words_are_found_in_every_language,
     search_has_filters, a_path_sees_only_itself, snippets_show_the_words, common_words_are_ranked_too,
-    a_long_message_with_every_word_comes_before_short_ones_with_some, what_weighs_most_is_taken, forms_of_a_word_and_names_of_speakers_are_found,
+    a_long_message_with_every_word_comes_before_short_ones_with_some, what_weighs_most_is_taken, each_role_has_places_of_its_own, common_words_tell_of_old_messages_too, forms_of_a_word_and_names_of_speakers_are_found,
     forgetting_erases_one_session, tenants_are_apart, odd_names_are_only_names, large_messages_are_kept,
     a_title_may_come_later, one_alias_among_many_is_found, erased_results_keep_their_place,
 }
@@ -376,6 +376,37 @@ async fn what_weighs_most_is_taken(bench: Bench) {
         } else {
             assert_eq!(ids, [(here, 0), (here, 40), (here, 39)]);
         }
+    }
+}
+
+async fn common_words_tell_of_old_messages_too(bench: Bench) {
+    let pairs = ["kestrel, harbour", "harbour at noon", "kestrel at noon"];
+    let later = (0..2_400).map(|i| user(&format!("{} {i}", pairs[i % 3])));
+    let history: Vec<_> = [user("the kestrel in the harbour at noon")].into_iter().chain(later).collect();
+    let sent = bench.send(Some("s"), &history).await;
+    // So many messages are indexed before anything else is written.
+    bench.send(Some("other"), &[user("hello")]).await;
+    let terms = ["harbour", "kestrel", "noon"].map(scrollback::search::Term::exact).to_vec();
+    let reach = Reach::Session(sent.session.id);
+    let probe = Probe { weights: Some(vec![1.0; 3]), ..Probe::new(terms, Need::Any, reach, 2) };
+    let found = bench.store.matching(&bench.tenant, probe).await.unwrap().messages;
+    let ids: Vec<u32> = found.iter().map(|(_, message)| message.id.0).collect();
+    assert_eq!(ids, [0, 2_400]);
+}
+
+async fn each_role_has_places_of_its_own(bench: Bench) {
+    let talk =
+        (0..6).flat_map(|i| [user(&format!("harbour {i}")), assistant(&format!("the harbour, the kestrel {i}"))]);
+    let history: Vec<_> = talk.chain([user("a kestrel")]).collect();
+    let sent = bench.send(Some("s"), &history).await;
+    for weights in [Some(vec![1.0, 3.0]), None] {
+        let terms = ["harbour", "kestrel"].map(scrollback::search::Term::exact).to_vec();
+        let roles = vec![("user".to_owned(), 3), ("assistant".to_owned(), 2)];
+        let reach = Reach::Session(sent.session.id);
+        let probe = Probe { weights, roles, ..Probe::new(terms, Need::Any, reach, usize::MAX) };
+        let found = bench.store.matching(&bench.tenant, probe).await.unwrap().messages;
+        let ids: Vec<u32> = found.iter().map(|(_, message)| message.id.0).collect();
+        assert_eq!(ids, [12, 10, 8, 11, 9]);
     }
 }
 

@@ -16,7 +16,7 @@ use crate::ids::{Depth, SessionKey};
 use crate::message::{Message, Part, Role};
 use crate::search::gather::{self, Known, Lead, Near, Question, Said, Voice};
 use crate::search::{Need, Probe, Reach, Term, folded, is_unspaced};
-use crate::store::{Lineage, Span, Stored};
+use crate::store::{Lineage, Position, Span, Stored};
 use crate::strategy::{Leaf, QuoteNeed, StrategyName, turns};
 use crate::window::Budget;
 
@@ -110,7 +110,7 @@ impl Engine {
         found.extend(self.nearest(session, lane, (near.as_ref(), &found), last).await?);
         let mut leads: Vec<Lead> = found.iter().filter_map(|stored| call.lead(stored, near.as_ref())).collect();
         let beside = gather::beside(&call.question, &call.known, &leads);
-        let around = self.at_places(session, lane, &beside, last).await?;
+        let around = self.at_places(session, lane.head, &beside, last).await?;
         leads.extend(around.iter().filter_map(|stored| call.lead(stored, near.as_ref())));
         found.extend(around);
         let mut by_place: HashMap<u64, Stored> =
@@ -138,18 +138,12 @@ impl Engine {
         let looked_up = looked_up.filter(|(_, count)| **count > 0).map(|(term, _)| term);
         let (terms, weights): (Vec<Term>, Vec<f64>) =
             looked_up.map(|(term, weight)| (Term::stem(term), weight)).unzip();
-        let mut found = Vec::new();
-        for (role, limit) in [(Role::User, gather::PEOPLE), (Role::Assistant, gather::MODELS)] {
-            let reach = Reach::Path(session.id, path.clone());
-            let probe = Probe {
-                weights: Some(weights.clone()),
-                role: Some(role.as_str().to_owned()),
-                ..Probe::new(terms.clone(), Need::Any, reach, limit)
-            };
-            let matches = self.store().matching(&session.tenant, probe).await?;
-            found.extend(matches.messages.into_iter().map(|(_, stored)| stored));
-        }
-        Ok(found)
+        let roles = [(Role::User, gather::PEOPLE), (Role::Assistant, gather::MODELS)];
+        let roles = roles.map(|(role, most)| (role.as_str().to_owned(), most)).to_vec();
+        let reach = Reach::Path(session.id, path);
+        let probe = Probe { weights: Some(weights), roles, ..Probe::new(terms, Need::Any, reach, usize::MAX) };
+        let matches = self.store().matching(&session.tenant, probe).await?;
+        Ok(matches.messages.into_iter().map(|(_, stored)| stored).collect())
     }
 
     /// The messages whose meaning is nearest, as far as they were not found by their words.
@@ -163,11 +157,17 @@ impl Engine {
         let Some(near) = near else { return Ok(Vec::new()) };
         let known: HashSet<u64> = found.iter().filter_map(place_of).collect();
         let places: Vec<u64> = near.nearest().into_iter().filter(|place| !known.contains(place)).collect();
-        self.at_places(session, lane, &places, last).await
+        self.at_places(session, lane.head, &places, last).await
     }
 
-    /// The messages at some places of a lane's path, up to a depth; places are in order.
-    async fn at_places(&self, session: &SessionKey, lane: &Lane, places: &[u64], last: Depth) -> Result<Vec<Stored>> {
+    /// The messages at some places of a path, up to a depth; places are in order.
+    pub(super) async fn at_places(
+        &self,
+        session: &SessionKey,
+        head: Position,
+        places: &[u64],
+        last: Depth,
+    ) -> Result<Vec<Stored>> {
         let depths = places.iter().filter_map(|place| u32::try_from(*place).ok()).map(Depth);
         let depths: BTreeSet<Depth> = depths.filter(|depth| *depth <= last).collect();
         let mut found = Vec::with_capacity(depths.len());
@@ -178,7 +178,7 @@ impl Engine {
                 to = to.plus(1);
                 depths.next();
             }
-            found.extend(self.store().read(session, Span::Path { head: lane.head, from, to }).await?);
+            found.extend(self.store().read(session, Span::Path { head, from, to }).await?);
         }
         Ok(found)
     }

@@ -84,8 +84,8 @@ pub struct Probe {
     pub need: Need,
     /// Where to look.
     pub reach: Reach,
-    /// Only what this role said.
-    pub role: Option<String>,
+    /// Only what these roles said, at most so many messages of each, those of one after those of the other.
+    pub roles: Vec<(String, usize)>,
     /// Only what was said at this time or later.
     pub since: Option<At>,
     /// Only what was said before this time.
@@ -112,7 +112,21 @@ pub enum Reach {
 impl Probe {
     /// A probe without filters.
     pub fn new(terms: Vec<Term>, need: Need, reach: Reach, limit: usize) -> Self {
-        Self { terms, need, reach, role: None, since: None, until: None, limit, weights: None }
+        Self { terms, need, reach, roles: Vec::new(), since: None, until: None, limit, weights: None }
+    }
+
+    /// A probe for each role it asks for, or itself.
+    pub(crate) fn by_role(&self) -> Vec<Self> {
+        let of_role = |(role, most): &(String, usize)| {
+            let limit = self.limit.min(*most);
+            Self { roles: vec![(role.clone(), limit)], limit, ..self.clone() }
+        };
+        if self.roles.is_empty() { vec![self.clone()] } else { self.roles.iter().map(of_role).collect() }
+    }
+
+    /// Whether it asks for what a role said.
+    pub(crate) fn admits_role(&self, role: &str) -> bool {
+        self.roles.is_empty() || self.roles.iter().any(|(wanted, _)| wanted == role)
     }
 
     /// Keeps the rarest terms, as many as can be looked at together: what is said everywhere would crowd out what tells.
@@ -130,7 +144,7 @@ impl Probe {
 
     /// Whether a message passes every filter but the terms.
     pub(crate) fn admits(&self, message: &Stored) -> bool {
-        self.role.as_deref().is_none_or(|role| role == message.role.as_str())
+        self.admits_role(message.role.as_str())
             && self.since.is_none_or(|since| message.at >= since)
             && self.until.is_none_or(|until| message.at < until)
             && match &self.reach {

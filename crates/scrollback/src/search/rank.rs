@@ -43,12 +43,13 @@ impl Query {
         Self { text: text.to_owned(), reach: Reach::Everywhere, role: None, since: None, until: None, limit: 10 }
     }
 
-    fn probe(&self, terms: Vec<Term>, need: Need) -> Probe {
+    /// A question to the index with the same filters.
+    pub(crate) fn probe(&self, terms: Vec<Term>, need: Need) -> Probe {
         Probe {
             terms,
             need,
             reach: self.reach.clone(),
-            role: self.role.clone(),
+            roles: self.role.iter().map(|role| (role.clone(), usize::MAX)).collect(),
             since: self.since,
             until: self.until,
             limit: CANDIDATES.max(self.limit),
@@ -68,6 +69,14 @@ pub struct Found {
     pub score: f64,
     /// Where the words are.
     pub snippet: Snippet,
+}
+
+impl Found {
+    /// A message that was found by other means than words, with those it has.
+    pub(crate) fn other(session: SessionId, message: Stored, query: &Query) -> Self {
+        let snippet = Snippet::of(&message.message().to_text(), &units(&query.text));
+        Self { session, message, score: 0.0, snippet }
+    }
 }
 
 /// Searches a store.

@@ -89,6 +89,14 @@ mod tests {
         }
     }
 
+    proptest::proptest! {
+        #[test]
+        fn stems_begin_as_their_words_do(word in "[a-z]{1,4}(s|es|ies|ed|ing|ly|e|y|ying|ies)?") {
+            let beginning = word.len().min(2);
+            proptest::prop_assert_eq!(&stem(&word)[..beginning], &word[..beginning]);
+        }
+    }
+
     #[test]
     fn a_stem_has_all_the_forms_it_was_made_of() {
         for word in

@@ -4,7 +4,7 @@
 //! spaces give every pair of neighbouring characters, so that any run of two or more is found without a dictionary; the
 //! last character of a run stands alone, so that single characters are found by prefix.
 
-use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 /// Words longer than this are cut: nobody types them, and hashes and encoded bytes are made of them.
 const TERM_MAX_CHARS: usize = 40;
@@ -41,13 +41,13 @@ pub fn folded(text: &str) -> String {
 /// Calls `take` with each term of a text, in order, repeats included.
 pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
     let composed: String;
-    let text = if text.is_ascii() {
+    let text = if text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
         text
     } else {
         composed = text.nfkc().collect();
         &composed
     };
-    let mut rest = text;
+    let (mut rest, mut lowered) = (text, String::new());
     while let Some(start) = rest.find(is_term_char) {
         rest = &rest[start..];
         let unspaced = rest.starts_with(is_unspaced);
@@ -56,7 +56,7 @@ pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
         if unspaced {
             pairs(run, &mut take);
         } else {
-            word(run, &mut take);
+            word(run, &mut lowered, &mut take);
         }
         rest = tail;
     }
@@ -72,7 +72,11 @@ pub fn terms(text: &str) -> Vec<String> {
 }
 
 fn is_term_char(c: char) -> bool {
-    c.is_alphanumeric() || is_unspaced(c) && !c.is_ascii_punctuation() || is_mark(c) || is_pictograph(c)
+    if c.is_ascii() {
+        c.is_ascii_alphanumeric()
+    } else {
+        c.is_alphanumeric() || is_unspaced(c) || is_mark(c) || is_pictograph(c)
+    }
 }
 
 /// Combining marks, which belong to the letter before them.
@@ -93,34 +97,35 @@ fn pairs(run: &str, take: &mut impl FnMut(&str)) {
     }
 }
 
-fn word(run: &str, take: &mut impl FnMut(&str)) {
-    take(&cut(&run.to_lowercase()));
-    let pieces = pieces(run);
-    if pieces.len() > 1 {
-        for piece in pieces {
-            take(&cut(&piece.to_lowercase()));
-        }
-    }
-}
-
-fn cut(word: &str) -> String {
-    word.chars().take(TERM_MAX_CHARS).collect()
-}
-
-/// Splits `camelCase` and `word2vec` where a lower-case letter meets an upper-case one or a digit.
-fn pieces(run: &str) -> Vec<&str> {
-    let mut cuts = vec![0];
-    let mut before: Option<char> = None;
+/// A word, then its pieces if it has several: `camelCase` and `word2vec` part where a lower-case letter meets an upper-case one or a
+/// digit.
+fn word(run: &str, lowered: &mut String, take: &mut impl FnMut(&str)) {
+    take(lower(run, lowered));
+    let (mut start, mut before) = (0, None::<char>);
     for (at, c) in run.char_indices() {
         let joint =
             before.is_some_and(|b| b.is_lowercase() && c.is_uppercase() || b.is_alphabetic() != c.is_alphabetic());
         if joint && !is_mark(c) {
-            cuts.push(at);
+            take(lower(&run[start..at], lowered));
+            start = at;
         }
         before = Some(c);
     }
-    cuts.push(run.len());
-    cuts.windows(2).map(|pair| &run[pair[0]..pair[1]]).collect()
+    if start > 0 {
+        take(lower(&run[start..], lowered));
+    }
+}
+
+/// A word in lower case, cut if it is too long.
+fn lower<'a>(word: &str, lowered: &'a mut String) -> &'a str {
+    lowered.clear();
+    if word.is_ascii() {
+        lowered.push_str(&word[..word.len().min(TERM_MAX_CHARS)]);
+        lowered.make_ascii_lowercase();
+    } else {
+        lowered.extend(word.to_lowercase().chars().take(TERM_MAX_CHARS));
+    }
+    lowered
 }
 
 #[cfg(test)]
@@ -139,6 +144,9 @@ mod tests {
         check("recall_page(42)", &["recall", "page", "42"]);
         check("getUserName", &["getusername", "get", "user", "name"]);
         check("Ünïcode naïve", &["ünïcode", "naïve"]);
+        check("word2vec", &["word2vec", "word", "2", "vec"]);
+        check("ÉcoleNormale ΟΔΟΣ", &["écolenormale", "école", "normale", "οδος"]);
+        check("ﬁne Ｆｕｌｌ e\u{301}te\u{301}", &["fine", "full", "été"]);
     }
 
     #[test]

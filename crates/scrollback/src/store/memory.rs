@@ -264,8 +264,10 @@ impl Store for MemoryStore {
             }
         }
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let best = found.into_iter().take(probe.limit);
-        matches.messages = best.map(|(_, session, message)| (session, message.clone())).collect();
+        for one in probe.by_role() {
+            let best = found.iter().filter(|(_, _, message)| one.admits(message)).take(one.limit);
+            matches.messages.extend(best.map(|(_, session, message)| (*session, (*message).clone())));
+        }
         Ok(matches)
     }
 

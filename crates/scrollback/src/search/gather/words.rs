@@ -51,6 +51,11 @@ pub fn stems(text: &str) -> Vec<String> {
 }
 
 fn each_stem(text: &str, mut take: impl FnMut(String)) {
+    each_telling(text, |term| take(stem(term)));
+}
+
+/// Calls `take` with each term of a text that tells something, as it stands there.
+fn each_telling(text: &str, mut take: impl FnMut(&str)) {
     let mut in_run = false;
     each_term(text, |term| {
         let unspaced = term.starts_with(is_unspaced);
@@ -58,7 +63,7 @@ fn each_stem(text: &str, mut take: impl FnMut(String)) {
         let tail = unspaced && in_run && term.chars().nth(1).is_none();
         in_run = unspaced && !tail;
         if !tail && !GRAMMAR_WORDS.contains(term) {
-            take(stem(term));
+            take(term);
         }
     });
 }
@@ -102,12 +107,41 @@ pub(super) struct Counts {
     pub(super) length: f64,
 }
 
+/// How some terms begin, as a set of bits. Few words of a text begin like one of a question's, and stems begin as their words do, so
+/// that hardly any word has to be stemmed and looked up.
+#[derive(Clone, Debug)]
+struct Beginnings([u64; 16]);
+
+impl Beginnings {
+    fn of<'a>(terms: impl Iterator<Item = &'a String>) -> Self {
+        let mut bits = [0; 16];
+        for (at, bit) in terms.map(|term| Self::place(term)) {
+            bits[at] |= bit;
+        }
+        Self(bits)
+    }
+
+    fn may_have(&self, word: &str) -> bool {
+        let (at, bit) = Self::place(word);
+        self.0[at] & bit != 0
+    }
+
+    /// Where the bit of a word is, by its first two bytes.
+    fn place(word: &str) -> (usize, u64) {
+        let mut bytes = word.bytes().map(usize::from);
+        let (first, second) = (bytes.next().unwrap_or(0), bytes.next().unwrap_or(0));
+        let number = first * 37 + second;
+        (number / 64 % 16, 1 << (number % 64))
+    }
+}
+
 /// What a person asks, in terms to look up.
 #[derive(Clone, Debug)]
 pub struct Question {
     terms: Vec<String>,
     weights: Vec<f64>,
     numbers: HashMap<String, usize>,
+    beginnings: Beginnings,
     pairs: Vec<(usize, usize)>,
     /// Whether it asks how something began.
     pub(super) asks_first: bool,
@@ -132,8 +166,8 @@ impl Question {
         let said = text.to_lowercase();
         let asks_model = ASKS_MODEL.iter().any(|phrase| said.contains(phrase));
         let asks_first = terms.iter().any(|term| FIRST_STEMS.contains(term));
-        let pairs = pairs(text, &numbers);
-        Self { terms, weights, numbers, pairs, asks_first, asks_model }
+        let (pairs, beginnings) = (pairs(text, &numbers), Beginnings::of(terms.iter()));
+        Self { terms, weights, numbers, beginnings, pairs, asks_first, asks_model }
     }
 
     /// The same with at most so many terms: long ones tell more.
@@ -153,6 +187,7 @@ impl Question {
         self.terms = order.iter().map(|&i| std::mem::take(&mut self.terms[i])).collect();
         self.weights = order.iter().map(|&i| self.weights[i]).collect();
         self.numbers = self.terms.iter().cloned().zip(0..).collect();
+        self.beginnings = Beginnings::of(self.terms.iter());
         self
     }
 
@@ -185,8 +220,9 @@ impl Question {
 
     fn add(&self, text: &str, counts: &mut Counts) {
         let mut before = [None; PAIR_REACH];
-        each_stem(text, |stem| {
-            let number = self.numbers.get(&stem).copied();
+        each_telling(text, |term| {
+            let may_have = self.beginnings.may_have(term);
+            let number = may_have.then(|| self.numbers.get(&stem(term)).copied()).flatten();
             if let Some(number) = number {
                 counts.terms[number] += 1.0;
                 let pairs = self.pairs.iter().zip(&mut counts.pairs);

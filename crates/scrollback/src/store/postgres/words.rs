@@ -158,12 +158,14 @@ pub(super) async fn matching(client: &ClientWrapper, tenant: &Tenant, probe: &Pr
     }
     let mark = Marks::reaching(tenant, &probe.reach);
     if let Some(weights) = &probe.weights {
-        matches.messages = best(client, (tenant, probe, &mark), weights).await?;
+        for one in probe.by_role() {
+            matches.messages.extend(best(client, (tenant, &one, &mark), weights).await?);
+        }
         return Ok(matches);
     }
     matches.frequencies = frequencies(client, tenant, probe, &mark).await?;
-    if probe.limit > 0 {
-        matches.messages = newest(client, tenant, probe, &mark).await?;
+    for one in probe.by_role().iter().filter(|one| one.limit > 0) {
+        matches.messages.extend(newest(client, tenant, one, &mark).await?);
     }
     Ok(matches)
 }
@@ -213,8 +215,9 @@ impl Filters {
             filters.condition += &condition.replace('?', &format!("${number}"));
             filters.values.push(value);
         };
-        if let Some(role) = &probe.role {
-            add("m.role = ?", Box::new(escaped(role).into_owned()));
+        if !probe.roles.is_empty() {
+            let roles: Vec<String> = probe.roles.iter().map(|(role, _)| escaped(role).into_owned()).collect();
+            add("m.role = ANY(?)", Box::new(roles));
         }
         if let Some(since) = probe.since {
             add("m.at >= ?", Box::new(since.0));

@@ -136,6 +136,13 @@ fn message_at(connection: &Connection, key: i64) -> Result<Option<Stored>, Fault
     Ok(rows.next()?.and_then(|row| stored(row).ok()))
 }
 
+/// Who said the message with a key.
+fn role_at(connection: &Connection, key: i64) -> Result<Option<String>, Fault> {
+    let mut statement = connection.prepare_cached("SELECT role FROM message WHERE id = ?1")?;
+    let mut rows = statement.query([key])?;
+    Ok(rows.next()?.and_then(|row| row.get(0).ok()))
+}
+
 /// Where a probe may look: a range of message keys, and whether declared sessions count.
 struct Bounds {
     low: i64,
@@ -180,7 +187,11 @@ pub(super) fn matching(
         for (term, frequency) in probe.terms.iter().zip(&mut matches.frequencies) {
             *frequency += frequency_of(&snapshot, term, &bounds)?;
         }
-        read_newest(&snapshot, (tenant, probe, &bounds), &waiting)?
+        let mut found = Vec::new();
+        for one in probe.by_role() {
+            found.extend(read_newest(&snapshot, (tenant, &one, &bounds), &waiting)?);
+        }
+        found
     };
     matches.messages = found.into_iter().map(|(_, session, message)| (session, message)).collect();
     Ok(matches)
@@ -264,20 +275,27 @@ fn read_best(
     }
     let mut best: Vec<(i64, f64)> = scores.into_iter().collect();
     best.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-    let (mut found, mut sessions) = (Vec::new(), HashMap::new());
+    let mut found: Vec<(Probe, Vec<Keyed>)> = probe.by_role().into_iter().map(|one| (one, Vec::new())).collect();
+    let mut sessions = HashMap::new();
     for (key, _) in best {
-        if found.len() >= probe.limit {
+        let mut open = found.iter_mut().filter(|(one, found)| found.len() < one.limit).peekable();
+        if open.peek().is_none() {
             break;
         }
+        // Who said it stands before its words, which may be many.
+        let role = role_at(connection, key)?;
+        let Some((one, found)) = open.find(|(one, _)| role.as_ref().is_some_and(|role| one.admits_role(role))) else {
+            continue;
+        };
         let no = session_of(key);
         let session = match sessions.get(&no) {
             Some(known) => *known,
             None => *sessions.entry(no).or_insert(visible(connection, tenant, no, bounds)?),
         };
-        let message = message_at(connection, key)?.filter(|message| probe.admits(message));
+        let message = message_at(connection, key)?.filter(|message| one.admits(message));
         found.extend(session.zip(message).map(|(session, message)| (key, session, message)));
     }
-    Ok(found)
+    Ok(found.into_iter().flat_map(|(_, found)| found).collect())
 }
 
 /// The keys of indexed messages that hold a term, the newest first, up to the cap.
