@@ -12,6 +12,7 @@ use kit::{Bench, assistant, user};
 use scrollback::embed::{EmbedSettings, Embedder, TextKind};
 use scrollback::engine::{Ask, EngineSettings, Finish, JobState, Turn};
 use scrollback::log::{Arrival, History};
+use scrollback::recall::{RecallCall, RecallTool};
 use scrollback::store::{Keys, Kind, Scope};
 use scrollback::strategy::StrategyName;
 use scrollback::task::Tasks;
@@ -121,6 +122,16 @@ impl Client {
         let quotes = turn.window().blocks().iter().filter(|block| block.reason == Reason::Relevant);
         quotes.into_iter().any(|block| block.text().contains(FACT))
     }
+
+    /// What a model is told that searches for something.
+    async fn searches(&mut self, words: &str) -> String {
+        self.now += 1_000_000;
+        self.history.push(user("And then?"));
+        let mut turn = self.begin().await;
+        self.history.pop();
+        let arguments = serde_json::json!({"words": words}).to_string();
+        self.engine.recall(&mut turn, &[RecallCall::read(RecallTool::Search, &arguments)]).await.remove(0)
+    }
 }
 
 fn session() -> SessionKey {
@@ -135,6 +146,25 @@ async fn blocks(store: &Arc<dyn Store>) -> usize {
 
 fn scholar(name: &'static str) -> Arc<Scholar> {
     Arc::new(Scholar { name, ..Scholar::default() })
+}
+
+#[tokio::test]
+async fn a_search_finds_what_means_the_same_and_what_has_the_words() {
+    let store: Arc<dyn Store> = Bench::memory().store;
+    let mut client = Client::new(&store, Some(scholar("wise")));
+    client.talk().await;
+    let found = client.searches("our doctor").await;
+    assert!(found.contains(FACT), "{found}");
+    // What has every word is told first, though nothing is known of its meaning.
+    let found = client.searches("number 9, 63 oranges").await;
+    let first = found.lines().find(|line| line.contains("Ship")).unwrap();
+    assert!(first.contains("number 9 "), "{found}");
+    for scholar in [None, Some(Arc::new(Scholar { name: "wise", takes: Duration::from_secs(9), ..Scholar::default() }))]
+    {
+        client.engine = Client::new(&store, scholar).engine;
+        let found = client.searches("our doctor").await;
+        assert!(found.starts_with("Nothing outside the window"), "{found}");
+    }
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@ use crate::window::{Body, Window, tokens_of};
 
 mod expand;
 mod held;
+mod meant;
 mod outside;
 mod passages;
 mod whole;
@@ -228,11 +229,12 @@ impl Engine {
         let RecallCall::Search { words, since, until, archived } = call else { return Ok(String::new()) };
         let session = sight.session;
         let lineage = self.lineage(sight).await?;
-        let reach = Reach::Path(session.id, lineage);
+        let reach = Reach::Path(session.id, lineage.clone());
         let blocks = sight.window.map(Window::blocks).unwrap_or_default();
         let limit = FINDS + blocks.len().min(64);
         let query = Query { reach, since: *since, until: *until, limit, ..Query::new(words) };
-        let mut found = find(self.store(), &session.tenant, &query).await?;
+        let by_words = find(self.store(), &session.tenant, &query).await?;
+        let mut found = self.meant(sight, (&query, &lineage), by_words).await?;
         let shown = |id: MessageId| {
             let same = |block: &&crate::window::Block| block.message().is_some_and(|stored| stored.id == id);
             blocks.iter().find(same).is_some_and(|block| !matches!(block.body, Body::Held(..)))
