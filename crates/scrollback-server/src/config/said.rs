@@ -298,20 +298,23 @@ pub(super) struct SaidHolds {
     over_chars: usize,
     digest_chars: usize,
     from: HeldFrom,
+    long_over_chars: usize,
+    many_tokens: u32,
     pub(super) across_sessions: bool,
     pub(super) keep_days: u32,
 }
 
 impl Default for SaidHolds {
     fn default() -> Self {
-        let HoldSettings { over_chars, digest_chars, from } = HoldSettings::default();
-        Self { over_chars, digest_chars, from, across_sessions: false, keep_days: 0 }
+        let HoldSettings { over_chars, digest_chars, from, long_over_chars, many_tokens } = HoldSettings::default();
+        Self { over_chars, digest_chars, from, long_over_chars, many_tokens, across_sessions: false, keep_days: 0 }
     }
 }
 
 impl SaidHolds {
     pub(super) fn meant(&self) -> HoldSettings {
-        HoldSettings { over_chars: self.over_chars, digest_chars: self.digest_chars, from: self.from }
+        let Self { over_chars, digest_chars, from, long_over_chars, many_tokens, .. } = *self;
+        HoldSettings { over_chars, digest_chars, from, long_over_chars, many_tokens }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Holds in the store: what a placeholder tells is settled once, and stays so.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -81,11 +81,18 @@ impl Held {
 }
 
 impl Engine {
-    /// Settles what stands for large results, where it was settled before.
+    /// Settles what stands for long results, where it was settled before.
     pub(super) async fn settle(&self, session: &SessionKey, lane: &Lane) -> Result<()> {
-        for leaf in lane.open.iter().filter(|leaf| leaf.large.is_some() && !leaf.is_settled()) {
-            self.settle_one(session, leaf).await?;
-        }
+        let open = || lane.open.iter().filter(|leaf| leaf.long.is_some() && !leaf.is_settled());
+        let ids = || open().map(|leaf| leaf.stored.id);
+        let (Some(first), Some(last)) = (ids().min(), ids().max()) else { return Ok(()) };
+        let most = (last.0 - first.0) as usize + 1;
+        let before = first.0.checked_sub(1).map(MessageId);
+        let known: HashMap<MessageId, Held> =
+            Held::page(self.store(), session, before, most).await?.into_iter().map(|held| (held.id, held)).collect();
+        open()
+            .filter_map(|leaf| Some((leaf, known.get(&leaf.stored.id)?)))
+            .for_each(|(leaf, held)| self.settle_as(leaf, held));
         Ok(())
     }
 
@@ -103,7 +110,7 @@ impl Engine {
     }
 
     async fn keep_held(&self, session: &SessionKey, leaf: &Leaf, told: Told) -> Result<()> {
-        let Asked { tool, query } = leaf.large.clone().unwrap_or_default();
+        let Asked { tool, query } = leaf.long.clone().unwrap_or_default();
         let (id, at) = (leaf.stored.id, leaf.stored.at);
         let tokens = Some(leaf.stored.measure.tokens);
         let held = Held { id, tool, query, told, tokens, erased: false, at };
@@ -140,10 +147,10 @@ impl Engine {
     /// Asks for a digest of every large result that has none, and records it. What a person wants left out is not shown to the
     /// helper.
     pub(super) async fn digest_holds(&self, session: &SessionKey, lane: &Lane) -> Result<Vec<crate::task::Asked>> {
+        self.settle(session, lane).await?;
         let mut asked = Vec::new();
-        let known: Vec<MessageId> = Held::all(self.store(), session).await?.into_iter().map(|held| held.id).collect();
-        let untold = |id: &MessageId| !known.contains(id) && !lane.excluded().contains(id);
-        for leaf in lane.open.iter().filter(|leaf| leaf.large.is_some() && untold(&leaf.stored.id)) {
+        let untold = |leaf: &&Arc<Leaf>| !leaf.is_settled() && !lane.excluded().contains(&leaf.stored.id);
+        for leaf in lane.open.iter().filter(|leaf| leaf.large.is_some()).filter(untold) {
             let (told, calls) = self.digest_hold(leaf).await;
             asked.extend(calls);
             match self.keep_held(session, leaf, told).await {

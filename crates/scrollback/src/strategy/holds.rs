@@ -2,11 +2,23 @@
 //!
 //! The placeholder tells what was asked, how much came back, what it says in brief and where it is from, and how to load it.
 //! In the turn it arrives in a result is shown whole, unless it is to be held on arrival; afterwards it is held, so the change
-//! falls into the part of the window that was new anyway.
+//! falls into the part of the window that was new anyway. Where there are many, smaller ones are held too, in groups.
 
-use super::leaf::Asked;
+use std::sync::Arc;
+
+use super::leaf::{Asked, Leaf};
+use super::turns;
+use crate::message::Role;
 use crate::store::Stored;
 use crate::task;
+
+/// How many of the long results of its turn that a model has seen stay whole, however many there are.
+const NEWEST: usize = 2;
+
+/// About how many characters a token has.
+const CHARS_A_TOKEN: usize = 4;
+/// A digest has at most this part of what it stands for.
+const DIGEST_SHARE: usize = 10;
 
 /// How every placeholder begins; its id follows.
 pub(crate) const HELD: &str = "[Tool result h";
@@ -20,6 +32,10 @@ pub struct HoldSettings {
     pub digest_chars: usize,
     /// From when on.
     pub from: HeldFrom,
+    /// Results with more characters than this are long: held too where there are many.
+    pub long_over_chars: usize,
+    /// Within a turn, those the model has seen are held once they take so many tokens; 0: long results are not held at all.
+    pub many_tokens: u32,
 }
 
 /// From when on a result is held.
@@ -34,11 +50,57 @@ pub enum HeldFrom {
 
 impl Default for HoldSettings {
     fn default() -> Self {
-        Self { over_chars: 10_000, digest_chars: 400, from: HeldFrom::AfterTurn }
+        Self {
+            over_chars: 10_000,
+            digest_chars: 400,
+            from: HeldFrom::AfterTurn,
+            long_over_chars: 2_000,
+            many_tokens: 24_000,
+        }
     }
 }
 
 impl HoldSettings {
+    /// Which of the open messages are held as long as the window fits.
+    ///
+    /// Of a turn that is over, large results are held, and all that are long if together they are large. Of the current one, what the
+    /// model has seen is held in groups, so that a provider's cache is seldom begun anew, and the newest are not. Where a group ends
+    /// depends on what came before it in its turn alone, so that it stays there.
+    pub(super) fn held(&self, open: &[Arc<Leaf>]) -> Vec<bool> {
+        let current = turns::last(open);
+        let mut held: Vec<bool> = Vec::with_capacity(open.len());
+        for turn in open[..current].chunk_by(|_, next| !next.begins_turn) {
+            let tokens = turn.iter().filter(|leaf| leaf.long.is_some()).map(|leaf| leaf.tokens()).sum::<u32>();
+            let all = self.many_tokens > 0 && tokens as usize * CHARS_A_TOKEN > self.over_chars;
+            held.extend(turn.iter().map(|leaf| leaf.large.is_some() || all && leaf.long.is_some()));
+        }
+        let grouped = self.grouped(&open[current..]);
+        let on_arrival = self.from == HeldFrom::OnArrival;
+        let in_turn =
+            |(i, leaf): (usize, &Arc<Leaf>)| on_arrival && leaf.large.is_some() || i < grouped && leaf.long.is_some();
+        held.extend(open[current..].iter().enumerate().map(in_turn));
+        held
+    }
+
+    /// Up to which message of the current turn long results are held.
+    fn grouped(&self, turn: &[Arc<Leaf>]) -> usize {
+        let seen = turn.iter().rposition(|leaf| leaf.stored.role == Role::Assistant).unwrap_or(0);
+        let long: Vec<usize> = (0..seen).filter(|i| turn[*i].long.is_some()).collect();
+        let (mut end, mut tokens) = (0, 0_u32);
+        for i in &long[..long.len().saturating_sub(NEWEST)] {
+            tokens = tokens.saturating_add(turn[*i].tokens());
+            if self.many_tokens > 0 && tokens >= self.many_tokens {
+                (end, tokens) = (i + 1, 0);
+            }
+        }
+        end
+    }
+
+    /// Results with more characters than this may be held.
+    pub(super) fn least_chars(&self) -> usize {
+        if self.many_tokens > 0 { self.over_chars.min(self.long_over_chars) } else { self.over_chars }
+    }
+
     /// The placeholder's text, made without a model.
     pub(super) fn text(&self, stored: &Stored, asked: &Asked) -> String {
         placeholder(stored, asked, &self.told(&super::leaf::result_of(&stored.message())))
@@ -46,8 +108,9 @@ impl HoldSettings {
 
     /// What can be told of a result without a model.
     pub(crate) fn told(&self, text: &str) -> Told {
-        let brief = task::brief(text, self.digest_chars);
-        Told { chars: text.chars().count(), brief, sources: task::sources(text) }
+        let chars = text.chars().count();
+        let brief = task::brief(text, self.digest_chars.min(chars / DIGEST_SHARE));
+        Told { chars, brief, sources: task::sources(text) }
     }
 }
 
@@ -75,3 +138,6 @@ pub fn placeholder(stored: &Stored, asked: &Asked, told: &Told) -> String {
     lines.push(format!("To read it: load_tool_history(id = \"h{number}\"), with part = lines or words to look for."));
     lines.join("\n")
 }
+
+#[cfg(test)]
+mod tests;

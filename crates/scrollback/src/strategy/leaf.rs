@@ -29,6 +29,8 @@ pub struct Leaf {
     waits: bool,
     /// If it is a large result: what was asked for.
     pub large: Option<Asked>,
+    /// The same if it is one that is held where there are many.
+    pub long: Option<Asked>,
     placeholder: OnceLock<Arc<Placeholder>>,
     settled: OnceLock<()>,
 }
@@ -57,7 +59,7 @@ impl Placeholder {
     /// A placeholder with this text, for the large results of a message.
     pub fn new(text: String, message: &Message, holds: &HoldSettings) -> Self {
         let (held, rest): (Vec<&Part>, Vec<&Part>) =
-            message.parts().iter().partition(|part| is_large(part, holds.over_chars));
+            message.parts().iter().partition(|part| is_over(part, holds.least_chars()));
         let call = |part: &&Part| match part {
             Part::Result { call, .. } => call.clone(),
             Part::Text(_) | Part::Image(_) | Part::File(_) | Part::Call { .. } | Part::Thinking(_) | Part::Other(_) => {
@@ -70,8 +72,8 @@ impl Placeholder {
     }
 }
 
-/// Whether a part is a result that is too large to be shown again and again.
-fn is_large(part: &Part, over_chars: usize) -> bool {
+/// Whether a part is a result of more characters than that.
+fn is_over(part: &Part, over_chars: usize) -> bool {
     matches!(part, Part::Result { text, .. } if text.chars().count() > over_chars)
 }
 
@@ -81,20 +83,22 @@ impl Leaf {
         // Reading every message takes long; one that nowhere says "result" or "output" holds none.
         let may = ["result", "output"].iter().any(|word| stored.raw.get().contains(word));
         let is_tool = stored.role == Role::Tool;
-        let large_raw = stored.raw.get().len() > holds.over_chars;
+        let long_raw = stored.raw.get().len() > holds.least_chars();
         // A call that is a message of its own: others of the same reply may stand between it and its result.
         let may_call = stored.role == Role::Assistant && stored.raw.get().contains("_call\"");
-        let looked_at = if is_tool { large_raw } else { may || may_call };
+        let looked_at = if is_tool { long_raw } else { may || may_call };
         let message = looked_at.then(|| stored.message());
         let results = |message: &Message| message.parts().iter().any(|part| matches!(part, Part::Result { .. }));
         let brings = is_tool || message.as_ref().is_some_and(results);
         let begins_turn = stored.role == Role::User && !brings;
         let goes_on = !brings && !begins_turn && before.last().is_some_and(|last| last.waits);
         let waits = goes_on || may_call && message.as_ref().is_some_and(Message::makes_call);
-        let large = message.as_ref().filter(|_| large_raw).and_then(|message| asked(message, before, holds));
+        let long_message = message.as_ref().filter(|_| long_raw);
+        let asked = |over: usize| long_message.and_then(|message| asked(message, before, over));
+        let (large, long) = (asked(holds.over_chars), asked(holds.least_chars()));
         let (asides, answers) = (Vec::new(), brings || goes_on);
         let (placeholder, settled) = Default::default();
-        Self { stored, asides, begins_turn, answers, waits, large, placeholder, settled }
+        Self { stored, asides, begins_turn, answers, waits, large, long, placeholder, settled }
     }
 
     /// The same with the reasoning that led to it.
@@ -117,18 +121,18 @@ impl Leaf {
         result_of(&self.stored.message())
     }
 
-    /// What stands for it while it is held: what was settled, or else what can be said without a model, from then on.
+    /// What stands for it while it is held, if it ever is: what was settled, or else what can be said without a model, from then on.
     pub fn placeholder(&self, holds: &HoldSettings) -> Option<&Arc<Placeholder>> {
-        let asked = self.large.as_ref()?;
+        let asked = self.long.as_ref()?;
         let text = || holds.text(&self.stored, asked);
         Some(self.placeholder.get_or_init(|| Arc::new(Placeholder::new(text(), &self.stored.message(), holds))))
     }
 
-    /// Its words while it is held: what stands for large results, then what remains beside them.
+    /// Its words where large results are held: what stands for large results, then what remains beside them.
     pub(crate) fn told(&self, holds: &HoldSettings) -> Option<String> {
-        let placeholder = self.placeholder(holds)?;
+        let placeholder = self.large.as_ref().and(self.placeholder(holds))?;
         let message = self.stored.message();
-        let rest = message.parts().iter().filter(|part| !is_large(part, holds.over_chars)).flat_map(Part::words);
+        let rest = message.parts().iter().filter(|part| !is_over(part, holds.least_chars())).flat_map(Part::words);
         let told = std::iter::once(placeholder.text.as_str().into()).chain(rest.filter(|piece| !piece.is_empty()));
         Some(told.collect::<Vec<Cow<'_, str>>>().join("\n"))
     }
@@ -167,10 +171,10 @@ pub(crate) fn result_of(message: &Message) -> String {
     message.parts().iter().filter_map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// What was asked for, if the message holds a result that is too large. What was loaded on demand is never held again.
-fn asked(message: &Message, before: &[Arc<Leaf>], holds: &HoldSettings) -> Option<Asked> {
-    let large = |part: &&Part| is_large(part, holds.over_chars);
-    let Some(Part::Result { call, .. }) = message.parts().iter().find(large) else { return None };
+/// What was asked for, if the message holds a result of more characters than that. What was loaded on demand is never held again.
+fn asked(message: &Message, before: &[Arc<Leaf>], over_chars: usize) -> Option<Asked> {
+    let over = |part: &&Part| is_over(part, over_chars);
+    let Some(Part::Result { call, .. }) = message.parts().iter().find(over) else { return None };
     let found = call.as_deref().and_then(|id| {
         let recent = before.iter().rev().take(CALL_WITHIN);
         recent.filter(|leaf| leaf.stored.raw.get().contains(id)).find_map(|leaf| call_in(&leaf.stored.message(), id))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::holds::{HeldFrom, HoldSettings};
+use super::holds::HoldSettings;
 use super::leaf::{Leaf, Placeholder};
 use super::topics::Excerpt;
 use super::{Scene, turns};
@@ -44,13 +44,13 @@ fn shown<'s>(
     holding: Holding,
 ) -> impl Iterator<Item = (&'s Arc<Leaf>, Shown<'s>)> {
     let current = turns::last(scene.open);
-    let held = move |i: usize| holding == Holding::All || holds.from == HeldFrom::OnArrival || i < current;
+    let usual = holds.held(scene.open);
     let mut call_left_out = false;
     scene.open.iter().enumerate().map(move |(i, leaf)| {
         // A result goes with its call, also where another branch answered it.
         let left_out = scene.excluded.contains(&leaf.stored.id) || leaf.answers && call_left_out;
         call_left_out = left_out && i < current;
-        let shown = match leaf.placeholder(holds).filter(|_| held(i)) {
+        let shown = match leaf.placeholder(holds).filter(|_| holding == Holding::All || usual[i]) {
             _ if call_left_out => Shown::LeftOut,
             Some(placeholder) => Shown::Held(placeholder),
             None => Shown::Whole,

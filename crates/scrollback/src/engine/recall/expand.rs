@@ -115,7 +115,8 @@ impl Engine {
             }
             let read = self.settled(sight, messages).await?;
             let cost = |leaf: &Arc<Leaf>| {
-                leaf.placeholder(&self.settings.strategies.holds).map_or(leaf.tokens(), |held| held.tokens)
+                let held = leaf.large.as_ref().and(leaf.placeholder(&self.settings.strategies.holds));
+                held.map_or(leaf.tokens(), |held| held.tokens)
             };
             tokens = read.iter().map(cost).fold(tokens, u32::saturating_add);
             leaves.extend(read);

@@ -1,0 +1,101 @@
+//! What is held where there is much: that it stays held, that nothing is held unseen, and that a little is not held.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::ids::{At, BranchId, Depth, Hash128, MessageId, NodeId};
+use crate::message::Message;
+use crate::store::{Origin, Place, Position};
+use crate::tokens::Measure;
+
+/// Messages one after the other.
+fn leaves(messages: &[Value]) -> Vec<Arc<Leaf>> {
+    let stored = |(number, message): (u32, &Value)| {
+        let message = Message::from_json(&message.to_string()).expect("a message");
+        let (id, depth, node) = (MessageId(number), Depth(number), NodeId(Hash128([0; 16])));
+        Arc::new(Stored {
+            id,
+            parent: None,
+            place: Place::Path(Position { id, branch: BranchId(1), depth, node }),
+            role: message.role().clone(),
+            at: At(0),
+            origin: Origin::Client,
+            measure: Measure::of(&message, "gpt-4o"),
+            raw: message.raw().clone(),
+        })
+    };
+    Leaf::all((0..).zip(messages).map(stored), &HoldSettings::default())
+}
+
+/// Turns, each with steps, each with results of so many characters.
+fn talk(turns: &[Vec<Vec<usize>>]) -> Vec<Value> {
+    let mut out = Vec::new();
+    for (turn, steps) in turns.iter().enumerate() {
+        out.push(json!({"role": "user", "content": format!("task {turn}")}));
+        for (step, results) in steps.iter().enumerate() {
+            let id = |i: usize| format!("call-{turn}-{step}-{i}");
+            let call = |i| json!({"id": id(i), "type": "function", "function": {"name": "look", "arguments": "{}"}});
+            let calls: Vec<Value> = (0..results.len()).map(call).collect();
+            out.push(json!({"role": "assistant", "content": null, "tool_calls": calls}));
+            let result = |(i, chars): (usize, &usize)| {
+                let text: String = "the tide is high ".chars().cycle().take(*chars).collect();
+                json!({"role": "tool", "tool_call_id": id(i), "content": text})
+            };
+            out.extend(results.iter().enumerate().map(result));
+        }
+    }
+    out
+}
+
+/// The numbers of the messages that are held.
+fn held(messages: &[Value]) -> Vec<usize> {
+    let held = HoldSettings::default().held(&leaves(messages));
+    held.iter().enumerate().filter(|(_, held)| **held).map(|(i, _)| i).collect()
+}
+
+#[test]
+fn a_little_is_shown_and_much_is_held_when_its_turn_is_over() {
+    // Two results of a turn: together they are large, or not; the second turn has a small one more.
+    assert_eq!(held(&talk(&[vec![vec![4_000], vec![4_000]], vec![]])), [0; 0]);
+    assert_eq!(held(&talk(&[vec![vec![6_000], vec![6_000], vec![900]], vec![]])), [2, 4]);
+    assert_eq!(held(&talk(&[vec![vec![12_000]], vec![]])), [2]);
+    assert_eq!(held(&talk(&[vec![vec![12_000]]])), [0; 0], "its turn goes on");
+}
+
+#[test]
+fn in_a_long_turn_what_was_seen_is_held_in_groups() {
+    let step = || vec![40_000];
+    // Results of 10,000 tokens: three are a group, and the newest two stay, as does what was not seen yet.
+    assert_eq!(held(&talk(&[vec![step(); 5]])), [0; 0]);
+    assert_eq!(held(&talk(&[vec![step(); 6]])), [2, 4, 6]);
+    assert_eq!(held(&talk(&[vec![step(); 8]])), [2, 4, 6]);
+    assert_eq!(held(&talk(&[vec![step(); 9]])), [2, 4, 6, 8, 10, 12]);
+    assert_eq!(held(&talk(&[vec![vec![40_000; 9]]])), [0; 0], "nothing of it was seen");
+}
+
+#[test]
+fn none_of_it_if_it_is_not_wanted() {
+    let settings = HoldSettings { many_tokens: 0, ..HoldSettings::default() };
+    let open = leaves(&talk(&[vec![vec![6_000]; 9], vec![vec![6_000]; 40]]));
+    assert!(settings.held(&open).iter().all(|held| !held));
+}
+
+proptest! {
+    #[test]
+    fn what_is_held_stays_held_and_was_seen(turns in prop::collection::vec(
+        prop::collection::vec(prop::collection::vec(prop_oneof![0..3_000_usize, 9_000..30_000_usize], 1..4), 0..12), 1..4))
+    {
+        let messages = talk(&turns);
+        let all = leaves(&messages);
+        let settings = HoldSettings::default();
+        let mut before: Vec<bool> = Vec::new();
+        for end in 1..=all.len() {
+            let now = settings.held(&all[..end]);
+            prop_assert!(before.iter().zip(&now).all(|(before, now)| *now || !before));
+            let seen = all[..end].iter().rposition(|leaf| leaf.stored.role != Role::Tool).unwrap_or(0);
+            prop_assert!(now[seen..].iter().all(|held| !held));
+            before = now;
+        }
+    }
+}
