@@ -12,6 +12,7 @@ mod query;
 mod readers;
 mod rows;
 mod schema;
+mod sought;
 mod trouble;
 mod words;
 mod writer;
@@ -172,7 +173,7 @@ impl Store for SqliteStore {
 
     async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches> {
         let (tenant, fresh) = (tenant.clone(), self.fresh.clone());
-        self.readers.ask(move |connection| words::matching(connection, &fresh, &tenant, &probe)).await
+        self.readers.ask(move |connection| sought::matching(connection, &fresh, &tenant, &probe)).await
     }
 
     async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {

@@ -1,0 +1,246 @@
+//! Asking the index: which messages hold the terms of a probe.
+//!
+//! What is not indexed yet is looked at directly. Which messages weigh most is known from the index alone; only they are read.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, params};
+
+use super::query::session_no;
+use super::rows::{MESSAGE, id_of, key_of, session_of, stored};
+use super::trouble::Fault;
+use super::words::{Fresh, message_at, unindexed};
+use crate::ids::{Hash128, MessageId, SessionId, SessionKey, Tenant};
+use crate::search::{Need, Probe, Reach, Term};
+use crate::store::asked::{FREQUENCY_CAP, STORE_MESSAGES};
+use crate::store::{Matches, Stored};
+
+/// Who said the message with a key.
+fn role_at(connection: &Connection, key: i64) -> Result<Option<String>, Fault> {
+    let mut statement = connection.prepare_cached("SELECT role FROM message WHERE id = ?1")?;
+    let mut rows = statement.query([key])?;
+    Ok(rows.next()?.and_then(|row| row.get(0).ok()))
+}
+
+/// Where a probe may look: a range of message keys, and whether declared sessions count.
+struct Bounds {
+    low: i64,
+    high: i64,
+    undeclared_only: bool,
+}
+
+impl Bounds {
+    fn of(connection: &Connection, tenant: &Tenant, reach: &Reach) -> Result<Option<Self>, Fault> {
+        let all = |undeclared_only| Some(Self { low: 0, high: i64::MAX, undeclared_only });
+        match reach {
+            Reach::Everywhere => Ok(all(false)),
+            Reach::Undeclared => Ok(all(true)),
+            Reach::Session(id) | Reach::Path(id, _) => {
+                let key = SessionKey { tenant: tenant.clone(), id: *id };
+                let bounds = |no| Self {
+                    low: key_of(no, MessageId(0)),
+                    high: key_of(no, MessageId(u32::MAX)),
+                    undeclared_only: false,
+                };
+                Ok(session_no(connection, &key)?.map(bounds))
+            }
+        }
+    }
+}
+
+/// Messages that match a probe, newest session first, newest message first.
+pub(super) fn matching(
+    connection: &Connection,
+    fresh: &Fresh,
+    tenant: &Tenant,
+    probe: &Probe,
+) -> Result<Matches, Fault> {
+    let snapshot = connection.unchecked_transaction()?;
+    let mut matches = Matches { frequencies: vec![0; probe.terms.len()], ..Matches::default() };
+    let Some(bounds) = Bounds::of(&snapshot, tenant, &probe.reach)? else { return Ok(matches) };
+    matches.total = total(&snapshot, &bounds)?;
+    let waiting = unindexed_hits(&snapshot, fresh, (tenant, probe, &bounds), &mut matches.frequencies)?;
+    let found = if probe.weights.is_some() {
+        read_best(&snapshot, (tenant, probe, &bounds), &waiting)?
+    } else {
+        for (term, frequency) in probe.terms.iter().zip(&mut matches.frequencies) {
+            *frequency += frequency_of(&snapshot, term, &bounds)?;
+        }
+        let mut found = Vec::new();
+        for one in probe.by_role() {
+            found.extend(read_newest(&snapshot, (tenant, &one, &bounds), &waiting)?);
+        }
+        found
+    };
+    matches.messages = found.into_iter().map(|(_, session, message)| (session, message)).collect();
+    Ok(matches)
+}
+
+type Keyed = (i64, SessionId, Stored);
+
+fn total(connection: &Connection, bounds: &Bounds) -> Result<u64, Fault> {
+    if bounds.high == i64::MAX {
+        return Ok(STORE_MESSAGES);
+    }
+    let last = last_key(connection, session_of(bounds.low))?;
+    Ok(if last < bounds.low { 0 } else { u64::from(id_of(last).0) + 1 })
+}
+
+/// The key of a session's last message, or one before all of them.
+fn last_key(connection: &Connection, session: i64) -> Result<i64, Fault> {
+    let keys = [key_of(session, MessageId(0)), key_of(session, MessageId(u32::MAX))];
+    let last: Option<i64> = connection
+        .prepare_cached("SELECT max(id) FROM message WHERE id BETWEEN ?1 AND ?2")?
+        .query_row(keys, |row| row.get(0))?;
+    Ok(last.unwrap_or(keys[0] - 1))
+}
+
+/// A message that is not indexed yet and holds enough terms.
+struct Waiting {
+    key: i64,
+    session: SessionId,
+    hits: Vec<bool>,
+}
+
+fn unindexed_hits(
+    connection: &Connection,
+    fresh: &Fresh,
+    (tenant, probe, bounds): (&Tenant, &Probe, &Bounds),
+    frequencies: &mut [u32],
+) -> Result<Vec<Waiting>, Fault> {
+    let mut found = Vec::new();
+    for (no, since) in unindexed(connection)? {
+        let outside = no < session_of(bounds.low) || no > session_of(bounds.high);
+        let Some(session) = (if outside { None } else { visible(connection, tenant, no, bounds)? }) else { continue };
+        for key in key_of(no, since)..=last_key(connection, no)? {
+            let Some(terms) = fresh.terms(connection, key)? else { continue };
+            let hits = probe.hits(&terms);
+            frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));
+            if probe.suffices(&hits) {
+                found.push(Waiting { key, session, hits });
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The newest messages that hold enough terms.
+fn read_newest(
+    connection: &Connection,
+    (tenant, probe, bounds): (&Tenant, &Probe, &Bounds),
+    waiting: &[Waiting],
+) -> Result<Vec<Keyed>, Fault> {
+    let mut found = if probe.terms.is_empty() { Vec::new() } else { read_indexed(connection, tenant, probe, bounds)? };
+    for one in waiting.iter().filter(|_| probe.limit > 0) {
+        let message = message_at(connection, one.key)?.filter(|message| probe.admits(message));
+        found.extend(message.map(|message| (one.key, one.session, message)));
+    }
+    found.sort_by_key(|(key, _, _)| std::cmp::Reverse(*key));
+    found.truncate(probe.limit);
+    Ok(found)
+}
+
+/// The messages whose terms weigh most. Which those are is known from the index alone; only they are read.
+fn read_best(
+    connection: &Connection,
+    (tenant, probe, bounds): (&Tenant, &Probe, &Bounds),
+    waiting: &[Waiting],
+) -> Result<Vec<Keyed>, Fault> {
+    let mut scores: HashMap<i64, f64> = waiting.iter().map(|one| (one.key, probe.weight(&one.hits))).collect();
+    for (term, weight) in probe.terms.iter().zip(probe.weights.iter().flatten()) {
+        for key in keys_of(connection, term, bounds)? {
+            *scores.entry(key).or_default() += weight;
+        }
+    }
+    let mut best: Vec<(i64, f64)> = scores.into_iter().collect();
+    best.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+    let mut found: Vec<(Probe, Vec<Keyed>)> = probe.by_role().into_iter().map(|one| (one, Vec::new())).collect();
+    let mut sessions = HashMap::new();
+    for (key, _) in best {
+        let mut open = found.iter_mut().filter(|(one, found)| found.len() < one.limit).peekable();
+        if open.peek().is_none() {
+            break;
+        }
+        // Who said it stands before its words, which may be many.
+        let role = role_at(connection, key)?;
+        let Some((one, found)) = open.find(|(one, _)| role.as_ref().is_some_and(|role| one.admits_role(role))) else {
+            continue;
+        };
+        let no = session_of(key);
+        let session = match sessions.get(&no) {
+            Some(known) => *known,
+            None => *sessions.entry(no).or_insert(visible(connection, tenant, no, bounds)?),
+        };
+        let message = message_at(connection, key)?.filter(|message| one.admits(message));
+        found.extend(session.zip(message).map(|(session, message)| (key, session, message)));
+    }
+    Ok(found.into_iter().flat_map(|(_, found)| found).collect())
+}
+
+/// The keys of indexed messages that hold a term, the newest first, up to the cap.
+fn keys_of(connection: &Connection, term: &Term, bounds: &Bounds) -> Result<Vec<i64>, Fault> {
+    let sql = "SELECT rowid FROM word WHERE word MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC LIMIT ?4";
+    let mut statement = connection.prepare_cached(sql)?;
+    let keys = statement.query_map(params![written(term), bounds.low, bounds.high, FREQUENCY_CAP], |row| row.get(0))?;
+    Ok(keys.collect::<rusqlite::Result<_>>()?)
+}
+
+fn read_indexed(connection: &Connection, tenant: &Tenant, probe: &Probe, bounds: &Bounds) -> Result<Vec<Keyed>, Fault> {
+    let sql = format!(
+        "SELECT {MESSAGE}, s.id FROM word w JOIN message m ON m.id = w.rowid JOIN session s ON s.no = m.session
+         WHERE w.word MATCH ?1 AND w.rowid BETWEEN ?2 AND ?3 AND s.tenant = ?4 AND (NOT ?5 OR s.declared IS NULL)
+         ORDER BY w.rowid DESC"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    let joint = match probe.need {
+        Need::All => " AND ",
+        Need::Any => " OR ",
+    };
+    let expression = probe.terms.iter().map(written).collect::<Vec<_>>().join(joint);
+    let values = params![expression, bounds.low, bounds.high, tenant.as_str(), bounds.undeclared_only];
+    let mut rows = statement.query(values)?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        // As in the index: one damaged message must not hide the others.
+        let Ok(message) = stored(row) else { continue };
+        if probe.admits(&message) {
+            found.push((row.get(0)?, SessionId(Hash128(row.get(13)?)), message));
+        }
+        if found.len() >= probe.limit {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// In how many indexed messages a term occurs, up to the cap.
+fn frequency_of(connection: &Connection, term: &Term, bounds: &Bounds) -> Result<u32, Fault> {
+    Ok(connection
+        .prepare_cached(
+            "SELECT count(*) FROM (SELECT rowid FROM word WHERE word MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",
+        )?
+        .query_row(params![written(term), bounds.low, bounds.high, FREQUENCY_CAP], |row| row.get(0))?)
+}
+
+/// The id of a session, if the tenant owns it and the probe may see it.
+fn visible(connection: &Connection, tenant: &Tenant, no: i64, bounds: &Bounds) -> Result<Option<SessionId>, Fault> {
+    let found: Result<[u8; 16], _> = connection
+        .prepare_cached("SELECT id FROM session WHERE no = ?1 AND tenant = ?2 AND (NOT ?3 OR declared IS NULL)")?
+        .query_row(params![no, tenant.as_str(), bounds.undeclared_only], |row| row.get(0));
+    match found {
+        Ok(id) => Ok(Some(SessionId(Hash128(id)))),
+        Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
+        Err(cause) => Err(cause.into()),
+    }
+}
+
+/// A term in the index's query language.
+fn written(term: &Term) -> String {
+    let quoted = |text: &String| format!("\"{}\"", text.replace('"', ""));
+    let first = format!("{}{}", quoted(&term.text), if term.prefix { "*" } else { "" });
+    if term.forms.is_empty() {
+        return first;
+    }
+    let all: Vec<String> = std::iter::once(first).chain(term.forms.iter().map(quoted)).collect();
+    format!("({})", all.join(" OR "))
+}
