@@ -20,17 +20,17 @@ const UNREACHABLE: [&str; 7] =
 
 #[test]
 fn claude_code() {
-    Agent { name: "claude", package: "@anthropic-ai/claude-code@2.1.197", window: 46_000 }.plays();
+    Agent { name: "claude", package: "@anthropic-ai/claude-code@2.1.197", window: 46_000, folds: true }.plays();
 }
 
 #[test]
 fn codex() {
-    Agent { name: "codex", package: "@openai/codex@0.166.0", window: 21_500 }.plays();
+    Agent { name: "codex", package: "@openai/codex@0.166.0", window: 21_500, folds: false }.plays();
 }
 
 #[test]
 fn opencode() {
-    Agent { name: "opencode", package: "opencode-ai@1.18.33", window: 19_500 }.plays();
+    Agent { name: "opencode", package: "opencode-ai@1.18.33", window: 19_500, folds: true }.plays();
 }
 
 /// A client, and a window: what it sends before anything is said and its first turn fit, with its second they do not.
@@ -38,6 +38,8 @@ struct Agent {
     name: &'static str,
     package: &'static str,
     window: u32,
+    /// Whether what it read is shown until it is folded; otherwise it is held first, as is usual.
+    folds: bool,
 }
 
 impl Agent {
@@ -70,6 +72,7 @@ impl Agent {
         let told = home.join("suite.log");
         let mut suite = Command::new("python3");
         suite.args(["suite.py", self.name]).current_dir(scripts()).env("PYTHONDONTWRITEBYTECODE", "1");
+        suite.env("FOLDS", if self.folds { "1" } else { "" });
         suite.env("UPSTREAM", &upstream.address).env("PROXY", &server.address).env("HOME", own);
         suite.env("STORE", home.join("log.db")).env("SCROLLBACK", env!("CARGO_BIN_EXE_scrollback"));
         suite.env("SCROLLBACK_CONFIG", home.join("scrollback.toml")).env("AGENTS", folder());
@@ -79,7 +82,8 @@ impl Agent {
 
     fn configured(&self, upstream: &str) -> String {
         let model = format!("[upstreams.mock]\nurl = \"{upstream}/v1\"\nkey_env = \"\"\nwindow = {}\n", self.window);
-        format!("[serve]\nupstream = \"mock\"\n[window]\nreply_tokens = 1000\n{model}")
+        let holds = if self.folds { "[holds]\nmany_tokens = 0\n" } else { "" };
+        format!("[serve]\nupstream = \"mock\"\n[window]\nreply_tokens = 1000\n{holds}{model}")
     }
 
     /// Whether it is there, or could be fetched.

@@ -230,14 +230,17 @@ def kept(client, prompts):
 
 
 def folded(chat, prompts):
-    """In the last turn the model was shown notes in the place of the first."""
-    views = [json.loads(line) for line in scrollback("show", chat.session, "--views")]
-    holds("the last window is folded", views and views[-1]["fold"], views)
-    pages = [json.loads(line) for line in scrollback("show", chat.session, "--pages")]
-    holds("the first turn is a page", any("When does the gate open?" in (page.get("title") or "") for page in pages), pages)
-    line = (PROJECT / "pilots.txt").read_text().splitlines()[40]
+    """In the last turn the model was shown notes in the place of the first, or placeholders of what it read then."""
     asked = [request for request in arrived() if any(prompts[2] in text for text in strings(request))]
     holds("the model was asked the last question", asked)
+    if os.environ["FOLDS"]:
+        views = [json.loads(line) for line in scrollback("show", chat.session, "--views")]
+        holds("the last window is folded", views and views[-1]["fold"], views)
+        pages = [json.loads(line) for line in scrollback("show", chat.session, "--pages")]
+        holds("the first turn is a page", any("When does the gate open?" in (page.get("title") or "") for page in pages), pages)
+    else:
+        holds("what was read is held", any("[Tool result h" in text for text in strings(asked[-1])), asked[-1])
+    line = (PROJECT / "pilots.txt").read_text().splitlines()[40]
     holds("the last requests do not hold the first turn", not any(line in text for request in asked for text in strings(request)), asked[-1])
     whole = [request for request in arrived() if any(line in text for text in strings(request))]
     holds("the first turn's requests did", whole)

@@ -55,6 +55,7 @@ export default {
   'holds.over_chars': '超过这么多字符的工具结果会暂存。',
   'holds.digest_chars': '占位中的摘要最长多少字符。',
   'holds.from': '从何时起暂存："after_turn" 或 "on_arrival"，后者更利于缓存。',
+  'holds.long_over_chars': '超过这么多字符的工具结果算“长”，数量多时也会暂存：已结束的一轮里，若它们合计超过 `over_chars`；正在进行的一轮里，模型看过的每攒够这么多 token 就成组暂存，最新的两个除外。token 为 0 表示长结果照常显示。',
   'holds.across_sessions': '是否可以查找和载入你其他对话中的结果。',
   'holds.keep_days': '`scrollback holds --clean` 会清除早于这么多天的结果。0 表示不清除。',
   'recall.rounds': '模型在回答之前最多可以召回几次。',
