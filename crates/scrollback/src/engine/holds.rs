@@ -15,6 +15,8 @@ use crate::task::HoldDigest;
 use crate::window::{Body, Window};
 
 const PREFIX: &str = "hold/";
+/// Records are read in one go unless there are so many times more messages between the first and the last than are wanted.
+const SCATTERED: usize = 64;
 
 /// A tool result that is kept and shown as a placeholder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -83,16 +85,26 @@ impl Held {
 impl Engine {
     /// Settles what stands for long results, where it was settled before.
     pub(super) async fn settle(&self, session: &SessionKey, lane: &Lane) -> Result<()> {
-        let open = || lane.open.iter().filter(|leaf| leaf.long.is_some() && !leaf.is_settled());
-        let ids = || open().map(|leaf| leaf.stored.id);
-        let (Some(first), Some(last)) = (ids().min(), ids().max()) else { return Ok(()) };
-        let most = (last.0 - first.0) as usize + 1;
-        let before = first.0.checked_sub(1).map(MessageId);
-        let known: HashMap<MessageId, Held> =
-            Held::page(self.store(), session, before, most).await?.into_iter().map(|held| (held.id, held)).collect();
-        open()
-            .filter_map(|leaf| Some((leaf, known.get(&leaf.stored.id)?)))
-            .for_each(|(leaf, held)| self.settle_as(leaf, held));
+        let unsettled = |leaf: &&Arc<Leaf>| leaf.long.is_some() && !leaf.is_settled();
+        let leaves: Vec<&Arc<Leaf>> = lane.open.iter().filter(unsettled).collect();
+        let ids = leaves.iter().map(|leaf| leaf.stored.id);
+        let (Some(first), Some(last)) = (ids.clone().min(), ids.max()) else { return Ok(()) };
+        let between = (last.0 - first.0) as usize + 1;
+        if between > SCATTERED * leaves.len() {
+            for leaf in leaves {
+                self.settle_one(session, leaf).await?;
+            }
+            return Ok(());
+        }
+        let after = first.0.checked_sub(1).map_or_else(|| PREFIX.to_owned(), |before| Held::key(MessageId(before)));
+        let keys = Keys::After(after, between);
+        let records = self.store().records(&Scope::Session(session.clone()), Kind::Note, keys).await?;
+        let ours = records.iter().take_while(|record| record.key.starts_with(PREFIX));
+        let held = ours.filter_map(|record| serde_json::from_str::<Held>(record.body.get()).ok());
+        let held: HashMap<MessageId, Held> = held.map(|held| (held.id, held)).collect();
+        for leaf in leaves {
+            held.get(&leaf.stored.id).into_iter().for_each(|held| self.settle_as(leaf, held));
+        }
         Ok(())
     }
 
