@@ -17,28 +17,58 @@ const WORDS: [&str; 9] = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "cat", "sat
 
 type Matrix = Vec<Vec<f64>>;
 
+/// What a family calls the parts of its attention: questions, keys, values, output, norm.
+type Names = [&'static str; 5];
+const BERT: Names = ["self.query", "self.key", "self.value", "output.dense", "output.LayerNorm"];
+const MPNET: Names = ["attn.q", "attn.k", "attn.v", "attn.o", "LayerNorm"];
+/// How many baskets of distances `MPNet` has here: one for each of 0 and 1, and one for all that is further, each way.
+const BASKETS: usize = 4;
+
 /// Weights by name: rows and columns, and numbers that look like chance.
 #[derive(Default)]
-struct Tiny(BTreeMap<String, (Vec<usize>, Vec<f32>)>);
+struct Tiny {
+    family: &'static str,
+    names: Names,
+    weights: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
+}
 
 impl Tiny {
-    fn new() -> Self {
-        let mut tiny = Self::default();
+    fn new(family: &'static str) -> Self {
+        let names = if family == "mpnet" { MPNET } else { BERT };
+        let mut tiny = Self { family, names, weights: BTreeMap::new() };
         tiny.add("embeddings.word_embeddings.weight", &[WORDS.len(), WIDTH]);
-        tiny.add("embeddings.position_embeddings.weight", &[16, WIDTH]);
-        tiny.add("embeddings.token_type_embeddings.weight", &[2, WIDTH]);
+        tiny.add("embeddings.position_embeddings.weight", &[16 + tiny.first_place(), WIDTH]);
+        if family == "mpnet" {
+            tiny.add("encoder.relative_attention_bias.weight", &[BASKETS, HEADS]);
+        } else {
+            tiny.add("embeddings.token_type_embeddings.weight", &[2, WIDTH]);
+        }
         tiny.pair("embeddings.LayerNorm", &[WIDTH]);
         for layer in 0..LAYERS {
             let name = |rest: &str| format!("encoder.layer.{layer}.{rest}");
-            for part in ["self.query", "self.key", "self.value", "output.dense"] {
+            for part in &names[..4] {
                 tiny.pair(&name(&format!("attention.{part}")), &[WIDTH, WIDTH]);
             }
-            tiny.pair(&name("attention.output.LayerNorm"), &[WIDTH]);
+            tiny.pair(&name(&format!("attention.{}", names[4])), &[WIDTH]);
             tiny.pair(&name("intermediate.dense"), &[WIDE, WIDTH]);
             tiny.pair(&name("output.dense"), &[WIDTH, WIDE]);
             tiny.pair(&name("output.LayerNorm"), &[WIDTH]);
         }
         tiny
+    }
+
+    /// The number of the first place; models after `RoBERTa` count from the padding token on.
+    fn first_place(&self) -> usize {
+        if self.family == "mpnet" { 2 } else { 0 }
+    }
+
+    /// How much more a token looks at another, because of their places.
+    fn apart(&self, from: usize, to: usize, head: usize) -> f64 {
+        if self.family != "mpnet" {
+            return 0.0;
+        }
+        let ahead = if to > from { BASKETS / 2 } else { 0 };
+        self.matrix("encoder.relative_attention_bias.weight")[ahead + from.abs_diff(to).min(1)][head]
     }
 
     fn pair(&mut self, name: &str, shape: &[usize]) {
@@ -47,17 +77,17 @@ impl Tiny {
     }
 
     fn add(&mut self, name: &str, shape: &[usize]) {
-        let seed = u32::try_from(self.0.len()).unwrap() * 7_919;
+        let seed = u32::try_from(self.weights.len()).unwrap() * 7_919;
         let number = |i: u32| {
             let mixed = (seed + i).wrapping_mul(2_654_435_761).rotate_left(13).wrapping_mul(40_503);
             f32::from(u16::try_from(mixed >> 16).unwrap()) / 65_536.0 - 0.5
         };
         let count = u32::try_from(shape.iter().product::<usize>()).unwrap();
-        self.0.insert(name.to_owned(), (shape.to_vec(), (0..count).map(number).collect()));
+        self.weights.insert(name.to_owned(), (shape.to_vec(), (0..count).map(number).collect()));
     }
 
     fn matrix(&self, name: &str) -> Matrix {
-        let (shape, numbers) = &self.0[name];
+        let (shape, numbers) = &self.weights[name];
         numbers
             .chunks(*shape.last().unwrap())
             .map(|row| row.iter().map(|number| f64::from(*number)).collect())
@@ -89,22 +119,24 @@ impl Tiny {
     fn layer(&self, layer: usize, rows: &Matrix) -> Matrix {
         let name = |rest: &str| format!("encoder.layer.{layer}.{rest}");
         let [query, key, value] =
-            ["query", "key", "value"].map(|part| self.linear(&name(&format!("attention.self.{part}")), rows));
+            [0, 1, 2].map(|part: usize| self.linear(&name(&format!("attention.{}", self.names[part])), rows));
         let size = WIDTH / HEADS;
         let mut taken = vec![vec![0.0; WIDTH]; rows.len()];
         for (i, taken) in taken.iter_mut().enumerate() {
             for head in 0..HEADS {
                 let of = head * size..(head + 1) * size;
-                let scores: Vec<f64> =
-                    key.iter().map(|key| (dot(&query[i][of.clone()], &key[of.clone()]) / 2.0).exp()).collect();
+                let score = |(to, key): (usize, &Vec<f64>)| {
+                    (dot(&query[i][of.clone()], &key[of.clone()]) / 2.0 + self.apart(i, to, head)).exp()
+                };
+                let scores: Vec<f64> = key.iter().enumerate().map(score).collect();
                 let sum: f64 = scores.iter().sum();
                 for column in of {
                     taken[column] = scores.iter().zip(&value).map(|(score, value)| score / sum * value[column]).sum();
                 }
             }
         }
-        let attended = plus(&self.linear(&name("attention.output.dense"), &taken), rows);
-        let attended = self.norm(&name("attention.output.LayerNorm"), &attended);
+        let attended = plus(&self.linear(&name(&format!("attention.{}", self.names[3])), &taken), rows);
+        let attended = self.norm(&name(&format!("attention.{}", self.names[4])), &attended);
         let mut wide = self.linear(&name("intermediate.dense"), &attended);
         wide.iter_mut().flatten().for_each(|x| *x *= 0.5 * (1.0 + erf(*x / 2.0_f64.sqrt())));
         self.norm(&name("output.LayerNorm"), &plus(&self.linear(&name("output.dense"), &wide), &attended))
@@ -114,10 +146,11 @@ impl Tiny {
     fn states(&self, tokens: &[usize]) -> Matrix {
         let (words, places) =
             (self.matrix("embeddings.word_embeddings.weight"), self.matrix("embeddings.position_embeddings.weight"));
-        let kind = self.row("embeddings.token_type_embeddings.weight");
+        let kinds = "embeddings.token_type_embeddings.weight";
+        let kind = if self.weights.contains_key(kinds) { self.row(kinds) } else { vec![0.0; WIDTH] };
         let rows: Matrix = tokens
             .iter()
-            .zip(&places)
+            .zip(&places[self.first_place()..])
             .map(|(token, place)| (0..WIDTH).map(|i| words[*token][i] + place[i] + kind[i]).collect())
             .collect();
         (0..LAYERS).fold(self.norm("embeddings.LayerNorm", &rows), |rows, layer| self.layer(layer, &rows))
@@ -125,7 +158,7 @@ impl Tiny {
 
     fn write(&self, path: &Path) {
         let (mut header, mut bytes) = (serde_json::Map::new(), Vec::new());
-        for (name, (shape, numbers)) in &self.0 {
+        for (name, (shape, numbers)) in &self.weights {
             let from = bytes.len();
             bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
             header.insert(name.clone(), json!({"dtype": "F32", "shape": shape, "data_offsets": [from, bytes.len()]}));
@@ -160,8 +193,8 @@ fn folder(tiny: &Tiny, takes_first: bool) -> tempfile::TempDir {
     let write = |name: &str, json: Value| std::fs::write(folder.path().join(name), json.to_string()).unwrap();
     write(
         "config.json",
-        json!({"model_type": "bert", "num_attention_heads": HEADS, "num_hidden_layers": LAYERS, "hidden_act": "gelu",
-            "max_position_embeddings": 16, "layer_norm_eps": 1e-12}),
+        json!({"model_type": tiny.family, "num_attention_heads": HEADS, "num_hidden_layers": LAYERS, "hidden_act": "gelu",
+            "max_position_embeddings": 16 + tiny.first_place(), "layer_norm_eps": 1e-12}),
     );
     let vocabulary: serde_json::Map<_, _> =
         WORDS.iter().zip(0..).map(|(word, i)| ((*word).to_owned(), json!(i))).collect();
@@ -182,10 +215,12 @@ fn near(a: &[f32], b: &[f64]) -> bool {
 
 #[tokio::test]
 async fn a_small_model_gives_what_plain_sums_give() {
-    let tiny = Tiny::new();
     let texts = ["The cats sat.", "cat", "the the the the the the the the the the the the the the the the the the"];
     let tokens = [vec![2, 4, 5, 7, 6, 8, 3], vec![2, 5, 3], [vec![2], vec![4; 14], vec![3]].concat()];
-    for (takes_first, threads) in [(false, 1), (true, 1), (false, 3)] {
+    for (family, takes_first, threads) in
+        [("bert", false, 1), ("bert", true, 1), ("bert", false, 3), ("mpnet", false, 1), ("mpnet", true, 1)]
+    {
+        let tiny = Tiny::new(family);
         let folder = folder(&tiny, takes_first);
         let model = LocalModel::open(folder.path(), &LocalSettings { threads, ..LocalSettings::default() }).unwrap();
         let vectors = model.embed(&texts, TextKind::Passage).await.unwrap();
@@ -193,14 +228,14 @@ async fn a_small_model_gives_what_plain_sums_give() {
             let states = tiny.states(tokens);
             let mean = (0..WIDTH).map(|i| states.iter().map(|row| row[i]).sum()).collect();
             let expected: Vec<f64> = if takes_first { states[0].clone() } else { mean };
-            assert!(near(vector, &expected), "{vector:?} is not {expected:?}");
+            assert!(near(vector, &expected), "{family}: {vector:?} is not {expected:?}");
         }
     }
 }
 
 #[tokio::test]
 async fn prefixes_tell_questions_from_passages_and_give_the_model_another_name() {
-    let folder = folder(&Tiny::new(), false);
+    let folder = folder(&Tiny::new("bert"), false);
     let plain = LocalModel::open(folder.path(), &LocalSettings::default()).unwrap();
     std::fs::write(folder.path().join("config_sentence_transformers.json"), r#"{"prompts": {"query": "the "}}"#)
         .unwrap();
@@ -228,7 +263,7 @@ async fn a_static_model_is_the_mean_of_its_tokens() {
 
 #[test]
 fn what_cannot_be_read_is_named() {
-    let tiny = Tiny::new();
+    let tiny = Tiny::new("bert");
     let refused = |file: &str, text: &str| {
         let folder = folder(&tiny, false);
         std::fs::write(folder.path().join(file), text).unwrap();

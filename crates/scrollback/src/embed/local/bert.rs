@@ -5,6 +5,7 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, Axis, Slice};
 use serde_json::Value;
 
+use super::apart::Apart;
 use super::numbers::{Between, softmax};
 use super::weights::Weights;
 use crate::error::{Error, Result};
@@ -21,7 +22,33 @@ pub(super) struct Shape {
     places: usize,
     /// Whether the first token stands for the text, instead of the mean of all.
     takes_first: bool,
+    names: &'static Names,
 }
+
+/// What the weights of a layer are called.
+#[derive(Debug)]
+struct Names {
+    query: &'static str,
+    key: &'static str,
+    value: &'static str,
+    output: &'static str,
+    attended: &'static str,
+}
+
+const BERT: Names = Names {
+    query: "attention.self.query",
+    key: "attention.self.key",
+    value: "attention.self.value",
+    output: "attention.output.dense",
+    attended: "attention.output.LayerNorm",
+};
+const MPNET: Names = Names {
+    query: "attention.attn.q",
+    key: "attention.attn.k",
+    value: "attention.attn.v",
+    output: "attention.attn.o",
+    attended: "attention.LayerNorm",
+};
 
 impl Shape {
     pub(super) fn read(config: &Value, takes_first: bool) -> Result<Self> {
@@ -45,7 +72,8 @@ impl Shape {
         let epsilon = config["layer_norm_eps"].as_f64().unwrap_or(1e-12) as f32;
         let (heads, layers) = (number("num_attention_heads")?.max(1), number("num_hidden_layers")?);
         let places = number("max_position_embeddings")?;
-        Ok(Self { heads, layers, between, epsilon, first_place, places, takes_first })
+        let names = if config["model_type"] == "mpnet" { &MPNET } else { &BERT };
+        Ok(Self { heads, layers, between, epsilon, first_place, places, takes_first, names })
     }
 
     /// How many tokens it can read.
@@ -63,6 +91,8 @@ pub(super) struct Bert {
     kind: Array1<f32>,
     norm: Norm,
     layers: Vec<Layer>,
+    /// How much a token looks at another by how far away it is, in `MPNet`.
+    apart: Option<Apart>,
 }
 
 struct Linear {
@@ -126,23 +156,23 @@ impl Norm {
 }
 
 impl Layer {
-    fn read(weights: &Weights, number: usize, epsilon: f32) -> Result<Self> {
+    fn read(weights: &Weights, number: usize, shape: &Shape) -> Result<Self> {
         let linear = |name: &str| Linear::read(weights, &format!("encoder.layer.{number}.{name}"));
-        let norm = |name: &str| Norm::read(weights, &format!("encoder.layer.{number}.{name}"), epsilon);
+        let norm = |name: &str| Norm::read(weights, &format!("encoder.layer.{number}.{name}"), shape.epsilon);
         Ok(Self {
-            query: linear("attention.self.query")?,
-            key: linear("attention.self.key")?,
-            value: linear("attention.self.value")?,
-            output: linear("attention.output.dense")?,
-            attended: norm("attention.output.LayerNorm")?,
+            query: linear(shape.names.query)?,
+            key: linear(shape.names.key)?,
+            value: linear(shape.names.value)?,
+            output: linear(shape.names.output)?,
+            attended: norm(shape.names.attended)?,
             up: linear("intermediate.dense")?,
             down: linear("output.dense")?,
             norm: norm("output.LayerNorm")?,
         })
     }
 
-    fn apply(&self, rows: &Array2<f32>, shape: &Shape) -> Array2<f32> {
-        let attended = self.attended.apply(self.output.apply(&self.attend(rows, shape.heads)) + rows);
+    fn apply(&self, rows: &Array2<f32>, shape: &Shape, apart: Option<&Apart>) -> Array2<f32> {
+        let attended = self.attended.apply(self.output.apply(&self.attend(rows, shape.heads, apart)) + rows);
         let mut wide = self.up.apply(&attended);
         wide.as_slice_mut().into_iter().for_each(|numbers| shape.between.apply(numbers));
         self.norm.apply(self.down.apply(&wide) + &attended)
@@ -150,7 +180,7 @@ impl Layer {
 
     /// What each token takes from all, by how its question meets their answers.
     #[expect(clippy::cast_precision_loss, reason = "a head has few numbers")]
-    fn attend(&self, rows: &Array2<f32>, heads: usize) -> Array2<f32> {
+    fn attend(&self, rows: &Array2<f32>, heads: usize, apart: Option<&Apart>) -> Array2<f32> {
         let (query, key, value) = (self.query.apply(rows), self.key.apply(rows), self.value.apply(rows));
         let width = query.ncols() / heads;
         let (scale, mut taken) = (1.0 / (width as f32).sqrt(), Array2::zeros(query.raw_dim()));
@@ -159,6 +189,9 @@ impl Layer {
             let part = Slice::from(head * width..(head + 1) * width);
             let of = |all: &Array2<f32>| all.slice_axis(Axis(1), part).to_owned();
             general_mat_mul(scale, &of(&query), &of(&key).t(), 0.0, &mut scores);
+            if let Some(apart) = apart {
+                apart.add(head, &mut scores);
+            }
             for mut row in scores.rows_mut() {
                 row.as_slice_mut().into_iter().for_each(softmax);
             }
@@ -179,8 +212,9 @@ impl Bert {
             if weights.has(kinds) { weights.matrix(kinds)?.row(0).to_owned() } else { Array1::zeros(words.ncols()) };
         let norm = Norm::read(weights, "embeddings.LayerNorm", epsilon)?;
         let layers =
-            (0..shape.layers).map(|number| Layer::read(weights, number, epsilon)).collect::<Result<Vec<_>>>()?;
-        let bert = Self { shape, words, places, kind, norm, layers };
+            (0..shape.layers).map(|number| Layer::read(weights, number, &shape)).collect::<Result<Vec<_>>>()?;
+        let apart = Apart::read(weights)?;
+        let bert = Self { shape, words, places, kind, norm, layers, apart };
         bert.fits()
             .then_some(bert)
             .ok_or_else(|| Error::Invalid("the model's weights do not fit its config.json".into()))
@@ -200,7 +234,8 @@ impl Bert {
         };
         let places = self.places.ncols() == width && self.places.nrows() >= self.shape.places;
         let whole = width.is_multiple_of(self.shape.heads) && self.kind.len() == width && self.words.nrows() > 0;
-        places && whole && norm(&self.norm) && self.layers.iter().all(layer)
+        let apart = self.apart.as_ref().is_none_or(|apart| apart.fits(self.shape.heads));
+        places && whole && apart && norm(&self.norm) && self.layers.iter().all(layer)
     }
 
     /// The vector of a text, of length one.
@@ -212,7 +247,8 @@ impl Bert {
             row += &self.places.row(self.shape.first_place + place);
             row += &self.kind;
         }
-        let rows = self.layers.iter().fold(self.norm.apply(rows), |rows, layer| layer.apply(&rows, &self.shape));
+        let through = |rows: Array2<f32>, layer: &Layer| layer.apply(&rows, &self.shape, self.apart.as_ref());
+        let rows = self.layers.iter().fold(self.norm.apply(rows), through);
         let pooled = if self.shape.takes_first { Some(rows.row(0).to_owned()) } else { rows.mean_axis(Axis(0)) };
         normalised(&pooled.unwrap_or_default())
     }

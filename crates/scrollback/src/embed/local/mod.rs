@@ -1,8 +1,9 @@
 //! Models from a folder of files, as Hugging Face and sentence-transformers lay them out: `config.json`, `tokenizer.json`,
-//! `model.safetensors`. Encoders of the BERT family (`bert`), and static ones that are a table of vectors (`average`).
+//! `model.safetensors`. Encoders of the BERT family and `MPNet` (`bert`, `apart`), and static ones that are a table of vectors (`average`).
 //!
 //! Everything runs on the processor, with no library that is not written in Rust. Other kinds of models are refused by name.
 
+mod apart;
 mod average;
 mod bert;
 mod numbers;
@@ -87,7 +88,7 @@ impl LocalModel {
         let sentences: Sentences = optional(folder, "sentence_bert_config.json")?;
         let (kind, most) = match config["model_type"].as_str() {
             Some("model2vec") => (Kind::Average(average::Table::new(&weights)?), usize::MAX),
-            Some("bert" | "roberta" | "xlm-roberta" | "camembert") => {
+            Some("bert" | "roberta" | "xlm-roberta" | "camembert" | "mpnet") => {
                 let pooling: Pooling = optional(folder, "1_Pooling/config.json")?;
                 let shape = Shape::read(&config, pooling.pooling_mode_cls_token)?;
                 let most = sentences.max_seq_length.unwrap_or(USUAL_TOKENS).min(shape.most_tokens());
@@ -96,7 +97,7 @@ impl LocalModel {
             other => {
                 let other = other.unwrap_or("one that config.json does not name");
                 return Err(Error::Invalid(format!(
-                    "the model in {} is a {other}; encoders of the BERT family (bert, roberta, xlm-roberta) and model2vec can be read",
+                    "the model in {} is a {other}; encoders of the BERT family (bert, roberta, xlm-roberta, mpnet) and model2vec can be read",
                     folder.display()
                 )));
             }

@@ -47,7 +47,10 @@ impl Tokenizer {
         let broken = || Error::Invalid("tokenizer.json of the model lacks what it should have".into());
         let pieces = pieces.ok_or_else(broken)?;
         let token = |names: [&str; 2]| names.iter().find_map(|name| pieces.numbers.get(*name)).copied();
-        let frame = [token(["[CLS]", "<s>"]), token(["[SEP]", "</s>"])].map(|token| token.unwrap_or(pieces.unknown));
+        let said = |which: &str| pieces.numbers.get(file["post_processor"][which][0].as_str()?).copied();
+        let first = said("cls").or_else(|| token(["[CLS]", "<s>"]));
+        let last = said("sep").or_else(|| token(["[SEP]", "</s>"]));
+        let frame = [first, last].map(|token| token.unwrap_or(pieces.unknown));
         Ok(Self { pieces, frame, cleaning })
     }
 
@@ -189,6 +192,8 @@ mod tests {
         assert_eq!(tokenizer.framed("", 9), [2, 3]);
         assert_eq!(tokenizer.bare("cafe nowhere s"), [4, 5]);
         assert_eq!(tokenizer.framed("[SEP]", 9), [2, 10, 11, 12, 3], "a text cannot end itself");
+        let named = FILE.replacen('{', r#"{"post_processor": {"cls": ["s", 5], "sep": ["]", 12]}, "#, 1);
+        assert_eq!(Tokenizer::read(&named).unwrap().framed("cafe", 9), [5, 4, 12], "a file may say what stands around");
     }
 
     #[test]

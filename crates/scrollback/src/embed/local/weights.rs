@@ -12,7 +12,7 @@ use crate::ids::Hash128;
 /// No list of names is longer than this.
 const HEADER_BYTES: u64 = 100 << 20;
 /// What models call the same weights depends on what they were taken out of.
-const PREFIXES: [&str; 4] = ["", "bert.", "roberta.", "0.auto_model."];
+const PREFIXES: [&str; 5] = ["", "bert.", "roberta.", "mpnet.", "0.auto_model."];
 
 /// The bytes of a file, and where what is.
 pub(super) struct Weights {
