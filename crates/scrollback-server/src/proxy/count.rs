@@ -85,7 +85,8 @@ impl Proxy {
         let asked = Asked { request: &request, incoming, history: &history, opened: &opened };
         let plan = self.plan(upstream, &asked, &offer);
         let (arrival, after) = Self::arrival(&plan)?;
-        let ask = Ask { after, ..Ask::new(arrival, &history, plan.budget, plan.limit) };
+        let recalls = plan.recalls;
+        let ask = Ask { after, recalls, ..Ask::new(arrival, &history, plan.budget, plan.limit) };
         let preview =
             self.engine.preview(&ask).await?.ok_or_else(|| Error::Invalid("there is nothing to count".into()))?;
         let untouched = plan.untouched.is_some() && !plan.is_known_here_alone();

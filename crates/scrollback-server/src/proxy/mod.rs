@@ -246,8 +246,8 @@ impl Proxy {
         let (arrival, after) = Self::arrival(plan)?;
         // What was compacted here may be too long for any other strategy than the one it was compacted for.
         let strategy = plan.untouched.filter(|_| !plan.is_compacted()).map(|_| StrategyName::Passthrough);
-        let ask =
-            Ask { arrival, history, after, budget: plan.budget, limit_tokens: plan.limit, strategy, forced: false };
+        let recalls = plan.recalls;
+        let ask = Ask { after, strategy, recalls, ..Ask::new(arrival, history, plan.budget, plan.limit) };
         if plan.is_assumed { self.engine.begin_unsure(ask).await } else { self.engine.begin(ask).await }
     }
 

@@ -5,6 +5,7 @@ use scrollback::window::Budget;
 use scrollback::{SessionId, Tenant};
 
 use super::{HISTORY_HEADER, Incoming, Ours, Place, Proxy};
+use crate::config::RecallBy;
 use crate::upstream::{QUOTE, Upstream};
 use crate::wire::offer::Offer;
 use crate::wire::request::Request;
@@ -33,6 +34,8 @@ pub(crate) struct Plan {
     pub(crate) tools: u32,
     /// What the messages may cost.
     pub(crate) budget: Budget,
+    /// Whether the model can load what is held.
+    pub(crate) recalls: bool,
     /// Whether the client says that it holds only new messages.
     pub(crate) only_new: bool,
     /// What it follows, in its dialect's own way.
@@ -107,6 +110,7 @@ impl Proxy {
             limit,
             tools,
             budget: Budget { tokens },
+            recalls: upstream.recall != RecallBy::Off,
             only_new: header(HISTORY_HEADER) == Some("new"),
             follows: opened.follows.clone(),
             followed: opened.followed,

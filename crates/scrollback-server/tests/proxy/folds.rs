@@ -114,6 +114,31 @@ fn a_session_is_offered_the_tools_of_its_own_strategy() {
     assert_eq!(asked, [pages, summary, pages, pages]);
 }
 
+#[test]
+fn results_are_held_only_where_they_can_be_loaded() {
+    let result = "The tide gauge at the pier reads two metres. ".repeat(300);
+    let call = json!({"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}});
+    let history = [
+        user("Look at the gauge."),
+        json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+        json!({"role": "tool", "tool_call_id": "c1", "content": result}),
+        says("Two metres."),
+        user("And at night?"),
+    ];
+    // Where nothing can be loaded a result is shown as long as it fits, and then it is held all the same.
+    for (recall, tokens, is_held) in
+        [("tools", 32_000, true), ("text", 32_000, true), ("off", 32_000, false), ("off", 2_000, true)]
+    {
+        let upstream = Upstream::new(|_, _| reply(&says("Noted.")));
+        let window = format!("recall = \"{recall}\"\n[window]\ntokens = {tokens}\nreply_tokens = 300\n");
+        let server = Server::new(upstream.port, &window);
+        assert_eq!(server.ask(&chat(&history)).status(), 200);
+        let asked = upstream.asked().pop().unwrap();
+        let whole = messages(&asked).iter().any(|message| words(message) == result);
+        assert_eq!(!whole, is_held, "{recall} in {tokens}: {}", shown(&asked));
+    }
+}
+
 fn of_model(model: &str, messages: &[Value]) -> Value {
     let mut body = chat(messages);
     body["model"] = json!(model);

@@ -68,6 +68,8 @@ pub(super) struct Lane {
     pub(super) strategy: StrategyName,
     /// The model it was last asked with.
     pub(super) model: Arc<str>,
+    /// Whether that one can load what is held.
+    pub(super) recalls: bool,
     pub(super) folded: Folded,
     pub(super) preamble: Vec<Arc<Stored>>,
     /// Those of them that stood outside of the messages.
@@ -150,6 +152,7 @@ impl Lane {
         Scene {
             undone: self.folded.undone,
             model: &self.model,
+            recalls: self.recalls,
             excluded: self.excluded(),
             topics: self.shelf.topical(),
             artifacts: &self.artifacts,

@@ -108,7 +108,7 @@ impl Engine {
         found: Option<&Consulted>,
     ) -> Result<Laid> {
         let session = &received.session;
-        lane.model = ask.arrival.model.into();
+        (lane.model, lane.recalls) = (ask.arrival.model.into(), ask.recalls);
         self.settle(session, &lane).await?;
         self.shelve(session, &mut lane).await?;
         self.decide(session, &mut lane).await?;

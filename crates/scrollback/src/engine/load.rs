@@ -70,6 +70,7 @@ impl Lane {
             head,
             strategy,
             model,
+            recalls: true,
             folded,
             preamble,
             heads: Vec::new(),

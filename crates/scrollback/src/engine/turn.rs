@@ -55,12 +55,14 @@ pub struct Ask<'a> {
     pub strategy: Option<StrategyName>,
     /// Whether to fold even if it is not time.
     pub forced: bool,
+    /// Whether the model can load what is held; if not, results stay as long as they fit.
+    pub recalls: bool,
 }
 
 impl<'a> Ask<'a> {
     /// A request with its whole history, for a model of which a limit is known.
     pub fn new(arrival: Arrival<'a>, history: &'a History<'a>, budget: Budget, limit_tokens: u32) -> Self {
-        Self { arrival, history, after: None, budget, limit_tokens, strategy: None, forced: false }
+        Self { arrival, history, after: None, budget, limit_tokens, strategy: None, forced: false, recalls: true }
     }
 
     /// What a person decided about its session, as far as it counts for this turn.
@@ -257,7 +259,8 @@ impl Engine {
         let arrival = Arrival::new(&received.session.tenant, None, &model, turn.at);
         let lessened = Budget { tokens: budget.tokens.saturating_sub(rounds + free) };
         let strategy = Some(turn.lane.strategy);
-        let ask = Ask { strategy, forced, ..Ask::new(arrival, &history, lessened, turn.limit_tokens()) };
+        let recalls = turn.lane.recalls;
+        let ask = Ask { strategy, forced, recalls, ..Ask::new(arrival, &history, lessened, turn.limit_tokens()) };
         // What topics had to say does not depend on how much of it fits.
         let lane = Ok(turn.lane.clone());
         let laid = self.laid(lane, &ask, (&received, turn.head), turn.consulted.as_ref()).await?;

@@ -68,6 +68,8 @@ pub struct Scene<'a> {
     pub called: u32,
     /// The model that is asked.
     pub model: &'a str,
+    /// Whether it can load what is held; if not, results are shown as long as they fit.
+    pub recalls: bool,
     /// What is shown however old it is.
     pub kept: Option<&'a Kept>,
     /// Messages that a person wants left out.
@@ -99,6 +101,7 @@ impl<'a> Scene<'a> {
             forced: false,
             called: 0,
             model: "",
+            recalls: true,
             kept: None,
             excluded: &NOTHING,
             topics: Topical::default(),

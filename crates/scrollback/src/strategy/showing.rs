@@ -44,7 +44,7 @@ fn shown<'s>(
     holding: Holding,
 ) -> impl Iterator<Item = (&'s Arc<Leaf>, Shown<'s>)> {
     let current = turns::last(scene.open);
-    let usual = holds.held(scene.open);
+    let usual = if scene.recalls { holds.held(scene.open) } else { vec![false; scene.open.len()] };
     let mut call_left_out = false;
     scene.open.iter().enumerate().map(move |(i, leaf)| {
         // A result goes with its call, also where another branch answered it.
