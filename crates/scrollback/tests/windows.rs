@@ -67,6 +67,8 @@ const FOLDING: [StrategyName; 4] =
 struct Scenery {
     preamble: Vec<Arc<Stored>>,
     path: Vec<Arc<Leaf>>,
+    /// Whether the model can load what is held.
+    recalls: bool,
 }
 
 fn scenery(history: &[Value]) -> Scenery {
@@ -78,7 +80,8 @@ fn scenery(history: &[Value]) -> Scenery {
         let all = bench.all(&received.session).await;
         let instructs = |stored: &Stored| stored.place == Place::Beside(Beside::Preamble);
         let preamble = all.into_iter().filter(instructs).map(Arc::new).collect();
-        Scenery { preamble, path: Leaf::all(path.into_iter().map(Arc::new), &HoldSettings::default()) }
+        let path = Leaf::all(path.into_iter().map(Arc::new), &HoldSettings::default());
+        Scenery { preamble, path, recalls: true }
     })
 }
 
@@ -95,7 +98,8 @@ fn laid_after(
     fold: &Fold,
 ) -> Result<(Fold, Window), Error> {
     let open = &scenery.path[fold.open().0 as usize..upto];
-    let scene = Scene::new(&scenery.preamble, fold, open, budget);
+    let recalls = scenery.recalls;
+    let scene = Scene { recalls, ..Scene::new(&scenery.preamble, fold, open, budget) };
     lay_out(&*name.build(&StrategySettings::default()), scene)
 }
 
@@ -108,8 +112,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn law_2_reachable(turns in turns(), budget in 600..20_000_u32) {
-        let scenery = scenery(&messages(&turns));
+    fn law_2_reachable(turns in turns(), budget in 600..20_000_u32, recalls: bool) {
+        let scenery = Scenery { recalls, ..scenery(&messages(&turns)) };
         let upto = scenery.path.len();
         for name in FOLDING {
             let Ok((fold, window)) = laid(name, &scenery, upto, Budget { tokens: budget }) else { continue };
@@ -137,8 +141,8 @@ proptest! {
     }
 
     #[test]
-    fn law_3_fits(turns in turns(), budget in prop_oneof![60..1_500_u32, 1_500..20_000_u32]) {
-        let scenery = scenery(&messages(&turns));
+    fn law_3_fits(turns in turns(), budget in prop_oneof![60..1_500_u32, 1_500..20_000_u32], recalls: bool) {
+        let scenery = Scenery { recalls, ..scenery(&messages(&turns)) };
         for name in [StrategyName::Pages, StrategyName::Topics, StrategyName::Truncate] {
             match laid(name, &scenery, scenery.path.len(), Budget { tokens: budget }) {
                 Ok((_, window)) => prop_assert!(window.tokens() <= budget, "{} of {budget}", window.tokens()),
@@ -154,8 +158,8 @@ proptest! {
     }
 
     #[test]
-    fn law_3_a_call_is_never_parted_from_its_result(turns in turns(), budget in 600..8_000_u32) {
-        let scenery = scenery(&messages(&turns));
+    fn law_3_a_call_is_never_parted_from_its_result(turns in turns(), budget in 600..8_000_u32, recalls: bool) {
+        let scenery = Scenery { recalls, ..scenery(&messages(&turns)) };
         for name in FOLDING {
             let Ok((_, window)) = laid(name, &scenery, scenery.path.len(), Budget { tokens: budget }) else { continue };
             let shown: Vec<_> = window.blocks().iter().filter_map(|block| Some(block.message()?.id)).collect();
@@ -166,8 +170,8 @@ proptest! {
     }
 
     #[test]
-    fn law_5_stable(turns in turns(), budget in prop_oneof![2_000..20_000_u32, 60_000..200_000_u32]) {
-        let scenery = scenery(&messages(&turns));
+    fn law_5_stable(turns in turns(), budget in prop_oneof![2_000..20_000_u32, 60_000..200_000_u32], recalls: bool) {
+        let scenery = Scenery { recalls, ..scenery(&messages(&turns)) };
         let budget = Budget { tokens: budget };
         let ends: Vec<usize> = (1..=scenery.path.len()).filter(|&end| scenery.path[end - 1].stored.role == Role::User).collect();
         for name in FOLDING {

@@ -161,6 +161,10 @@ impl Engine {
     pub(super) async fn digest_holds(&self, session: &SessionKey, lane: &Lane) -> Result<Vec<crate::task::Asked>> {
         self.settle(session, lane).await?;
         let mut asked = Vec::new();
+        // What is shown anyway needs no digest.
+        if !lane.recalls {
+            return Ok(asked);
+        }
         let untold = |leaf: &&Arc<Leaf>| !leaf.is_settled() && !lane.excluded().contains(&leaf.stored.id);
         for leaf in lane.open.iter().filter(|leaf| leaf.large.is_some()).filter(untold) {
             let (told, calls) = self.digest_hold(leaf).await;

@@ -10,20 +10,21 @@ use crate::error::Result;
 
 /// From this distance on all are far.
 const FAR: f32 = 128.0;
+/// With so many baskets every distance up to there would have one of its own.
+const MOST_BASKETS: usize = 512;
 
 /// A number for each basket and head.
 pub(super) struct Apart(Array2<f32>);
 
 impl Apart {
-    /// As the weights have it; none where a model knows places alone.
-    pub(super) fn read(weights: &Weights) -> Result<Option<Self>> {
-        let name = "encoder.relative_attention_bias.weight";
-        if weights.has(name) { Ok(Some(Self(weights.matrix(name)?))) } else { Ok(None) }
+    pub(super) fn read(weights: &Weights, name: &str) -> Result<Self> {
+        Ok(Self(weights.matrix(name)?))
     }
 
-    /// Whether there is a number for each head, and two baskets each way.
+    /// Whether there is a number for each head, two baskets each way, and some of them for more than one distance.
     pub(super) fn fits(&self, heads: usize) -> bool {
-        self.0.ncols() == heads && self.0.nrows() >= 4 && self.0.nrows().is_multiple_of(4)
+        let baskets = self.0.nrows();
+        self.0.ncols() == heads && (4..MOST_BASKETS).contains(&baskets) && baskets.is_multiple_of(4)
     }
 
     /// Adds what distances count for a head to how tokens (rows) look at tokens (columns).
@@ -70,6 +71,13 @@ mod tests {
         let baskets = [0, 1, 7, 8, 11, 12, 16, 64, 90, 91, 127, 128, 500].map(|distance| apart.basket(distance, false));
         assert_eq!(baskets, [0, 1, 7, 8, 8, 9, 10, 14, 14, 15, 15, 15, 15]);
         assert_eq!([1, 8, 500].map(|distance| apart.basket(distance, true)), [17, 24, 31]);
+    }
+
+    #[test]
+    fn baskets_that_make_no_sense_do_not_fit() {
+        let fits = |baskets, heads| Apart(Array2::zeros((baskets, heads))).fits(2);
+        assert!(fits(32, 2) && fits(4, 2) && fits(508, 2));
+        assert!(!fits(32, 3) && !fits(0, 2) && !fits(6, 2) && !fits(512, 2));
     }
 
     #[test]

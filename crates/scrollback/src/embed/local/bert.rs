@@ -25,7 +25,7 @@ pub(super) struct Shape {
     names: &'static Names,
 }
 
-/// What the weights of a layer are called.
+/// What weights are called.
 #[derive(Debug)]
 struct Names {
     query: &'static str,
@@ -33,6 +33,8 @@ struct Names {
     value: &'static str,
     output: &'static str,
     attended: &'static str,
+    /// What distances between tokens count, where that is learnt.
+    apart: Option<&'static str>,
 }
 
 const BERT: Names = Names {
@@ -41,6 +43,7 @@ const BERT: Names = Names {
     value: "attention.self.value",
     output: "attention.output.dense",
     attended: "attention.output.LayerNorm",
+    apart: None,
 };
 const MPNET: Names = Names {
     query: "attention.attn.q",
@@ -48,6 +51,7 @@ const MPNET: Names = Names {
     value: "attention.attn.v",
     output: "attention.attn.o",
     attended: "attention.LayerNorm",
+    apart: Some("encoder.relative_attention_bias.weight"),
 };
 
 impl Shape {
@@ -213,7 +217,7 @@ impl Bert {
         let norm = Norm::read(weights, "embeddings.LayerNorm", epsilon)?;
         let layers =
             (0..shape.layers).map(|number| Layer::read(weights, number, &shape)).collect::<Result<Vec<_>>>()?;
-        let apart = Apart::read(weights)?;
+        let apart = shape.names.apart.map(|name| Apart::read(weights, name)).transpose()?;
         let bert = Self { shape, words, places, kind, norm, layers, apart };
         bert.fits()
             .then_some(bert)
