@@ -147,11 +147,6 @@ impl Player {
         self.fresh.clone()
     }
 
-    /// Goes back to the beginning, to say the same once more, for another room for instance; nothing is stored twice.
-    pub fn rewind(&mut self) {
-        self.head = None;
-    }
-
     /// Says what is new and asks for a reply. If no window can hold it, what is new is said all the same.
     pub async fn ask(&mut self, new: &[Line], room: Room) -> Result<Turn> {
         match self.begin(new, room).await {

@@ -7,7 +7,7 @@ use scrollback::tokens::Vocabulary;
 /// Tokens that a tool costs beyond its words.
 const FRAME_TOKENS: usize = 4;
 
-/// A strategy and a model to lay windows out for. Conversations may be played in several rooms over one store: folds belong to one.
+/// A strategy and a model to lay windows out for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     /// The strategy.

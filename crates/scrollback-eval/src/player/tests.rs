@@ -32,9 +32,8 @@ async fn play(player: &mut Player, turns: usize, room: Room) -> Vec<Shown> {
 #[test]
 fn windows_fold_and_stay_within_their_room() {
     run(async {
-        let mut player = Player::new(EngineSettings::default()).unwrap();
         for strategy in StrategyName::ALL {
-            player.rewind();
+            let mut player = Player::new(EngineSettings::default()).unwrap();
             let room = Room::of_window(strategy, 2_000);
             let all = Room::of_window(StrategyName::Passthrough, u32::MAX);
             let is_all = strategy == StrategyName::Passthrough;

@@ -24,31 +24,32 @@ pub struct With<'a> {
 }
 
 /// Plays a conversation in each room, and asks its questions there: for each question, for each room, the places of the messages
-/// that its window holds word for word.
+/// that its window holds word for word. Every room has a store of its own, so that none depends on the others.
 pub async fn play(talk: &Talk, with: &With<'_>, rooms: &[Room]) -> Result<Vec<Vec<Vec<usize>>>> {
-    let mut player = Player::new(with.settings.clone())?;
-    if let Some(embedder) = &with.embedder {
-        player = player.with_embedder(embedder.clone());
-    }
-    let mut ids = Vec::new();
+    let mut windows = vec![Vec::with_capacity(rooms.len()); talk.questions.len()];
     for room in rooms {
-        player.rewind();
-        ids.extend(told(&mut player, talk, *room).await?);
-    }
-    ids.truncate(talk.messages.len());
-    player.embed().await?;
-    let mut windows = Vec::with_capacity(talk.questions.len());
-    for asked in &talk.questions {
-        let mut of_question = Vec::with_capacity(rooms.len());
-        for room in rooms {
-            of_question.push(window(&player, (talk, &ids), asked, *room).await?);
+        for (of_question, window) in windows.iter_mut().zip(play_in(talk, with, *room).await?) {
+            of_question.push(window);
         }
-        windows.push(of_question);
     }
     Ok(windows)
 }
 
-/// Says a whole conversation; the numbers its messages have, in order, as far as they are new. A window is laid out for every
+async fn play_in(talk: &Talk, with: &With<'_>, room: Room) -> Result<Vec<Vec<usize>>> {
+    let mut player = Player::new(with.settings.clone())?;
+    if let Some(embedder) = &with.embedder {
+        player = player.with_embedder(embedder.clone());
+    }
+    let ids = told(&mut player, talk, room).await?;
+    player.embed().await?;
+    let mut windows = Vec::with_capacity(talk.questions.len());
+    for asked in &talk.questions {
+        windows.push(window(&player, (talk, &ids), asked, room).await?);
+    }
+    Ok(windows)
+}
+
+/// Says a whole conversation; the numbers its messages have, in order. A window is laid out for every
 /// message of a model; where people talk among themselves, and in a long conversation, for every so many messages.
 pub(super) async fn told(player: &mut Player, talk: &Talk, room: Room) -> Result<Vec<MessageId>> {
     let mut ids = Vec::with_capacity(talk.messages.len());

@@ -230,6 +230,12 @@ mod tests {
         }
     }
 
+    fn of_topics(talk: &Talk, rooms: &[u32]) -> Windows {
+        let settings = EngineSettings::default();
+        let with = With { settings: &settings, embedder: None };
+        Method::Engine(StrategyName::Topics).windows((talk, &Index::of(talk)), (&with, None), rooms).unwrap()
+    }
+
     /// A long talk folds many times; what is asked about its beginning is quoted in a small window, and costs what it may.
     #[test]
     fn what_was_said_long_ago_is_quoted() {
@@ -240,11 +246,30 @@ mod tests {
             let tokens = line_tokens(long.messages.len(), &speaker, &text);
             long.messages.push(Said { speaker, text, tokens, ..long.messages[0].clone() });
         }
-        let (windows, settings) = (Method::Engine(StrategyName::Topics), EngineSettings::default());
-        let with = With { settings: &settings, embedder: None };
-        let windows = windows.windows((&long, &Index::of(&long)), (&with, None), &[1_000]).unwrap();
-        for (asked, windows) in long.questions.iter().zip(windows) {
+        for (asked, windows) in long.questions.iter().zip(of_topics(&long, &[1_000])) {
             assert!(windows[0].contains(&asked.evidence[0]) && windows[0].len() < 60, "{windows:?}");
+        }
+    }
+
+    #[test]
+    fn a_window_is_the_same_whatever_sizes_are_measured_beside_it() {
+        let mut varied = talk();
+        for i in 0..200 {
+            let text = match i / 40 % 3 {
+                0 => format!("Should buoy {i} be painted red, or does the harbour master prefer green? "),
+                1 => format!("Violin pupil {i} practised scales and a sonata by Corelli. "),
+                _ => format!("Loaf {i}: rye flour, a sour dough and {} minutes in the oven. ", i * 7),
+            };
+            let (speaker, text) = (["Ann", "Bob"][i % 2].to_owned(), text.repeat(3));
+            let tokens = line_tokens(varied.messages.len(), &speaker, &text);
+            varied.messages.push(Said { speaker, is_named: true, text, tokens, ..varied.messages[0].clone() });
+        }
+        varied.questions[0].text = "Which loaf had rye flour and a sour dough, and how long was it in the oven?".into();
+        varied.questions[1].text = "Which violin pupil practised which sonata, and how should the buoy be painted?".into();
+        let rooms = [1_000, 2_000];
+        let alone = rooms.map(|room| of_topics(&varied, &[room]));
+        for (question, windows) in of_topics(&varied, &rooms).into_iter().enumerate() {
+            assert_eq!(windows, alone.each_ref().map(|alone| alone[question][0].clone()));
         }
     }
 }
