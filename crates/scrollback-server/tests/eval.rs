@@ -95,6 +95,20 @@ fn everything_is_measured_in_one_go() {
 }
 
 #[test]
+fn a_scorecard_tells_what_is_found_with_all_conversations_in_one_session() {
+    let desk = Desk::new();
+    assert!(!desk.says(&ALL).contains("pooled"), "there is but one");
+    let two =
+        format!("{}\n{}", recall("I have a cat called Miso."), recall("My cat is called Umi. ".repeat(9_000).trim()));
+    desk.write("sets/recall/pets.jsonl", &two);
+    let text = desk.says(&ALL);
+    let (apart, pooled) = text.split_once("### Recall, pets, pooled\n").unwrap();
+    let columns = |text: &str| text.lines().find(|line| line.starts_with("| |")).unwrap().to_owned();
+    assert_eq!(columns(apart.split_once("### Recall, pets\n").unwrap().1), columns(pooled), "of the same sizes");
+    assert!(pooled.contains("2 questions about 1 conversation"), "{pooled}");
+}
+
+#[test]
 fn a_suite_finds_its_own_folder() {
     let desk = Desk::new();
     let whole = desk.says(&["topics", "--data", "sets"]);
@@ -132,7 +146,11 @@ fn what_was_measured_is_not_measured_again() {
     let text = desk.says(&arguments);
     assert_eq!(text, desk.says(&ALL));
     let kept = desk.read("kept.jsonl");
-    assert_eq!(kept.lines().count(), 3, "recall, topics, and a cache that has nothing to say");
+    assert_eq!(
+        kept.lines().count(),
+        4,
+        "recall, topics, and two with nothing to say: a cache, and one pooled conversation"
+    );
     assert_eq!(desk.says(&arguments), text);
     assert_eq!(desk.read("kept.jsonl"), kept, "nothing was measured");
     // What is kept is what is told.
@@ -141,14 +159,14 @@ fn what_was_measured_is_not_measured_again() {
     // Cut off in the middle of the last line: that one is measured again.
     desk.write("kept.jsonl", &kept[..kept.len() - 40]);
     assert_eq!(desk.says(&arguments), text);
-    assert_eq!(desk.read("kept.jsonl").lines().count(), 4);
+    assert_eq!(desk.read("kept.jsonl").lines().count(), 5);
     assert_eq!(desk.says(&arguments), text);
-    assert_eq!(desk.read("kept.jsonl").lines().count(), 4);
+    assert_eq!(desk.read("kept.jsonl").lines().count(), 5);
     // Other data and other settings are measured anew.
     desk.says(&["recall", "--data", "sets", "--budget", "700", "--resume", "kept.jsonl"]);
     desk.write("sets/recall/pets.jsonl", &recall("My cat is called Nori."));
     desk.says(&arguments);
-    assert_eq!(desk.read("kept.jsonl").lines().count(), 7);
+    assert_eq!(desk.read("kept.jsonl").lines().count(), 9);
     desk.write("letter.txt", "Dear Ann,");
     assert!(desk.complains(&["all", "--data", "sets", "--resume", "letter.txt"]).contains("letter.txt"));
 }

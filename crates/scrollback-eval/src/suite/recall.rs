@@ -265,7 +265,8 @@ mod tests {
             varied.messages.push(Said { speaker, is_named: true, text, tokens, ..varied.messages[0].clone() });
         }
         varied.questions[0].text = "Which loaf had rye flour and a sour dough, and how long was it in the oven?".into();
-        varied.questions[1].text = "Which violin pupil practised which sonata, and how should the buoy be painted?".into();
+        varied.questions[1].text =
+            "Which violin pupil practised which sonata, and how should the buoy be painted?".into();
         let rooms = [1_000, 2_000];
         let alone = rooms.map(|room| of_topics(&varied, &[room]));
         for (question, windows) in of_topics(&varied, &rooms).into_iter().enumerate() {

@@ -130,8 +130,11 @@ impl Job {
 
     /// Its conversations.
     pub(super) fn talks(&self) -> anyhow::Result<dataset::recall::Dataset> {
-        let set = dataset::recall::read(self.file())?;
-        Ok(if self.is_pooled { dataset::recall::pooled(&set) } else { set })
+        Ok(self.as_asked(dataset::recall::read(self.file())?))
+    }
+
+    fn as_asked(&self, set: dataset::recall::Dataset) -> dataset::recall::Dataset {
+        if self.is_pooled { dataset::recall::pooled(&set) } else { set }
     }
 
     /// Whether what was measured may be kept: nothing of it is missing.
@@ -203,11 +206,16 @@ impl Job {
     }
 
     fn recall(&self, tell: &mut dyn FnMut(f64)) -> anyhow::Result<(Vec<Table>, Vec<Table>)> {
-        let set = self.talks()?;
+        let set = dataset::recall::read(self.file())?;
+        // A single conversation is in one session anyway.
+        if self.in_brief && self.is_pooled && set.talks.len() < 2 {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let limits = if self.in_brief { few(&set, &self.limits) } else { &self.limits };
+        let set = self.as_asked(set);
         let embedder = self.ours.embedding.as_ref().map(|embedding| embedding.0.clone());
         let with = With { settings: &self.ours.settings, embedder };
         let step = steps(recall::steps(&set, &self.strategies, &with), tell);
-        let limits = if self.in_brief { few(&set, &self.limits) } else { &self.limits };
         let measured = recall::measure(&set, &with, (&self.strategies, limits), step)?;
         Ok((measured.tables(), measured.kinds()))
     }

@@ -72,7 +72,7 @@ struct Options {
     /// For scale: how long the conversation is when it is looked at, in tokens
     #[arg(long, value_name = "TOKENS", value_delimiter = ',', default_values_t = scale::SIZES)]
     length: Vec<u64>,
-    /// For recall: each dataset a second time, with all its conversations in one session
+    /// For recall: each dataset a second time, with all its conversations in one session; the scorecard has both anyway
     #[arg(long)]
     pooled: bool,
     /// For recall: with embeddings, from a folder with a model or an API's address; see docs/embeddings.md
@@ -137,6 +137,11 @@ impl Options {
         tell::everything(desk, self, &findings, &goals)?;
         let is_whole = troupe.is_none_or(|troupe| troupe.conclude());
         Ok(if is_whole { ExitCode::SUCCESS } else { UNFINISHED.into() })
+    }
+
+    /// Whether datasets are measured a second time, with all their conversations in one session. Nobody pays a model for that unasked.
+    const fn pools(&self) -> bool {
+        self.pooled || self.is_scorecard && self.model.upstream.is_none()
     }
 
     /// What makes vectors, if that is asked for; with every core, because nobody else waits.

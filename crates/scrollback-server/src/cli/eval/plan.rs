@@ -112,7 +112,7 @@ pub(super) fn jobs(options: &Options, suites: &[Suite], ours: &Ours) -> anyhow::
         }
         for path in files {
             let job = Job::new(suite, &path, options, ours)?;
-            let pooled = (suite == Suite::Recall && options.pooled).then(|| job.clone().pooled());
+            let pooled = (suite == Suite::Recall && options.pools()).then(|| job.clone().pooled());
             jobs.extend([job].into_iter().chain(pooled));
         }
     }
