@@ -156,27 +156,11 @@ fn is_chinese(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::At;
-    use crate::message::Message;
-    use crate::store::{Beside, Origin, Place};
-    use crate::tokens::Measure;
+    use crate::task::testing;
     use proptest::prelude::*;
 
     fn said(texts: &[&str]) -> Vec<Stored> {
-        let stored = |(number, text): (u32, &&str)| {
-            let message = Message::text(&Role::User, text);
-            Stored {
-                id: MessageId(number),
-                parent: None,
-                place: Place::Beside(Beside::Insert),
-                role: Role::User,
-                at: At(0),
-                origin: Origin::Client,
-                measure: Measure::of(&message, "gpt-4o"),
-                raw: message.raw().clone(),
-            }
-        };
-        (11..).zip(texts).map(stored).collect()
+        testing::said(11, &texts.iter().map(|text| ("user", *text)).collect::<Vec<_>>())
     }
 
     fn section(heading: &str, text: &str, sources: &[u32]) -> Section {

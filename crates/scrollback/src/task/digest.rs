@@ -175,22 +175,10 @@ pub(super) fn said(message: &Message) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::At;
-    use crate::store::{Beside, Origin, Place};
-    use crate::tokens::{Measure, Vocabulary};
+    use crate::task::testing::said;
 
     fn page(texts: &[(&str, &str)]) -> Vec<Stored> {
-        let stored = |(number, (role, text)): (u32, &(&str, &str))| Stored {
-            id: MessageId(number),
-            parent: None,
-            place: Place::Beside(Beside::Insert),
-            role: Role::from(*role),
-            at: At(0),
-            origin: Origin::Client,
-            measure: Measure { vocabulary: Vocabulary::O200k, tokens: 0, unspaced_chars: 0 },
-            raw: serde_json::value::to_raw_value(&serde_json::json!({"role": role, "content": text})).unwrap().into(),
-        };
-        (11..).zip(texts).map(stored).collect()
+        said(11, texts)
     }
 
     fn read(messages: &[Stored], reply: &str) -> Result<Digest, String> {

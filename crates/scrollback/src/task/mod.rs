@@ -18,6 +18,8 @@ mod run;
 mod sentences;
 mod sources;
 mod summary;
+#[cfg(test)]
+pub(crate) mod testing;
 mod topic;
 mod worth;
 

@@ -1,35 +1,20 @@
 //! Messages, artifacts and mangled replies for the tests of artifacts.
-#![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 use proptest::prelude::*;
 
+use super::super::testing;
 use super::Drafted;
 use crate::artifact::{Artifact, ArtifactId, Section};
-use crate::ids::{At, MessageId};
-use crate::message::{Message, Role};
+use crate::ids::MessageId;
 use crate::note::Author;
-use crate::store::{Beside, Origin, Place, Stored};
-use crate::tokens::Measure;
+use crate::store::Stored;
 
 /// A heading, a text and the numbers of its sources.
 type Told<'a> = (&'a str, &'a str, &'a [u32]);
 
 /// Messages from m101 on.
 pub(super) fn said(texts: &[(&str, &str)]) -> Vec<Stored> {
-    let stored = |(number, (role, text)): (u32, &(&str, &str))| {
-        let message = Message::text(&Role::from(*role), text);
-        Stored {
-            id: MessageId(number),
-            parent: None,
-            place: Place::Beside(Beside::Insert),
-            role: Role::from(*role),
-            at: At(0),
-            origin: Origin::Client,
-            measure: Measure::of(&message, "gpt-4o"),
-            raw: message.raw().clone(),
-        }
-    };
-    (101..).zip(texts).map(stored).collect()
+    testing::said(101, texts)
 }
 
 pub(super) fn drafted(title: &str, summary: &str, sections: &[Told<'_>]) -> Drafted {

@@ -6,37 +6,22 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::super::{Model, Question, Said};
+use super::super::{Model, Question, Said, testing};
 use crate::error::{Error, Result};
-use crate::ids::{At, MessageId};
-use crate::message::{Message, Role};
-use crate::store::{Beside, Origin, Place, Stored};
-use crate::tokens::Measure;
+use crate::message::Message;
+use crate::store::Stored;
 
 /// Messages from m11 on.
 pub(super) fn said(texts: &[(&str, &str)]) -> Vec<Stored> {
-    let value = |(role, text): &(&str, &str)| json!({"role": role, "content": text});
-    stored(&texts.iter().map(value).collect::<Vec<_>>())
+    testing::said(11, texts)
 }
 
 /// Messages from m11 on, as they come.
 pub(super) fn stored(values: &[Value]) -> Vec<Stored> {
-    let one = |(number, value): (u32, &Value)| {
-        let message = Message::new(serde_json::value::to_raw_value(value).unwrap());
-        Stored {
-            id: MessageId(number),
-            parent: None,
-            place: Place::Beside(Beside::Insert),
-            role: Role::from(value["role"].as_str().unwrap()),
-            at: At(0),
-            origin: Origin::Client,
-            measure: Measure::of(&message, "gpt-4o"),
-            raw: message.raw().clone(),
-        }
-    };
-    (11..).zip(values).map(one).collect()
+    let message = |value: &Value| Message::new(serde_json::value::to_raw_value(value).unwrap());
+    (11..).zip(values).map(|(number, value)| testing::stored(number, &message(value))).collect()
 }
 
 /// What a helper does when it is asked.
@@ -104,35 +89,15 @@ pub(super) fn scraps() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(scraps.to_vec()), 0..60).prop_map(|pieces| pieces.concat())
 }
 
-/// A good reply, mangled: cut, with characters lost, doubled and put in, prose and fences around.
+/// A good reply, mangled.
 pub(super) fn mangled(good: &'static str) -> impl Strategy<Value = String> {
     let scraps =
         ["<summary>", "</summary>", "<analysis>", "</analysis>", "```", "[m999]", "[m", "]", "</think>", "测", "\n"];
-    let edits =
-        prop::collection::vec((0..4_usize, any::<prop::sample::Index>(), prop::sample::select(scraps.to_vec())), 0..8);
-    let around = prop::sample::select(vec![
+    let around = [
         ("", ""),
         ("Sure:\n```markdown\n", "\n```\nDone."),
         ("<think>hm <summary></think>", ""),
         ("<analysis>`<summary>` it is</analysis>", "</summary>"),
-    ]);
-    (edits, around, any::<prop::sample::Index>()).prop_map(move |(edits, (before, after), cut)| {
-        let mut chars: Vec<char> = good.chars().collect();
-        for (edit, place, scrap) in edits {
-            let at = place.index(chars.len() + 1);
-            let end = (at + 1 + edit * 7).min(chars.len());
-            match edit {
-                0 => drop(chars.drain(at..end)),
-                1 => chars.splice(at..at, scrap.chars()).for_each(drop),
-                2 => chars.rotate_left(at),
-                _ => {
-                    let again = chars[at..end].to_vec();
-                    chars.splice(at..at, again).for_each(drop);
-                }
-            }
-        }
-        // One in four is cut.
-        let keep = if cut.index(4) == 0 { cut.index(chars.len() + 1) } else { chars.len() };
-        format!("{before}{}{after}", chars[..keep].iter().collect::<String>())
-    })
+    ];
+    testing::mangled(good, &scraps, &around)
 }

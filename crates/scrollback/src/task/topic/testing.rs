@@ -6,10 +6,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::super::testing;
 use crate::ids::{At, MessageId};
-use crate::message::{Message, Role};
-use crate::store::{Beside, Origin, Place, Stored};
-use crate::tokens::Measure;
+use crate::message::Message;
+use crate::store::Stored;
 use crate::topic::{Card, TopicId};
 
 /// Messages from m101 on, a minute apart.
@@ -23,18 +23,9 @@ pub(super) fn named(name: &str, text: &str) -> Arc<Stored> {
 }
 
 fn stored(number: u32, value: &Value) -> Arc<Stored> {
-    let raw = serde_json::value::to_raw_value(value).unwrap();
-    let message = Message::new(raw);
-    Arc::new(Stored {
-        id: MessageId(number),
-        parent: None,
-        place: Place::Beside(Beside::Insert),
-        role: Role::from(value["role"].as_str().unwrap()),
-        at: At(1_760_000_000_000_000 + i64::from(number) * 60_000_000),
-        origin: Origin::Client,
-        measure: Measure::of(&message, "gpt-4o"),
-        raw: message.raw().clone(),
-    })
+    let message = Message::new(serde_json::value::to_raw_value(value).unwrap());
+    let at = At(1_760_000_000_000_000 + i64::from(number) * 60_000_000);
+    Arc::new(Stored { at, ..testing::stored(number, &message) })
 }
 
 /// The card of a topic.
@@ -52,7 +43,7 @@ pub(super) fn card(number: u32, name: &str, brief: &str) -> Card {
     }
 }
 
-/// A good reply, mangled: cut, with characters lost, doubled and put in, its blocks shuffled, prose and fences around.
+/// A good reply, mangled.
 pub(super) fn mangled(good: &'static str) -> impl Strategy<Value = String> {
     let scraps = [
         "<topic id=\"t9\">",
@@ -69,31 +60,11 @@ pub(super) fn mangled(good: &'static str) -> impl Strategy<Value = String> {
         "测",
         "}",
     ];
-    let edits =
-        prop::collection::vec((0..4_usize, any::<prop::sample::Index>(), prop::sample::select(scraps.to_vec())), 0..8);
-    let around = prop::sample::select(vec![
+    let around = [
         ("", ""),
         ("Sure:\n```xml\n", "\n```\nDone."),
         ("<think>hm <topic></think>", ""),
         ("`<split>` it is: ", " </split>"),
-    ]);
-    (edits, around, any::<prop::sample::Index>()).prop_map(move |(edits, (before, after), cut)| {
-        let mut chars: Vec<char> = good.chars().collect();
-        for (edit, place, scrap) in edits {
-            let at = place.index(chars.len() + 1);
-            let end = (at + 1 + edit * 7).min(chars.len());
-            match edit {
-                0 => drop(chars.drain(at..end)),
-                1 => chars.splice(at..at, scrap.chars()).for_each(drop),
-                2 => chars.rotate_left(at),
-                _ => {
-                    let again = chars[at..end].to_vec();
-                    chars.splice(at..at, again).for_each(drop);
-                }
-            }
-        }
-        // One in four is cut.
-        let keep = if cut.index(4) == 0 { cut.index(chars.len() + 1) } else { chars.len() };
-        format!("{before}{}{after}", chars[..keep].iter().collect::<String>())
-    })
+    ];
+    testing::mangled(good, &scraps, &around)
 }
