@@ -21,6 +21,7 @@
 //! ```
 
 pub mod artifact;
+mod asking;
 pub mod control;
 pub mod embed;
 pub mod engine;

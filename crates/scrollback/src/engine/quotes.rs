@@ -10,7 +10,8 @@ use futures_util::future::join;
 
 use super::Engine;
 use super::lanes::Lane;
-use super::topics::{Deep, asked, is_brief};
+use super::topics::{Deep, asked, leans};
+use crate::asking;
 use crate::error::Result;
 use crate::ids::{Depth, SessionKey};
 use crate::message::{Message, Part, Role};
@@ -34,8 +35,10 @@ pub(super) struct Call {
     known: Known,
     /// Whether the person says that something was forgotten, or asks for the past.
     deep: bool,
-    /// Whether the turn says little itself.
-    brief: bool,
+    /// Whether the turn asks and tells little itself.
+    leans: bool,
+    /// Whether it goes on from what was just said.
+    goes_on: bool,
 }
 
 /// Which messages a call may be answered from.
@@ -76,7 +79,8 @@ impl Engine {
         let frequencies = counted.frequencies.iter().map(|count| count.saturating_sub(1)).collect();
         let known = Known { frequencies, total: counted.total };
         let Deep { forgotten, past } = self.deep(lane);
-        Ok(Some(Call { question, text, known, deep: forgotten || past, brief: is_brief(lane) }))
+        let goes_on = asking::goes_on(&text);
+        Ok(Some(Call { question, text, known, deep: forgotten || past, leans: leans(lane), goes_on }))
     }
 
     /// How much a call asks for, given a lane whose messages are open from a depth on.
@@ -85,9 +89,10 @@ impl Engine {
         let lacks = || missing(&call.question, &call.known, (lane, open));
         // What is asked in words that nobody used may have been said in others.
         let is_new = self.meaning.is_some() && call.asks() && call.known.frequencies.iter().all(|count| *count == 0);
-        if call.deep || is_new || call.brief && lacks() >= settings.enough(budget) {
+        let enough = if call.goes_on { settings.missing } else { settings.enough(budget) };
+        if call.deep || is_new || call.leans && lacks() >= enough {
             QuoteNeed::All
-        } else if !call.brief && lacks() >= settings.missing {
+        } else if !call.leans && lacks() >= settings.missing {
             QuoteNeed::Some
         } else {
             QuoteNeed::Little

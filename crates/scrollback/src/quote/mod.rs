@@ -11,6 +11,7 @@ mod words;
 
 use serde_json::{Value, json};
 
+use crate::asking;
 use crate::recall::{RecallCall, RecallTool};
 use rank::{Ranked, Weights};
 use read::{Lead, Target, Visible};
@@ -49,7 +50,7 @@ pub struct Called {
 pub fn answer(request: &Value) -> Said {
     let visible = read::request(request);
     let language = say::Language::of(&visible.question);
-    if !words::asks(&visible.question) {
+    if !asking::asks(&visible.question) {
         return said(language.noted().to_owned());
     }
     let weights = Weights::new(&visible);

@@ -1,4 +1,4 @@
-//! What a text asks for: whether it is a question, and which of its words are about something.
+//! Which words of a question are about something, and what they are compared by.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -49,48 +49,6 @@ const STOP_PHRASES: [&str; 33] = [
     "一下",
 ];
 const STOP_CHARS: &str = "的了吗呢吧啊我你他她它是在把被请谁就也都和与";
-/// How an English sentence begins that wants an answer.
-const ASKING_WORDS: &str = " what whats when where which who whom whose why how do does did is are was were can could would \
-    will has have had should tell show find list remind quote recall explain summarise summarize repeat give search ";
-const ASKING_PHRASES: [&str; 26] = [
-    "什么",
-    "怎么",
-    "怎样",
-    "多少",
-    "哪",
-    "谁",
-    "几个",
-    "几点",
-    "几号",
-    "几次",
-    "吗",
-    "是否",
-    "如何",
-    "为何",
-    "有没有",
-    "是不是",
-    "告诉我",
-    "查一下",
-    "查找",
-    "找一下",
-    "列出",
-    "回忆",
-    "复述",
-    "总结",
-    "还记得",
-    "提醒我",
-];
-
-/// Whether a text wants an answer.
-pub(super) fn asks(text: &str) -> bool {
-    let text = text.trim();
-    let first: String = text.chars().take_while(|c| c.is_alphanumeric() || *c == '\'').filter(|c| *c != '\'').collect();
-    text.contains(['?', '？'])
-        || ASKING_WORDS.contains(&format!(" {} ", first.to_ascii_lowercase())) && !first.is_empty()
-        || text.to_ascii_lowercase().starts_with("please ")
-        || ASKING_PHRASES.iter().any(|phrase| text.contains(phrase))
-        || text.ends_with('呢')
-}
 
 /// Whether a sentence is itself a question.
 pub(super) fn is_question(sentence: &str) -> bool {
@@ -165,23 +123,6 @@ fn is_telling(term: &str) -> bool {
 #[cfg(test)]
 mod unit {
     use super::*;
-
-    #[test]
-    fn questions_are_told_from_statements() {
-        for question in [
-            "What is it?",
-            "when did we paint",
-            "Tell me the offset",
-            "刷墙报价多少",
-            "还记得颜色吗",
-            "Please repeat it.",
-        ] {
-            assert!(asks(question), "{question}");
-        }
-        for statement in ["The offset is 33 cm.", "刷墙定在二十三号。", "Thanks", "whatever you like", ""] {
-            assert!(!asks(statement), "{statement}");
-        }
-    }
 
     #[test]
     fn what_a_question_is_about() {

@@ -12,6 +12,7 @@ use futures_util::future::join_all;
 use super::find::{Found, Words};
 use super::shelf::{Shelf, Shelved};
 use super::sort::Sorting;
+use crate::asking;
 use crate::engine::Engine;
 use crate::engine::lanes::Lane;
 use crate::error::Result;
@@ -36,8 +37,10 @@ const HITS_DEEP: usize = 96;
 const ASKED_CHARS: usize = 2_000;
 /// With fewer letters than this, the words before count too.
 const FEW: usize = 14;
-/// Whoever says less than this leans on what was said before: two or three sentences.
+/// Whoever asks in less than this may lean on what was said before: two or three sentences.
 const BRIEF: usize = 250;
+/// Whoever tells more than this of what they ask about does not: eight words.
+const TOLD: usize = 40;
 /// An answer is quoted with its question if it is not longer than this.
 const SHORT_TOKENS: u32 = 400;
 /// How many cards the index window sees.
@@ -347,9 +350,10 @@ pub(in crate::engine) fn asked(lane: &Lane) -> String {
     text
 }
 
-/// Whether the turn says little itself, and so leans on what was said before.
-pub(in crate::engine) fn is_brief(lane: &Lane) -> bool {
-    telling(&newest(&lane.open)) < BRIEF
+/// Whether the turn leans on what was said before: it asks, in few words, and tells next to nothing of what it is about.
+pub(in crate::engine) fn leans(lane: &Lane) -> bool {
+    let text = newest(&lane.open);
+    asking::asks(&text) && telling(&text) < BRIEF && asking::told(&text).map(telling).sum::<usize>() < TOLD
 }
 
 /// The person's newest words.

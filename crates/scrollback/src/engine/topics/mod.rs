@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-pub(super) use consult::{Consulted, asked, is_brief};
+pub(super) use consult::{Consulted, asked, leans};
 pub(super) use editions::{holding, topic_in, unwritten};
 pub use event::Event;
 pub use files::{TopicFile, day_index};
