@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use proptest::prelude::*;
-use scrollback::engine::{Event, TopicState};
+use scrollback::engine::{EngineSettings, Event, TopicState};
 use scrollback::ids::Depth;
 use scrollback::recall::RecallCall;
 use scrollback::store::{Position, Span};
@@ -200,6 +200,36 @@ fn a_topic_that_the_model_asks_for_is_shown_and_wakes() {
                 .iter()
                 .any(|(_, event)| matches!(event, Event::Activated { words, .. } if words == "spare key boathouse"))
         );
+    });
+}
+
+/// In a large window a turn that tells what it is about brings that along.
+#[test]
+fn a_large_window_quotes_where_a_turn_only_asks() {
+    run(async {
+        let settings = EngineSettings { strategy: StrategyName::Topics, ..EngineSettings::default() };
+        let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings, 16_000);
+        let mut history = vec![user(FACT), assistant("Good to know.")];
+        for i in 0..120 {
+            history.push(user(&format!("{} ({i})", TALK[i % TALK.len()].repeat(6))));
+            history.push(assistant("It depends on the weather."));
+        }
+        let spoken = [user("I looked for the spare key: it does hang in the boathouse."), assistant("Good.")];
+        let known = [history.as_slice(), &spoken].concat();
+        let telling = "I've put the spare key of the boathouse on a ring that hangs there, can you find a name for it?";
+        for (before, asks, is_quoted) in [
+            (&history, ASKED.to_owned(), true),
+            (&history, telling.to_owned(), false),
+            (&history, format!("So, {ASKED}"), true),
+            (&known, ASKED.to_owned(), true),
+            (&known, format!("So, {ASKED}"), false),
+        ] {
+            let asked = [before.as_slice(), &[user(&asks)]].concat();
+            let turn = desk.begin(&asked).await.unwrap();
+            let quotes = turn.window().blocks().iter().find(|block| block.reason == Reason::Relevant);
+            assert_eq!(quotes.is_some_and(|block| block.text().contains(FACT)), is_quoted, "{asks} {quotes:?}");
+            assert!(is_quoted || quotes.is_none(), "{asks}");
+        }
     });
 }
 
