@@ -13,16 +13,20 @@ await play({
     assert.equal(added, COUNT);
   },
 
-  async 'it is seen within a second, in the best of a few tries'() {
+  async 'it is seen as soon as a hundred messages are, in the best of a few tries'() {
+    await imported(JSON.stringify({ id: 'small', title: 'A hundred', messages: messages.slice(0, 100) }));
     // The program does not change between them; what else the machine has to do does.
-    let [paint, words] = [Infinity, Infinity];
-    for (let turn = 0; turn < 5 && words > 1000; turn += 1) {
-      const times = await seen('/#/s/large/chat');
-      [paint, words] = [Math.min(paint, times[0]), Math.min(words, times[1])];
+    const best = { small: [Infinity, Infinity], large: [Infinity, Infinity] };
+    const slower = (at) => best.large[at] / best.small[at];
+    for (let turn = 0; turn < 5 && !(slower(0) < 1.5 && slower(1) < 1.5); turn += 1) {
+      for (const id of ['small', 'large']) {
+        const times = await seen(`/#/s/${id}/chat`);
+        best[id] = best[id].map((time, at) => Math.min(time, times[at]));
+      }
     }
-    console.log(`     first paint after ${paint} ms, messages after ${words} ms`);
-    assert.ok(paint < 1000, `the first paint took ${paint} ms`);
-    assert.ok(words < 1000, `the first messages took ${words} ms`);
+    console.log(`     first paint and first messages after ${best.large.join(' and ')} ms, of a hundred after ${best.small.join(' and ')} ms`);
+    assert.ok(slower(0) < 1.5, `the first paint took ${slower(0)} times as long`);
+    assert.ok(slower(1) < 1.5, `the first messages took ${slower(1)} times as long`);
   },
 
   async 'scrolling up brings older messages, and the page grows no heavier'() {
