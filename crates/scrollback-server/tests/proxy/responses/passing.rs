@@ -1,6 +1,6 @@
 //! What nothing has to be done to passes as it came, in both directions.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
@@ -168,14 +168,27 @@ fn a_client_that_leaves_before_the_end_is_told_loses_nothing() {
     let server = Server::new(upstream.port, "");
     let mut body = full(&[user("Say.")]);
     body["stream"] = json!(true);
-    let (body, pause) = (body.to_string(), Duration::from_millis(1_500));
+    let body = body.to_string();
     let head = format!("POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", body.len());
     let mut client = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
     client.write_all((head + &body).as_bytes()).unwrap();
-    std::thread::sleep(pause);
+    let (mut seen, mut piece) = (Vec::new(), [0; 4096]);
+    while !String::from_utf8_lossy(&seen).contains("response.output_item.done") {
+        let count = client.read(&mut piece).unwrap();
+        assert!(count > 0, "{}", String::from_utf8_lossy(&seen));
+        seen.extend(&piece[..count]);
+    }
+    // The last event comes right after it.
+    std::thread::sleep(Duration::from_millis(500));
     drop(client);
-    std::thread::sleep(pause);
-    assert_eq!(server.messages(), [user("Say."), says("msg_1", "Two metres.")]);
+    let expected = [user("Say."), says("msg_1", "Two metres.")];
+    for _ in 0..200 {
+        if server.messages() == expected {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(server.messages(), expected);
 }
 
 /// What ends a reply is its last event: the connection may break right after it, or stay open for ever.
