@@ -36,7 +36,7 @@ const MISSES: usize = 24;
 /// What a turn asks of the past.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuoteNeed {
-    /// It asks for it outright, or says little itself and leans on what was said.
+    /// It asks for it outright, or only asks and so leans on what was said.
     All,
     /// It brings its own words, but the open messages lack much of them.
     Some,
@@ -85,7 +85,7 @@ impl QuoteSettings {
         u32::try_from(between / u64::from(SMALL_WINDOW)).unwrap_or(most)
     }
 
-    /// How much of what a turn of few words says must be missing in a window of a size. A large window holds any words,
+    /// How much of what a turn that only asks says must be missing in a window of a size. A large window holds any words,
     /// whether it has to do with them or not.
     pub fn enough(&self, budget: Budget) -> f64 {
         self.missing * f64::from(SMALL_WINDOW - over_small(budget)) / f64::from(SMALL_WINDOW)
