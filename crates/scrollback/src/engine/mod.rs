@@ -95,7 +95,10 @@ pub struct Engine {
 
 impl Engine {
     /// An engine over a store.
-    pub fn new(store: Arc<dyn Store>, tasks: Tasks, settings: EngineSettings) -> Self {
+    pub fn new(store: Arc<dyn Store>, tasks: Tasks, mut settings: EngineSettings) -> Self {
+        if tasks.has_helper() {
+            settings.strategies.topics = settings.strategies.topics.with_readings();
+        }
         let strategies = StrategyName::ALL.map(|name| (name, name.build(&settings.strategies))).into();
         let (helpers, lanes, due, meaning) = Default::default();
         let cues = Cues::new(&settings.strategies.topics.cues);

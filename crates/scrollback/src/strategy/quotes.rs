@@ -26,8 +26,10 @@ const DAY: u32 = 5;
 const YEAR: usize = "2026-".len();
 /// How often what was said before is told to have been said again.
 const REPEATS: usize = 3;
-/// Up to this size a window is small; from twice as much on it is large.
+/// Up to this size a window is small.
 const SMALL_WINDOW: u32 = 8_000;
+/// By so much a large one is larger: what a model of 16,000 tokens has beside its tools is large.
+const LARGER: u32 = 6_000;
 /// The part of the most that quotes get in a small window where the open messages speak of what is asked.
 const LITTLE: u32 = 16;
 /// When so many in a row do not fit, the room is full.
@@ -81,20 +83,20 @@ impl QuoteSettings {
             QuoteNeed::Little => (most / LITTLE, 0),
         };
         let over = u64::from(over_small(budget));
-        let between = u64::from(small) * (u64::from(SMALL_WINDOW) - over) + u64::from(large) * over;
-        u32::try_from(between / u64::from(SMALL_WINDOW)).unwrap_or(most)
+        let between = u64::from(small) * (u64::from(LARGER) - over) + u64::from(large) * over;
+        u32::try_from(between / u64::from(LARGER)).unwrap_or(most)
     }
 
     /// How much of what a turn that only asks says must be missing in a window of a size. A large window holds any words,
     /// whether it has to do with them or not.
     pub fn enough(&self, budget: Budget) -> f64 {
-        self.missing * f64::from(SMALL_WINDOW - over_small(budget)) / f64::from(SMALL_WINDOW)
+        self.missing * f64::from(LARGER - over_small(budget)) / f64::from(LARGER)
     }
 }
 
 /// How much larger a window is than a small one, up to a large one.
 fn over_small(budget: Budget) -> u32 {
-    budget.tokens.saturating_sub(SMALL_WINDOW).min(SMALL_WINDOW)
+    budget.tokens.saturating_sub(SMALL_WINDOW).min(LARGER)
 }
 
 /// Quotes the worthiest of some messages that fit into so many tokens; `ranked` has the worthiest first. `None` if nothing fits.

@@ -203,6 +203,26 @@ fn a_topic_that_the_model_asks_for_is_shown_and_wakes() {
     });
 }
 
+/// What a helper finds has its room left free; quotes make room for themselves, so without one more stays open.
+#[test]
+fn a_window_without_a_helper_is_filled_further() {
+    let fullest = |manner| {
+        run(async move {
+            let mut desk = desk(manner);
+            let (mut history, mut open) = (Vec::new(), 0);
+            loop {
+                let window = desk.turn(&mut history, user(&TALK.concat()), assistant("It depends.")).await;
+                if window.blocks().iter().any(|block| block.reason == Reason::Covers) {
+                    return open * 100 / desk.budget;
+                }
+                open = window.tokens();
+            }
+        })
+    };
+    let (helped, alone) = (fullest(Some(Manner::Fails)), fullest(None));
+    assert!((50..=70).contains(&helped) && (75..=90).contains(&alone), "{helped} {alone}");
+}
+
 /// In a large window a turn that tells what it is about brings that along.
 #[test]
 fn a_large_window_quotes_where_a_turn_only_asks() {
@@ -210,7 +230,7 @@ fn a_large_window_quotes_where_a_turn_only_asks() {
         let settings = EngineSettings { strategy: StrategyName::Topics, ..EngineSettings::default() };
         let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings, 16_000);
         let mut history = vec![user(FACT), assistant("Good to know.")];
-        for i in 0..120 {
+        for i in 0..160 {
             history.push(user(&format!("{} ({i})", TALK[i % TALK.len()].repeat(6))));
             history.push(assistant("It depends on the weather."));
         }

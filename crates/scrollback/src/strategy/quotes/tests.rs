@@ -81,9 +81,9 @@ fn in_a_large_window_the_turn_alone_decides() {
     let room = |need, tokens| settings.room(need, Budget { tokens });
     let needs = [QuoteNeed::All, QuoteNeed::Some, QuoteNeed::Little];
     assert_eq!(needs.map(|need| room(need, 8_000)), [7_200, 7_200, 450]);
-    assert_eq!(needs.map(|need| room(need, 12_000)), [8_000, 4_000, 250]);
-    assert_eq!(needs.map(|need| room(need, 16_000)), [8_000, 0, 0]);
+    assert_eq!(needs.map(|need| room(need, 11_000)), [8_000, 4_000, 250]);
+    assert_eq!(needs.map(|need| room(need, 14_000)), [8_000, 0, 0]);
     assert_eq!(needs.map(|need| room(need, 200_000)), [8_000, 0, 0]);
-    let enough = [4_000, 8_000, 12_000, 16_000, 200_000].map(|tokens| settings.enough(Budget { tokens }));
+    let enough = [4_000, 8_000, 11_000, 14_000, 200_000].map(|tokens| settings.enough(Budget { tokens }));
     assert_eq!(enough.map(|enough| format!("{enough:.2}")), ["0.30", "0.30", "0.15", "0.00", "0.00"]);
 }

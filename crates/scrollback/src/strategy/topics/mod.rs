@@ -38,7 +38,8 @@ const FEW_INDEX: u32 = 300;
 /// How topics are kept. Shares are hundredths of the budget.
 #[derive(Clone, Debug)]
 pub struct TopicSettings {
-    /// When the window is fuller than this, older messages are sorted into topics.
+    /// When the window is fuller than this, older messages are sorted into topics. Where a helper reads topics, what it finds
+    /// has its share left free.
     pub fold_over: u32,
     /// What stays open takes at most this much.
     pub fold_to: u32,
@@ -67,7 +68,7 @@ pub struct TopicSettings {
 impl Default for TopicSettings {
     fn default() -> Self {
         Self {
-            fold_over: 70,
+            fold_over: 90,
             fold_to: 50,
             keep_messages: 20,
             excerpt_share: 30,
@@ -80,6 +81,16 @@ impl Default for TopicSettings {
             archive_days: 7,
             cues: Vec::new(),
         }
+    }
+}
+
+impl TopicSettings {
+    /// The same where a helper reads topics: what it finds has its share of the window left free. Quotes that words alone find
+    /// make room for themselves.
+    #[must_use]
+    pub(crate) fn with_readings(self) -> Self {
+        let free = 100_u32.saturating_sub(self.excerpt_share).max(self.fold_to);
+        Self { fold_over: self.fold_over.min(free), ..self }
     }
 }
 
