@@ -196,3 +196,17 @@ fn entry(card: &Card) -> String {
     let days = if first == last { first } else { format!("{first} to {last}") };
     format!("[{}] {} · {} messages · {days}", card.id, card.name, grouped(card.messages))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readings_have_room_and_what_stays_open_too() {
+        let over = |excerpt_share, fold_over| {
+            TopicSettings { fold_over, excerpt_share, ..TopicSettings::default() }.with_readings().fold_over
+        };
+        assert_eq!([over(30, 90), over(20, 90), over(30, 60)], [70, 80, 60]);
+        assert_eq!([over(80, 90), over(200, 90)], [50, 50], "never below fold_to");
+    }
+}
