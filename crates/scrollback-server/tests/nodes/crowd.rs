@@ -17,6 +17,8 @@ use crate::talk::Dice;
 
 /// Settings under which short conversations fold.
 pub(crate) const SETTINGS: &str = "[window]\ntokens = 3000\nreply_tokens = 300\n";
+/// How much everybody says at least: on a slow machine, too, windows fold and histories are edited.
+const LEAST: usize = 12;
 /// How long nobody may be answered.
 const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -59,9 +61,9 @@ impl Client {
         Self { name, history: Vec::new(), asked: 0, acknowledged: Vec::new(), tally: Tally::default(), dice }
     }
 
-    /// Talks until it is told to stop, then says goodbye, so that the last reply is sent back.
+    /// Talks until it is told to stop and has said enough, then says goodbye, so that the last reply is sent back.
     pub(crate) fn talk(mut self, ports: &[u16], over: &AtomicBool) -> Self {
-        while !over.load(Ordering::Relaxed) {
+        while !over.load(Ordering::Relaxed) || self.asked < LEAST {
             if self.history.len() > 4 && self.dice.below(8) == 0 {
                 // Rewrites an earlier question and goes on from there.
                 let at = 2 * usize::try_from(self.dice.below(self.history.len() as u64 / 2)).unwrap();
