@@ -551,3 +551,25 @@ async fn a_quotation_is_no_summary() {
     assert_eq!(bench.send(Some("t"), &elsewhere).await.outcome, Outcome::New);
     assert_eq!(bench.send(None, &elsewhere).await.outcome, Outcome::New);
 }
+
+/// Tools of different conversations answer alike, and some servers count their calls: neither makes them one conversation.
+#[tokio::test]
+async fn conversations_whose_tools_answer_alike_stay_apart() {
+    let tool_talk = |id: &str, asked: &str, tool: &str| {
+        let call = call(id, tool, &json!({"of": asked}));
+        vec![user(asked), call, result(id, "OK"), user("Which was it, again?")]
+    };
+    for ids in [["call_8fK2mQx7Lr", "call_Zp93nVd0aB"], ["functions.do:0", "functions.do:0"]] {
+        let bench = Bench::sqlite();
+        let first = bench.send(None, &tool_talk(ids[0], "Delete alpha.", "rm")).await;
+        let mut history = tool_talk(ids[1], "Create beta.", "make");
+        let second = bench.send(None, &history).await;
+        assert_eq!((second.outcome, second.added), (Outcome::New, 4), "{ids:?}");
+        assert_ne!(first.session, second.session);
+        // The client writes something else into its first message: it is still the second conversation, or a new one.
+        history[0] = user("Create beta. It is 10:06.");
+        let third = bench.send(None, &with(history, &[assistant("Beta."), user("Thanks.")])).await;
+        assert_ne!(first.session, third.session, "{ids:?}");
+        assert!(!bench.texts(&third).await.iter().any(|text| text.contains("alpha")), "{ids:?}");
+    }
+}

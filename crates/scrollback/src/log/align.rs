@@ -311,7 +311,7 @@ impl Finding<'_> {
         }
         let theirs: Vec<Features> = self.rest.iter().map(|link| Features::of(&link.message)).collect();
         let sightings = self.sightings().await?;
-        for (session, branch) in ranked(&sightings) {
+        for (session, branch) in ranked(&sightings, &theirs) {
             let Some(lane) = self.lane(session, branch).await? else { continue };
             let seen =
                 sightings.iter().filter(|sighting| lane.holds(sighting)).map(|sighting| sighting.at.depth.0).min();
@@ -383,12 +383,13 @@ impl Lane {
     }
 }
 
-/// The branches with sightings, the most promising first: many, then new.
-fn ranked(sightings: &[Sighting]) -> Vec<(SessionId, BranchId)> {
-    let mut votes: HashMap<(SessionId, BranchId), (usize, MessageId)> = HashMap::new();
-    for Sighting { session, at, .. } in sightings {
-        let vote = votes.entry((*session, at.branch)).or_insert((0, at.id));
-        *vote = (vote.0 + 1, vote.1.max(at.id));
+/// The branches with sightings, the most promising first: with a call in common, then many, then new.
+fn ranked(sightings: &[Sighting], theirs: &[Features]) -> Vec<(SessionId, BranchId)> {
+    let mut votes: HashMap<(SessionId, BranchId), (bool, usize, MessageId)> = HashMap::new();
+    for Sighting { session, at, features } in sightings {
+        let by_call = theirs.iter().any(|theirs| theirs.shares_unique_call(features));
+        let vote = votes.entry((*session, at.branch)).or_insert((false, 0, at.id));
+        *vote = (vote.0 || by_call, vote.1 + 1, vote.2.max(at.id));
     }
     let mut ranked: Vec<_> = votes.into_iter().collect();
     ranked.sort_by_key(|(branch, vote)| (std::cmp::Reverse(*vote), *branch));

@@ -18,8 +18,10 @@ const EVIDENCE_CHARS: usize = 200;
 /// A client rewrites the conversation it is in: at most so many messages of the path follow the last one it kept.
 const NEAR_THE_END: usize = 2;
 
-/// Shorter ids of calls are counted from one by some servers; longer ones are drawn at random and unique.
+/// Shorter ids of calls are counted from one by some servers; longer ones are drawn at random and unique, unless they end in a count.
 const UNIQUE_ID_CHARS: usize = 12;
+/// What follows a sign in an id is a count if it has at most so many digits: `functions.weather:0`, `call_weather_12`.
+const COUNT_DIGITS: usize = 4;
 
 /// What alignment looks at in a message.
 #[derive(Clone, Debug)]
@@ -60,6 +62,11 @@ impl Features {
         self.weak == other.weak || self.calls.iter().any(|call| other.calls.contains(call))
     }
 
+    /// Whether both have a call in common that no other conversation has.
+    pub(super) fn shares_unique_call(&self, other: &Self) -> bool {
+        self.calls.iter().any(|call| is_unique(call) && other.calls.contains(call))
+    }
+
     fn is_substantial(&self) -> bool {
         !self.calls.is_empty() || self.chars >= SUBSTANTIAL_CHARS
     }
@@ -68,6 +75,13 @@ impl Features {
     pub(super) fn could_prove(message: &Message) -> bool {
         *message.role() == Role::Assistant || message.call_ids().next().is_some()
     }
+}
+
+/// Whether the id of a call was drawn at random, as far as it tells.
+fn is_unique(id: &str) -> bool {
+    let digits = id.chars().rev().take_while(char::is_ascii_digit).count();
+    let sign = id.chars().rev().nth(digits).is_some_and(|c| !c.is_alphanumeric());
+    id.len() >= UNIQUE_ID_CHARS && !(sign && (1..=COUNT_DIGITS).contains(&digits))
 }
 
 /// How a client rewrote its history.
@@ -132,7 +146,7 @@ pub(super) fn recognise(theirs: &[Features], candidate: &Candidate<'_>) -> Optio
         _ => Change::Edited,
     };
     let near_the_end = path.len() - 1 - last.ours <= NEAR_THE_END;
-    let evidence = Evidence::of(&pairs, theirs, candidate.telling);
+    let evidence = Evidence::of(&pairs, (theirs, &ours), candidate.telling);
     evidence.proves(change, candidate.based, near_the_end).then_some(Rewrite {
         change,
         count: last.theirs + 1,
@@ -181,9 +195,9 @@ struct Evidence {
 }
 
 impl Evidence {
-    fn of(pairs: &[Pair], theirs: &[Features], telling: &[bool]) -> Self {
+    fn of(pairs: &[Pair], (theirs, ours): (&[Features], &[Features]), telling: &[bool]) -> Self {
         let counted = pairs.iter().filter(|pair| telling[pair.theirs]);
-        let call = counted.clone().any(|pair| theirs[pair.theirs].calls.iter().any(|id| id.len() >= UNIQUE_ID_CHARS));
+        let call = counted.clone().any(|pair| theirs[pair.theirs].shares_unique_call(&ours[pair.ours]));
         let equal: Vec<_> = counted.filter(|pair| pair.equal).map(|pair| &theirs[pair.theirs]).collect();
         let replies: Vec<_> = equal.iter().filter(|features| features.role == Role::Assistant).collect();
         Self {
@@ -229,6 +243,18 @@ mod tests {
 
     fn said(role: &Role, text: &str) -> Features {
         Features::of(&Message::text(role, text))
+    }
+
+    #[test]
+    fn an_id_that_ends_in_a_count_is_not_unique() {
+        for counted in ["call_1", "call_get_weather_12", "functions.get_weather:0", "chatcmpl-tool-7"] {
+            assert!(!is_unique(counted), "{counted}");
+        }
+        let drawn = ["call_9pw1qnYScqvGrCH58HWCvFH6", "toolu_01A09q90qw90lq917835lq9", "call_h7x2k9qd"];
+        let of_sections = ["call_0_6b2f4c1e-8d3a-4f5b-9c7d-446655440000", "function-call-14201137384211334567"];
+        for unique in drawn.into_iter().chain(of_sections) {
+            assert!(is_unique(unique), "{unique}");
+        }
     }
 
     #[test]
