@@ -114,6 +114,29 @@ impl Part {
             Self::Other(block) => vec![text_of(block)],
         }
     }
+
+    /// How many pictures and documents it holds, those that a tool returned included.
+    pub(crate) fn attachments(&self) -> usize {
+        match self {
+            Self::Image(_) | Self::File(_) => 1,
+            Self::Result { other, .. } => other.iter().filter(|block| read::is_attachment(block)).count(),
+            Self::Other(block) => usize::from(read::is_attachment(block)),
+            Self::Text(_) | Self::Thinking(_) | Self::Call { .. } => 0,
+        }
+    }
+
+    /// What a model reads that is no language: data among the arguments of a call.
+    pub(crate) fn data(&self) -> Vec<&str> {
+        match self {
+            Self::Call { arguments, .. } => read::blobs(arguments),
+            Self::Text(_)
+            | Self::Thinking(_)
+            | Self::Image(_)
+            | Self::File(_)
+            | Self::Result { .. }
+            | Self::Other(_) => Vec::new(),
+        }
+    }
 }
 
 /// A message as received, and what it says.

@@ -57,6 +57,13 @@ fn parts_of_message(fields: &Map<String, Value>, role: &str) -> Vec<Part> {
     parts
 }
 
+/// Types of blocks that are pictures.
+const IMAGES: [&str; 3] = ["image", "image_url", "input_image"];
+/// What a computer shows, in the result of a call alone.
+const SCREENSHOT: &str = "computer_screenshot";
+/// Types of blocks that are documents or sounds.
+const FILES: [&str; 5] = ["file", "document", "input_file", "input_audio", "container_upload"];
+
 fn blocks(content: &Value) -> Vec<Part> {
     match content {
         Value::Null => Vec::new(),
@@ -74,8 +81,8 @@ fn block(value: &Value) -> Part {
     let id = string(fields, "id").map(str::to_owned);
     match string(fields, "type").unwrap_or_default() {
         "text" | "input_text" | "output_text" => Part::Text(string(fields, "text").unwrap_or_default().to_owned()),
-        "image" | "image_url" | "input_image" => Part::Image(value.clone()),
-        "file" | "document" | "input_file" | "input_audio" | "container_upload" => Part::File(value.clone()),
+        kind if IMAGES.contains(&kind) => Part::Image(value.clone()),
+        kind if FILES.contains(&kind) => Part::File(value.clone()),
         "thinking" => Part::Thinking(string(fields, "thinking").unwrap_or_default().to_owned()),
         "redacted_thinking" => Part::Thinking(String::new()),
         "reasoning" => Part::Thinking(reasoning_text(fields)),
@@ -96,6 +103,22 @@ fn block(value: &Value) -> Part {
             (None, Some(Value::Object(custom))) => call(id, custom, "input"),
             (None, _) => Part::Other(value.clone()),
         },
+    }
+}
+
+/// Whether a block that is not words is a picture or a document, by its type or by what it carries.
+pub(super) fn is_attachment(block: &Value) -> bool {
+    let kind = block.get("type").and_then(Value::as_str).unwrap_or_default();
+    IMAGES.contains(&kind) || FILES.contains(&kind) || kind == SCREENSHOT || !blobs(block).is_empty()
+}
+
+/// The strings in a value that are clearly not language.
+pub(super) fn blobs(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) if is_blob(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(blobs).collect(),
+        Value::Object(fields) => fields.values().flat_map(blobs).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
     }
 }
 

@@ -103,9 +103,9 @@ impl Measure {
     /// Measures a message for a model.
     pub fn of(message: &Message, model: &str) -> Self {
         let vocabulary = Vocabulary::of_model(model);
-        let attachments = message.parts().iter().filter(|part| matches!(part, Part::Image(_) | Part::File(_))).count();
         let encrypted = message.encrypted_bytes() / ENCRYPTED_BYTES;
-        let mut tokens = FRAME_TOKENS + ATTACHMENT_TOKENS * attachments + encrypted;
+        let beside: usize = message.parts().iter().map(|part| wordless_tokens(part, vocabulary)).sum();
+        let mut tokens = FRAME_TOKENS + beside + encrypted;
         let mut unspaced_chars = 0;
         for piece in message.words() {
             tokens += vocabulary.count(&piece);
@@ -118,14 +118,43 @@ impl Measure {
 
 /// What a part of a message costs, in our own vocabulary.
 pub(crate) fn part_tokens(part: &Part) -> usize {
-    let attached = if matches!(part, Part::Image(_) | Part::File(_)) { ATTACHMENT_TOKENS } else { 0 };
-    attached + part.words().iter().map(|piece| Vocabulary::O200k.count(piece)).sum::<usize>()
+    let words = part.words().iter().map(|piece| Vocabulary::O200k.count(piece)).sum::<usize>();
+    wordless_tokens(part, Vocabulary::O200k) + words
+}
+
+/// What a part costs beside its words.
+fn wordless_tokens(part: &Part, vocabulary: Vocabulary) -> usize {
+    let data = part.data().into_iter().map(|data| vocabulary.count(data)).sum::<usize>();
+    ATTACHMENT_TOKENS * part.attachments() + data
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::message::Role;
+
+    /// A picture costs the same whoever shows it, and data that a call writes is read like any words.
+    #[test]
+    fn what_is_no_language_costs_too() {
+        let tokens = |json: &str| Measure::of(&Message::from_json(json).unwrap(), "gpt-5").tokens;
+        let image = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}"#;
+        let shot = r#"{"type":"computer_screenshot","image_url":"https://example.org/1.png"}"#;
+        let shown = [
+            format!(r#"{{"role":"user","content":[{image}]}}"#),
+            format!(r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"t1","content":[{image}]}}]}}"#),
+            format!(r#"{{"type":"computer_call_output","call_id":"c1","output":{shot}}}"#),
+        ];
+        for message in &shown {
+            assert!((1_100..1_200).contains(&tokens(message)), "{message}: {}", tokens(message));
+        }
+        let data = "deadbeef01".repeat(500);
+        let call = |data: &str| {
+            let function = serde_json::json!({"name": "write", "arguments": format!(r#"{{"data":"{data}"}}"#)});
+            let call = serde_json::json!({"id": "c1", "type": "function", "function": function});
+            tokens(&serde_json::json!({"role": "assistant", "content": null, "tool_calls": [call]}).to_string())
+        };
+        assert!(call(&data) > 1_900 && call("few words") < 20, "{}", call(&data));
+    }
 
     #[test]
     fn openai_vocabularies_are_exact() {
