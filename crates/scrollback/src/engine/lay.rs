@@ -21,8 +21,6 @@ use crate::window::{Budget, Reason, Window};
 
 /// How often folding is tried again when another request folded the same branch meanwhile.
 const TRIES: usize = 4;
-/// How much of a window may be kept however old it is, in hundredths: as a rule, and where a turn does not fit otherwise.
-const KEPT_SHARES: [u32; 3] = [super::control::KEPT_SHARE, 4, 0];
 
 /// A turn laid out.
 pub(super) struct Laid {
@@ -159,9 +157,8 @@ impl Engine {
         budgets: (Budget, Budget),
     ) -> Result<Fitted> {
         let fit = |fold: Option<&Fold>, kept: Option<&Kept>| self.fitted_over(lane, (fold, kept), consulted, budgets);
-        for (share, keep) in KEPT_SHARES.into_iter().flat_map(|share| [(share, Keep::All), (share, Keep::Rules)]) {
-            let limit = budgets.0.share(share);
-            let kept = lane.kept_within(fold.as_ref().unwrap_or(&lane.folded.fold), limit, keep);
+        for keep in Keep::LADDER {
+            let kept = lane.kept_within(fold.as_ref().unwrap_or(&lane.folded.fold), budgets.0, keep);
             if let Ok((window, quoted)) = fit(fold.as_ref(), kept.as_ref()) {
                 return Ok(Fitted { window, quoted, kept, fold });
             }
@@ -170,6 +167,7 @@ impl Engine {
                 return Ok(Fitted { window, quoted, kept, fold: shorter });
             }
         }
+        // Nothing is kept.
         let least = self.relisted(lane, fold.as_ref(), (budgets.0, None)).or(fold);
         fit(least.as_ref(), None).map(|(window, quoted)| Fitted { window, quoted, kept: None, fold: least })
     }

@@ -274,10 +274,10 @@ fn within(text: &str, room: u32) -> String {
         return text.to_owned();
     }
     let mut end = text.len();
-    while end > 0 && tokens_of(&text[..end]) > room {
-        end = text.floor_char_boundary(end * 3 / 4);
+    while end > 0 && tokens_of(&text[..end]) >= room {
+        end = text.floor_char_boundary(end * 9 / 10);
     }
-    text[..end].to_owned()
+    if end == 0 { String::new() } else { format!("{}…", &text[..end]) }
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod models;
 mod nodes;
 mod pages;
 mod person;
+mod pinned;
 mod places;
 mod reach;
 mod rules;

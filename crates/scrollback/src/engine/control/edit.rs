@@ -13,7 +13,7 @@ use crate::ids::{At, SessionKey};
 use crate::note::{Author, Fold};
 use crate::store::Position;
 use crate::strategy::Scene;
-use crate::window::Budget;
+use crate::window::{Budget, grouped, tokens_of};
 
 /// A note, as people call it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +80,7 @@ impl Engine {
         let kept = lane.kept_over(&fold, folding.budget);
         let scene = Scene { kept: kept.as_ref(), fold: &fold, ..lane.scene(folding.budget) };
         let edited = self.strategy(lane.strategy).file(&scene, Vec::new()).knowing(&fold);
+        whole(note, text, &edited)?;
         self.put_fold(folding.session, &mut lane, edited, at).await?;
         self.lanes.forget(Some(folding.session.id));
         Ok(Fold::clone(&lane.folded.fold))
@@ -116,6 +117,16 @@ impl Engine {
         self.lanes.forget(Some(folding.session.id));
         Ok(Some(Fold::clone(&lane.folded.fold)))
     }
+}
+
+/// A summary is shown as it was written, or not taken: nobody's words are cut.
+fn whole(note: NoteName, text: &str, edited: &Fold) -> Result<()> {
+    let last = text.trim().lines().next_back().unwrap_or_default();
+    if !matches!(note, NoteName::Summary(_)) || edited.text.contains(last) {
+        return Ok(());
+    }
+    let (tokens, most) = (grouped(u64::from(tokens_of(text))), grouped(u64::from(edited.tokens)));
+    Err(Error::TooLarge(format!("{note} has room for about {most} tokens, and yours has {tokens}: make it shorter")))
 }
 
 fn edit_page(fold: &mut Fold, number: u32, text: &str) -> Result<()> {

@@ -11,19 +11,27 @@ use crate::error::Result;
 use crate::ids::{At, Depth, Hash128, MessageId, SessionKey};
 use crate::note::Fold;
 use crate::store::{Batch, Keys, Kind, Put, Scope, Span, Stored};
-use crate::strategy::{Kept, kept};
+use crate::strategy::{KeepLimits, Kept, kept};
 use crate::window::Budget;
 
-/// How much of a window it may take, in hundredths.
-pub(in crate::engine) const KEPT_SHARE: u32 = 15;
-
-/// What of it is kept.
+/// How much of a window may be kept, in hundredths: rules and images, and those with what a person pinned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) enum Keep {
-    /// All there is room for.
-    All,
-    /// Only rules, because room is short.
-    Rules,
+pub(in crate::engine) struct Keep {
+    found: u32,
+    all: u32,
+}
+
+impl Keep {
+    /// As a rule.
+    const USUAL: Self = Self { found: 15, all: 40 };
+    /// As a rule, and ever less where a turn does not fit otherwise: rules are the last to go.
+    pub(in crate::engine) const LADDER: [Self; 5] = [
+        Self::USUAL,
+        Self { found: 15, all: 15 },
+        Self { found: 15, all: 0 },
+        Self { found: 4, all: 4 },
+        Self { found: 4, all: 0 },
+    ];
 }
 
 /// What is kept, as it is recorded: views name it.
@@ -102,11 +110,12 @@ impl Engine {
 impl Lane {
     /// What goes into every window of the lane over a fold.
     pub(in crate::engine) fn kept_over(&self, fold: &Fold, budget: Budget) -> Option<Kept> {
-        self.kept_within(fold, budget.share(KEPT_SHARE), Keep::All)
+        self.kept_within(fold, budget, Keep::USUAL)
     }
 
-    /// The same in at most so many tokens.
-    pub(in crate::engine) fn kept_within(&self, fold: &Fold, limit: u32, keep: Keep) -> Option<Kept> {
+    /// The same in a part of the budget.
+    pub(in crate::engine) fn kept_within(&self, fold: &Fold, budget: Budget, keep: Keep) -> Option<Kept> {
+        let limits = KeepLimits { found: budget.share(keep.found), all: budget.share(keep.all) };
         let (open, controls) = (fold.open(), &self.controlled.controls);
         let folded = |depth: Depth| depth < open;
         let stated = self.rules.stated.iter().filter(|stated| folded(stated.depth) && controls.holds(&stated.rule));
@@ -120,16 +129,13 @@ impl Lane {
         let as_it_came = |stored: &Stored| {
             media.contains(&stored.id)
                 || fold.instructions.contains(&stored.id)
-                || is_question(stored) && stored.measure.tokens <= limit / 2
+                || is_question(stored) && stored.measure.tokens <= limits.found / 2
         };
         let (images, pins): (Vec<_>, Vec<_>) =
             self.pinned.iter().filter(out_of_sight).cloned().partition(|stored| as_it_came(stored));
         let wanted = |stored: &Arc<Stored>| controls.pinned.contains(&stored.id) || is_question(stored);
         let pins: Vec<_> = pins.into_iter().filter(wanted).collect();
-        match keep {
-            Keep::All => kept(&rules, &pins, &images, limit),
-            Keep::Rules => kept(&rules, &[], &[], limit),
-        }
+        kept(&rules, &pins, &images, limits)
     }
 }
 

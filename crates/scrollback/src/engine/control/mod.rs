@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use edit::{Folding, NoteName};
-pub(super) use kept::{KEPT_SHARE, Keep, KeptRecord};
+pub(super) use kept::{Keep, KeptRecord};
 pub use rules::Stated;
 
 use super::Engine;

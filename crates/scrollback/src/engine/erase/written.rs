@@ -18,7 +18,7 @@ use crate::ids::{Depth, MessageId, SessionKey};
 use crate::note::{Author, Fold};
 use crate::recall::heading;
 use crate::store::{Branch, Lineage, Position, Record, Span, Store, Stored, Which};
-use crate::strategy::{self, quoted};
+use crate::strategy::{self, quoted_in};
 use crate::summary::Summary;
 use crate::task::{Style, Summarise, Task, shortened};
 use crate::window::tokens_of;
@@ -179,7 +179,9 @@ impl Erased<'_> {
         for stored in self.stored {
             let head = heading(stored.id, &stored.role, stored.at);
             let instead = format!("{head}\n[{ERASED}]");
-            kept.text = kept.text.replace(&quoted(stored), &instead);
+            while let Some(place) = quoted_in(&kept.text, stored).filter(|place| kept.text[place.clone()] != instead) {
+                kept.text.replace_range(place, &instead);
+            }
             // Whoever wrote it did so in another way.
             if kept.text.contains(&head) && !kept.text.contains(&instead) {
                 ERASED.clone_into(&mut kept.text);
