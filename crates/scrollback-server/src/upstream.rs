@@ -14,8 +14,9 @@ use serde_json::{Value, json};
 use crate::access::Key;
 use crate::config::{RecallBy, UpstreamSettings};
 use crate::hop;
+use crate::wire::edit::openai_error;
 use crate::wire::said::Called;
-use crate::wire::{self, Own, WireName};
+use crate::wire::{self, ErrorKind, Own, WireName};
 
 /// The built-in upstream, and its model.
 pub(crate) const QUOTE: &str = "quote";
@@ -236,11 +237,19 @@ fn explained(error: &reqwest::Error) -> String {
 
 /// The answer of the built-in responder.
 fn responded(request: &Outgoing<'_>) -> Answer {
-    let Some(wire) = wire::of_path(request.path) else {
+    let path = request.path.split('?').next().unwrap_or_default();
+    if request.method == Method::GET && path.contains("/models") {
         let models = json!({"object": "list", "data": [{"id": QUOTE, "object": "model", "owned_by": "scrollback"}]});
         return ready("application/json", models.to_string().into());
+    }
+    let Some(wire) = wire::of_path(request.path).filter(|_| request.method == Method::POST) else {
+        let what =
+            format!("the built-in responder has no {} {path}; it quotes what was said, and no more", request.method);
+        return refused(StatusCode::NOT_FOUND, "not_found", &what);
     };
-    let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    let Ok(body) = serde_json::from_slice::<Value>(&request.body) else {
+        return refused(StatusCode::BAD_REQUEST, "invalid_json", "the request is not JSON");
+    };
     let said = quote::answer(&body);
     // Two conversations that say the same are two all the same.
     let asked = scrollback::ids::Hash128::of("quote", &[&request.body, &crate::clock::now().0.to_le_bytes()]);
@@ -256,6 +265,11 @@ fn responded(request: &Outgoing<'_>) -> Answer {
     let text = said.content.as_deref().unwrap_or_default();
     let own = Own { id: &id, model: QUOTE, text, calls, streams, tells_usage: false };
     ready(if streams { "text/event-stream" } else { "application/json" }, wire.speech().own(&own))
+}
+
+fn refused(status: StatusCode, code: &str, what: &str) -> Answer {
+    let body = openai_error(ErrorKind::Request, code, what).to_string();
+    Answer { status, ..ready("application/json", body.into()) }
 }
 
 fn ready(kind: &'static str, body: Bytes) -> Answer {

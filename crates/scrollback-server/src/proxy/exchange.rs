@@ -4,8 +4,6 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::body::Body;
-use axum::http::{HeaderMap, Response, StatusCode, header};
 use bytes::Bytes;
 use scrollback::engine::Turn;
 use scrollback::ids::Hash128;
@@ -15,11 +13,11 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::hidden::Hidden;
-use super::later::{Ending, ended};
-use super::{Incoming, Managed, Plan, Proxy, pass, refused, stream};
+use super::later::Ending;
+use super::{Incoming, Managed, Plan, Proxy};
 use crate::config::RecallBy;
-use crate::upstream::{Answer, Outgoing, Silence, Upstream};
-use crate::wire::edit::{is_overflow, raw};
+use crate::upstream::Upstream;
+use crate::wire::edit::raw;
 use crate::wire::offer::{NO_MORE, Offer};
 use crate::wire::request::Request;
 use crate::wire::said::{Called, End, Piece, Said};
@@ -29,15 +27,13 @@ use crate::wire::{Dress, Ear, Echo, Wire};
 const HANDLE: usize = 12;
 /// What the view says of a reply that a person has stopped.
 const STOPPED: &str = "the reply was stopped before its end";
-/// A window that was too large for its model is made smaller once, to this share.
-const SHRINK_PERCENT: u32 = 60;
 
 /// The state of one request.
 pub(super) struct Exchange {
     pub(super) proxy: Arc<Proxy>,
     pub(super) upstream: Arc<Upstream>,
     pub(super) wire: &'static dyn Wire,
-    incoming: Incoming,
+    pub(super) incoming: Incoming,
     request: Request,
     offer: Offer,
     pub(super) plan: Plan,
@@ -59,7 +55,8 @@ pub(super) struct Exchange {
     /// What the reply's reasoning is bound to.
     pub(super) bound: Option<Hash128>,
     pub(super) sent: Instant,
-    shrunk: bool,
+    /// Whether a smaller window was sent.
+    pub(super) shrunk: bool,
     /// While it is there, a turn of our own is under way.
     _under_way: Option<watch::Sender<()>>,
 }
@@ -104,42 +101,6 @@ impl Exchange {
         }
     }
 
-    /// Answers the request.
-    pub(super) async fn run(mut self) -> Response<Body> {
-        loop {
-            let answer = match self.send().await {
-                Ok(answer) => answer,
-                Err(silence) => {
-                    let response = pass::silent(self.wire, &self.upstream.name, &silence);
-                    self.fail();
-                    return response;
-                }
-            };
-            if !answer.status.is_success() {
-                match Box::pin(self.refused(answer)).await {
-                    Ok(response) => return response,
-                    Err(smaller) => self = *smaller,
-                }
-                continue;
-            }
-            if is_stream(&answer.headers) {
-                return stream::respond(self, answer);
-            }
-            match self.whole(answer).await {
-                Ok(response) => return response,
-                Err(again) => self = *again,
-            }
-        }
-    }
-
-    /// Sends the window.
-    pub(super) async fn send(&mut self) -> Result<Answer, Silence> {
-        let body = self.compose();
-        self.sent = Instant::now();
-        let Incoming { method, path, headers, .. } = &self.incoming;
-        self.upstream.send(Outgoing { method: method.clone(), path, headers, body }).await
-    }
-
     /// The client's body with the window in the place of its messages and our tools after its own.
     pub(super) fn compose(&mut self) -> Bytes {
         let window = self.turn.window();
@@ -166,71 +127,6 @@ impl Exchange {
         (self.notices, self.bound) = (rendered.notices, rendered.bound);
         self.notices.extend(self.plan.untouched.map(|why| format!("{did}: {why}")));
         body
-    }
-
-    /// An upstream's refusal goes to the client, unless a smaller window may help.
-    async fn refused(self, answer: Answer) -> Result<Response<Body>, Box<Self>> {
-        let (status, headers) = (answer.status, answer.headers);
-        let Ok(body) = answer.body.all().await else {
-            let silence = Silence::Broken("its answer was cut off".into());
-            let response = pass::silent(self.wire, &self.upstream.name, &silence);
-            self.fail();
-            return Ok(response);
-        };
-        if !self.shrunk && status == StatusCode::BAD_REQUEST && is_overflow(&body) {
-            match self.shrink().await {
-                Ok(smaller) => return Err(Box::new(smaller)),
-                Err(response) => return Ok(*response),
-            }
-        }
-        self.fail();
-        Ok(pass::with(status, headers, Body::from(body)))
-    }
-
-    /// Lays the window out smaller, because the model counts more tokens than we do.
-    async fn shrink(mut self) -> Result<Self, Box<Response<Body>>> {
-        let tokens = self.turn.window().tokens() / 100 * SHRINK_PERCENT;
-        let shrunk = self.proxy.engine.shrink(&mut self.turn, tokens).await;
-        shrunk.map_err(|error| Box::new(refused(self.wire, "context_length_exceeded", &error.to_string())))?;
-        self.shrunk = true;
-        tracing::warn!(
-            model = &*self.plan.model,
-            tokens,
-            "the model refused the window as too large; a smaller one is sent"
-        );
-        Ok(self)
-    }
-
-    /// A whole reply: delivered, or answered and asked again.
-    async fn whole(mut self, answer: Answer) -> Result<Response<Body>, Box<Self>> {
-        let (status, mut headers) = (answer.status, answer.headers);
-        let Ok(body) = answer.body.all().await else {
-            let silence = Silence::Broken("its answer was cut off".into());
-            let response = pass::silent(self.wire, &self.upstream.name, &silence);
-            self.fail();
-            return Ok(response);
-        };
-        let speech = self.wire.speech();
-        let Some(said) = speech.read(&body) else {
-            let body = speech.restored(body, &self.echo());
-            self.fail();
-            return Ok(pass::with(status, headers, Body::from(body)));
-        };
-        let earlier = self.output_before();
-        self.enter(said.usage.as_ref());
-        self.response.clone_from(&said.id);
-        headers.extend(self.labels());
-        let verdict = self.judge(&said);
-        if let Verdict::Again(calls) = verdict {
-            self.again(&said, &calls).await;
-            return Err(Box::new(self));
-        }
-        let left = self.left(&said);
-        let changed = left.pieces != said.pieces || earlier > 0;
-        let body = if changed { speech.edited(&body, &left, earlier) } else { body };
-        let body = speech.restored(body, &self.echo());
-        ended(self.concluded(said, left, verdict)).await;
-        Ok(pass::with(status, headers, Body::from(body)))
     }
 
     /// How often the model may recall. One with tools of the client's is first asked to leave ours alone, and only then
@@ -306,9 +202,10 @@ impl Exchange {
         self.shown.extend(left.pieces);
     }
 
-    /// Answers the model's calls and adds the round to the window.
+    /// Answers the model's calls and adds the round to the window: first what the model said, which takes room from the answers.
     pub(super) async fn again(&mut self, said: &Said, calls: &[Result<RecallCall, String>]) {
         self.round += 1;
+        self.add_to_round(self.wire.speech().messages(said));
         let known = self.turn.recalls().len();
         let mut answers = self.proxy.engine.recall(&mut self.turn, calls).await;
         self.tell_recalls(known, self.round);
@@ -318,13 +215,16 @@ impl Exchange {
                 answer.push_str(NO_MORE);
             }
         }
-        let mut messages = self.wire.speech().messages(said);
-        if self.hides_markers() {
-            messages.push(json!({"role": "user", "content": answers.join("\n\n")}));
+        let answered = if self.hides_markers() {
+            vec![json!({"role": "user", "content": answers.join("\n\n")})]
         } else {
             let answered: Vec<_> = said.calls().zip(answers.iter().map(String::as_str)).collect();
-            messages.extend(self.wire.answers(&answered));
-        }
+            self.wire.answers(&answered)
+        };
+        self.add_to_round(answered);
+    }
+
+    fn add_to_round(&mut self, messages: Vec<Value>) {
         self.turn.push_round(messages.iter().map(raw).collect());
         self.rounds.extend(messages);
     }
@@ -373,9 +273,4 @@ impl Exchange {
             if mixed || all.len() > shown.len() { Hidden::around(&all, &shown, &results) } else { Hidden::default() };
         self.finish(shown, hidden).await;
     }
-}
-
-fn is_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }

@@ -6,6 +6,7 @@
 //! Responses API offers beside replies, `later` does what need not be waited for, `pass` sends on what is none of our business, or
 //! what we failed at.
 
+mod asking;
 mod book;
 mod control;
 mod count;

@@ -98,7 +98,8 @@ impl Proxy {
             .gauge
             .counted(&model, price.and_then(|price| price.family), (limit - reply).min(most))
             .saturating_sub(tools);
-        let header = |name: &str| incoming.headers.get(name).and_then(|value| value.to_str().ok());
+        let header =
+            |name: &str| incoming.headers.get(name).and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
         let session = Declared::read(header, &request.declares()).session;
         let tenant = incoming.tenant.clone();
         let opening = || history.opening().map(|hash| format!("{} {hash:x}", tenant.as_str()));

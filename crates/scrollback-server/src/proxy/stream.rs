@@ -129,7 +129,7 @@ impl Streaming {
                     }
                     Err(error) => {
                         self.flush();
-                        exchange.fail();
+                        cut_short(*exchange, self.relay.take(), true);
                         self.ready.push_back(Err(error));
                     }
                 },
@@ -205,8 +205,8 @@ impl Streaming {
         let phase = if self.relay.has_ended() {
             Box::pin(self.done(exchange)).await
         } else {
-            exchange.fail();
             let said = self.relay.take();
+            cut_short(exchange, said.clone(), true);
             self.relay.close(&said, &mut self.out);
             Phase::Over
         };
@@ -233,28 +233,31 @@ impl Streaming {
     }
 }
 
-/// A client that has seen why a reply ended may leave without waiting for the end: the reply is kept all the same, and so is what
-/// a person who talks to us has read when they stop a reply, for they have no client that would. Otherwise what was asked and
-/// paid for is recorded.
 impl Drop for Streaming {
     fn drop(&mut self) {
-        let (mut exchange, mut said, is_answered) = match std::mem::replace(&mut self.phase, Phase::Over) {
-            Phase::Coming(exchange, _) => (*exchange, self.relay.take(), true),
-            Phase::Between(between) => (between.exchange(), Said::default(), false),
-            Phase::Rest(_) | Phase::Over => return,
-        };
-        if said.end.is_none() && !said.failed && exchange.plan.ours.is_some() {
-            said = exchange.stopped(said);
+        match std::mem::replace(&mut self.phase, Phase::Over) {
+            Phase::Coming(exchange, _) => cut_short(*exchange, self.relay.take(), true),
+            Phase::Between(between) => cut_short(between.exchange(), Said::default(), false),
+            Phase::Rest(_) | Phase::Over => {}
         }
-        let ended = said.end.is_some() && !said.failed;
-        if !ended || !matches!(exchange.judge(&said), Verdict::Deliver) {
-            return exchange.fail();
-        }
-        exchange.response = exchange.response.take().or_else(|| said.id.clone());
-        if is_answered {
-            exchange.enter(said.usage.as_ref());
-        }
-        let left = exchange.left(&said);
-        exchange.concluded(said, left, Verdict::Deliver);
     }
+}
+
+/// A client that has seen why a reply ended may leave without waiting for the end: the reply is kept all the same, and so is what
+/// a person who talks to us has read when they stop a reply or it breaks off, for they have no client that would. Otherwise what
+/// was asked and paid for is recorded.
+fn cut_short(mut exchange: Exchange, mut said: Said, is_answered: bool) {
+    if said.end.is_none() && !said.failed && exchange.plan.ours.is_some() {
+        said = exchange.stopped(said);
+    }
+    let ended = said.end.is_some() && !said.failed;
+    if !ended || !matches!(exchange.judge(&said), Verdict::Deliver) {
+        return exchange.fail();
+    }
+    exchange.response = exchange.response.take().or_else(|| said.id.clone());
+    if is_answered {
+        exchange.enter(said.usage.as_ref());
+    }
+    let left = exchange.left(&said);
+    exchange.concluded(said, left, Verdict::Deliver);
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use axum::http::StatusCode;
 use scrollback::window::{Block, Reason, Window};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
@@ -46,8 +47,17 @@ pub(crate) fn openai_error(kind: ErrorKind, code: &str, what: &str) -> Value {
     json!({"error": {"message": what, "type": kind, "param": null, "code": code}})
 }
 
-/// Whether a refusal says that the request is too long.
-pub(crate) fn is_overflow(body: &[u8]) -> bool {
+/// Whether a refusal says that the request is too long. One that says so of tokens in a minute is another matter.
+pub(crate) fn is_overflow(status: StatusCode, body: &[u8]) -> bool {
+    let may = [
+        StatusCode::BAD_REQUEST,
+        StatusCode::PAYLOAD_TOO_LARGE,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        StatusCode::INTERNAL_SERVER_ERROR,
+    ];
+    if !may.contains(&status) {
+        return false;
+    }
     let text = String::from_utf8_lossy(&body[..body.len().min(4_096)]).to_ascii_lowercase();
     let signs = [
         "context_length_exceeded",
@@ -56,6 +66,31 @@ pub(crate) fn is_overflow(body: &[u8]) -> bool {
         "exceed context limit",
         "prompt is too long",
         "too many tokens",
+        "available context size",
+        "exceed_context_size",
+        "context size has been exceeded",
+        "exceeds the maximum number of tokens",
     ];
     signs.iter().any(|sign| text.contains(sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_of_several_servers_are_understood() {
+        let said = [
+            (400, "This model's maximum context length is 8192 tokens."),
+            (400, "request (4390 tokens) exceeds the available context size (4096 tokens), try increasing it"),
+            (400, "The input token count (40000) exceeds the maximum number of tokens allowed (32768)."),
+            (413, "prompt is too long: 210000 tokens > 200000 maximum"),
+            (500, "Context size has been exceeded."),
+        ];
+        for (status, text) in said {
+            assert!(is_overflow(StatusCode::from_u16(status).unwrap(), text.as_bytes()), "{text}");
+        }
+        assert!(!is_overflow(StatusCode::TOO_MANY_REQUESTS, b"too many tokens in this minute"));
+        assert!(!is_overflow(StatusCode::BAD_REQUEST, b"unknown model"));
+    }
 }

@@ -12,6 +12,7 @@ mod follows;
 mod laws;
 mod recall;
 mod responses;
+mod rough;
 mod safety;
 mod scene;
 mod secrets;

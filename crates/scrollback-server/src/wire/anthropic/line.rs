@@ -38,6 +38,11 @@ impl<'w> Line<'w> {
         Self { text: text.into(), value: OnceCell::new(), piece: OnceCell::new(), changed: false, source, reason }
     }
 
+    /// Whether its blocks are no longer those of its text.
+    pub(super) fn is_changed(&self) -> bool {
+        self.changed
+    }
+
     pub(super) fn role(&self) -> &str {
         self.value()["role"].as_str().unwrap_or_default()
     }

@@ -15,7 +15,8 @@ const MAY: [&str; 6] = ["text", "image", "document", "search_result", "tool_use"
 
 /// Marks a window's messages anew.
 pub(super) fn placed(lines: &mut [Line<'_>], request: &Request) {
-    lines.iter_mut().filter(|line| line.text().contains(MARK)).for_each(stripped);
+    let marked = |line: &&mut Line<'_>| line.is_changed() || line.text().contains(MARK);
+    lines.iter_mut().filter(marked).for_each(stripped);
     let client = Client::of(request);
     let folded = lines.iter().any(|line| line.reason == Reason::Covers);
     if !folded && !client.uses {

@@ -34,6 +34,8 @@ impl Wire for Chat {
         Opened {
             untouched: several.then_some("it asks for several answers"),
             tools: names(&request.value("tools")),
+            // Functions of old must not stand beside tools.
+            sealed: request.value("functions").is_array(),
             reply_tokens: request.tokens("max_completion_tokens").or_else(|| request.tokens("max_tokens")),
             ..Opened::default()
         }

@@ -1,6 +1,6 @@
 //! A streamed reply, chunk by chunk: calls of ours are kept back, the client's are numbered as if there were no others.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use bytes::{Bytes, BytesMut};
 use scrollback::recall::Sieve;
@@ -61,7 +61,8 @@ impl Chunks {
         let calls = chunk.choices.iter().any(|choice| choice.delta.contains_key("tool_calls"));
         let ends = chunk.choices.iter().any(|choice| choice.finish_reason.is_some());
         let (later, sieved) = (self.round == Round::Later, self.sieve.is_some());
-        let must_look = calls || later || sieved || self.has_ours() || ends && ear.waits;
+        let held = self.has_ours() || ends && (ear.waits || !self.undecided.is_empty());
+        let must_look = calls || later || sieved || held;
         if !must_look {
             out.extend_from_slice(&event.raw);
             return;
@@ -102,28 +103,39 @@ impl Chunks {
         if let (Some(sieve), Some(Value::String(text))) = (&mut self.sieve, delta.get_mut("content")) {
             *text = sieve.push(text);
         }
-        if delta.shift_remove("tool_calls").is_some() {
-            let calls = chunk.choices.iter().filter_map(|choice| choice.delta.get("tool_calls")?.as_array()).flatten();
-            let theirs: Vec<Value> = calls.flat_map(|call| self.renumbered(ear.offer, call.clone())).collect();
-            if !theirs.is_empty() {
-                delta.insert("tool_calls".into(), theirs.into());
-            }
+        let ends = chunk.choices.iter().any(|choice| choice.finish_reason.is_some());
+        delta.shift_remove("tool_calls");
+        let theirs = self.theirs(ear.offer, chunk, ends);
+        if !theirs.is_empty() {
+            delta.insert("tool_calls".into(), theirs.into());
         }
         let empty = |value: &Value| value.is_null() || value.as_str().is_some_and(str::is_empty);
         let says = delta.values().any(|value| !empty(value));
-        let ends = chunk.choices.iter().any(|choice| choice.finish_reason.is_some());
         (says || ends).then_some(value)
+    }
+
+    /// The pieces in a chunk of calls that are the client's. At the end every name is whole.
+    fn theirs(&mut self, offer: &Offer, chunk: &Chunk, ends: bool) -> Vec<Value> {
+        let calls = chunk.choices.iter().filter_map(|choice| choice.delta.get("tool_calls")?.as_array()).flatten();
+        let mut theirs = Vec::new();
+        for call in calls {
+            let index = call["index"].as_u64().unwrap_or(0);
+            self.undecided.push((index, call.clone()));
+            theirs.extend(self.renumbered(offer, index, false));
+        }
+        let waiting: BTreeSet<u64> = self.undecided.iter().map(|(index, _)| *index).filter(|_| ends).collect();
+        theirs.extend(waiting.into_iter().flat_map(|index| self.renumbered(offer, index, true)).collect::<Vec<_>>());
+        theirs
     }
 
     /// Pieces of a call of the client's, numbered as if there were no others. None if the call is ours, or as long as its name
     /// could still become one of ours.
-    fn renumbered(&mut self, offer: &Offer, call: Value) -> Vec<Value> {
-        let index = call["index"].as_u64().unwrap_or(0);
-        self.undecided.push((index, call));
+    fn renumbered(&mut self, offer: &Offer, index: u64, is_whole: bool) -> Vec<Value> {
         if !self.numbers.contains_key(&index) {
             let place = usize::try_from(index).unwrap_or(usize::MAX);
             let Some(gathered) = self.gathered.calls.get(place) else { return Vec::new() };
-            let begun = gathered["function"]["arguments"].as_str().is_some_and(|arguments| !arguments.is_empty());
+            let begun =
+                is_whole || gathered["function"]["arguments"].as_str().is_some_and(|arguments| !arguments.is_empty());
             let name = called(gathered);
             if name.is_empty() || !begun && offer.begins(name) {
                 return Vec::new();
@@ -168,8 +180,7 @@ impl Relay for Chunks {
             self.done = event.raw.clone();
             return Heard::End;
         }
-        let chunk: Option<Chunk> = event.data.as_deref().and_then(|data| serde_json::from_slice(data).ok());
-        let Some(mut chunk) = chunk else {
+        let Some(mut chunk) = event.data.as_deref().and_then(Chunk::read) else {
             out.extend_from_slice(&event.raw);
             return Heard::More;
         };

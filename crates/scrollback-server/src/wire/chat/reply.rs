@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
@@ -33,7 +34,7 @@ pub(super) struct Gathered {
 pub(super) struct Chunk {
     #[serde(default, deserialize_with = "text")]
     pub(super) id: Option<String>,
-    #[serde(default, deserialize_with = "or_default")]
+    #[serde(default, deserialize_with = "choices")]
     pub(super) choices: Vec<ChunkChoice>,
     #[serde(default)]
     pub(super) usage: Option<Value>,
@@ -56,6 +57,13 @@ fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserial
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
+/// Choices, each of them an object: a list would be taken for one.
+fn choices<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ChunkChoice>, D::Error> {
+    let choices: Vec<Map<String, Value>> = or_default(deserializer)?;
+    let read = |fields| serde_json::from_value(Value::Object(fields)).map_err(D::Error::custom);
+    choices.into_iter().map(read).collect()
+}
+
 /// A text that some servers write as a number.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let value = Value::deserialize(deserializer)?;
@@ -63,6 +71,12 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
 }
 
 impl Chunk {
+    /// Reads a chunk; `None` if it is none.
+    pub(super) fn read(data: &[u8]) -> Option<Self> {
+        let is_object = data.trim_ascii_start().starts_with(b"{");
+        serde_json::from_slice(data).ok().filter(|_| is_object)
+    }
+
     /// Whether it tells of an error.
     pub(super) fn is_error(&self) -> bool {
         self.error.as_ref().is_some_and(|error| !error.is_null())
@@ -72,8 +86,12 @@ impl Chunk {
 impl Gathered {
     /// Says which call each piece of a call belongs to: some servers leave the number out, or begin every call with 0.
     pub(super) fn number(&mut self, chunk: &mut Chunk) {
-        let pieces = chunk.choices.iter_mut().filter_map(|choice| choice.delta.get_mut("tool_calls")?.as_array_mut());
-        for piece in pieces.flatten() {
+        let calls = chunk.choices.iter_mut().filter_map(|choice| choice.delta.get_mut("tool_calls")?.as_array_mut());
+        let pieces = calls.flat_map(|calls| {
+            calls.retain(Value::is_object);
+            calls
+        });
+        for piece in pieces {
             let said = piece["index"].as_u64();
             let id = piece["id"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
             let open = said.map_or(self.opened.last().copied(), |said| self.numbers.get(&said).copied());

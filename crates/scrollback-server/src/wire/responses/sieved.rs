@@ -91,7 +91,8 @@ impl Sieved {
                 event["part"]["text"] = shown(part).unwrap_or_default().into();
             }
             "response.output_item.done" => {
-                let parts = event["item"]["content"].as_array_mut().into_iter().flatten();
+                let content = event.get_mut("item").and_then(|item| item.get_mut("content"));
+                let parts = content.and_then(Value::as_array_mut).into_iter().flatten();
                 for (place, part) in (0..).zip(parts).filter(|(_, part)| is_words(part)) {
                     part["text"] = shown(place).unwrap_or_default().into();
                 }

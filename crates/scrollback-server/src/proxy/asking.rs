@@ -1,0 +1,158 @@
+//! Asking the model: as often as it only calls tools of ours, and with a smaller window if it refuses one as too large.
+
+use std::time::Instant;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Response, StatusCode, header};
+use bytes::Bytes;
+
+use super::exchange::{Exchange, Verdict};
+use super::later::ended;
+use super::{Incoming, pass, stream};
+use crate::upstream::{Answer, AnswerBody, Outgoing, Silence};
+use crate::wire::edit::is_overflow;
+use crate::wire::said::Said;
+
+/// A window that was too large for its model is made smaller once, to this share.
+const SHRINK_PERCENT: u32 = 60;
+
+/// What came of asking.
+enum Answered {
+    Refused(Response<Body>),
+    Stream(Answer),
+    Whole(Box<Whole>),
+}
+
+/// A reply that came in one piece.
+struct Whole {
+    status: StatusCode,
+    headers: HeaderMap,
+    body: Bytes,
+    said: Said,
+    verdict: Verdict,
+    /// What earlier rounds of it put out, in tokens.
+    earlier: u64,
+}
+
+/// An exchange that is recorded as failed if nobody takes it.
+struct Held(Option<Exchange>);
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        if let Some(exchange) = self.0.take() {
+            exchange.fail();
+        }
+    }
+}
+
+impl Exchange {
+    /// Answers the request. Should the client leave meanwhile, what was asked and paid for is recorded.
+    pub(super) async fn run(self) -> Response<Body> {
+        let mut held = Held(Some(self));
+        let answered = match &mut held.0 {
+            Some(exchange) => Box::pin(exchange.answered()).await,
+            None => unreachable!("it is held until it is taken"),
+        };
+        let exchange = held.0.take().expect("nobody else takes it");
+        match answered {
+            Answered::Refused(response) => {
+                exchange.fail();
+                response
+            }
+            Answered::Stream(answer) => stream::respond(exchange, answer),
+            Answered::Whole(whole) => exchange.deliver(*whole).await,
+        }
+    }
+
+    /// Asks the model, as often as it only calls tools of ours.
+    async fn answered(&mut self) -> Answered {
+        loop {
+            let answer = match self.send().await {
+                Ok(answer) if answer.status.is_success() && is_stream(&answer.headers) => {
+                    return Answered::Stream(answer);
+                }
+                Ok(answer) => answer,
+                Err(silence) => return self.silent(&silence),
+            };
+            let (status, headers) = (answer.status, answer.headers);
+            let Ok(body) = answer.body.all().await else { return self.silent(&cut_off()) };
+            let said = Some(&body).filter(|_| status.is_success()).and_then(|body| self.wire.speech().read(body));
+            let Some(said) = said else {
+                let body = if status.is_success() { self.wire.speech().restored(body, &self.echo()) } else { body };
+                return Answered::Refused(pass::with(status, headers, Body::from(body)));
+            };
+            let earlier = self.output_before();
+            self.enter(said.usage.as_ref());
+            self.response.clone_from(&said.id);
+            match self.judge(&said) {
+                Verdict::Again(calls) => self.again(&said, &calls).await,
+                verdict @ (Verdict::Deliver | Verdict::Mixed(_)) => {
+                    return Answered::Whole(Box::new(Whole { status, headers, body, said, verdict, earlier }));
+                }
+            }
+        }
+    }
+
+    fn silent(&self, silence: &Silence) -> Answered {
+        Answered::Refused(pass::silent(self.wire, &self.upstream.name, silence))
+    }
+
+    /// A whole reply goes to the client.
+    async fn deliver(self, whole: Whole) -> Response<Body> {
+        let Whole { status, mut headers, body, said, verdict, earlier } = whole;
+        let speech = self.wire.speech();
+        headers.extend(self.labels());
+        let left = self.left(&said);
+        let changed = left.pieces != said.pieces || earlier > 0;
+        let body = if changed { speech.edited(&body, &left, earlier) } else { body };
+        let body = speech.restored(body, &self.echo());
+        ended(self.concluded(said, left, verdict)).await;
+        pass::with(status, headers, Body::from(body))
+    }
+
+    /// Sends the window, and a smaller one if the model counts more tokens than we do.
+    pub(super) async fn send(&mut self) -> Result<Answer, Silence> {
+        let Answer { status, headers, body } = self.send_once().await?;
+        if status.is_success() || self.shrunk {
+            return Ok(Answer { status, headers, body });
+        }
+        let body = body.all().await.map_err(|_| cut_off())?;
+        if is_overflow(status, &body) && self.shrink().await {
+            return self.send_once().await;
+        }
+        Ok(Answer { status, headers, body: AnswerBody::Ready(Some(body)) })
+    }
+
+    async fn send_once(&mut self) -> Result<Answer, Silence> {
+        let body = self.compose();
+        self.sent = Instant::now();
+        let Incoming { method, path, headers, .. } = &self.incoming;
+        self.upstream.send(Outgoing { method: method.clone(), path, headers, body }).await
+    }
+
+    /// Lays the window out smaller; whether that is possible.
+    async fn shrink(&mut self) -> bool {
+        let tokens = self.turn.window().tokens() / 100 * SHRINK_PERCENT;
+        let model = &*self.plan.model;
+        self.shrunk = true;
+        match self.proxy.engine.shrink(&mut self.turn, tokens).await {
+            Ok(()) => {
+                tracing::warn!(model, tokens, "the model refused the window as too large; a smaller one is sent");
+                true
+            }
+            Err(error) => {
+                tracing::warn!(model, tokens, %error, "the model refused the window as too large, and none is smaller");
+                false
+            }
+        }
+    }
+}
+
+fn cut_off() -> Silence {
+    Silence::Broken("its answer was cut off".into())
+}
+
+fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+}

@@ -1,0 +1,224 @@
+//! Upstreams that refuse, break off or talk nonsense, and clients that leave or speak an older dialect.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::Duration;
+
+use scrollback::tokens::Vocabulary;
+use serde_json::{Value, json};
+
+use crate::scene::{Server, Upstream, chat, events, plain, reply, says, stream, user};
+
+const TOO_LONG: &str = "{\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"too long\"}}";
+
+fn too_long() -> Vec<Option<Vec<u8>>> {
+    plain("400 Bad Request", "content-type: application/json\r\n", TOO_LONG)
+}
+
+fn long_talk(turns: usize) -> Vec<Value> {
+    let turn = |i: usize| {
+        let asked = format!("Question {i}: {}", "how high is the tide today? ".repeat(30));
+        [user(&asked), says("About two metres.")]
+    };
+    (0..turns).flat_map(turn).chain([user("And now?")]).collect()
+}
+
+fn recall_page(id: &str, number: u32) -> Value {
+    let arguments = json!({"index": number}).to_string();
+    json!({"id": id, "type": "function", "function": {"name": "recall_page", "arguments": arguments}})
+}
+
+/// The words of a streamed reply.
+fn words(answer: &str) -> String {
+    let chunks = answer.split("\n\n").filter_map(|event| serde_json::from_str(event.strip_prefix("data: ")?).ok());
+    let chunks: Vec<Value> = chunks.collect();
+    chunks.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str()).collect()
+}
+
+/// Waits until a view of a session called `s` is on record.
+fn has_view(server: &Server) -> bool {
+    let is_recorded = || {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scrollback"));
+        let command = command.args(["--json", "--store"]).arg(server.store()).args(["show", "s", "--views"]);
+        !command.output().unwrap().stdout.is_empty()
+    };
+    (0..40).any(|_| {
+        std::thread::sleep(Duration::from_millis(250));
+        is_recorded()
+    })
+}
+
+fn named(server: &Server, body: &Value) -> crate::scene::Said {
+    server.send("POST /v1/chat/completions", "x-scrollback-session: s\r\n", &body.to_string())
+}
+
+#[test]
+fn a_round_in_a_stream_that_is_too_long_is_sent_smaller() {
+    let own = json!({"tool_calls": [{"index": 0, "id": "own_1", "type": "function", "function": {"name": "search_history", "arguments": "{\"words\":\"tide\"}"}}]});
+    let first = events(&[json!({"role": "assistant", "content": "Let me see. "}), own], "tool_calls");
+    let last = events(&[json!({"role": "assistant", "content": "Two metres."})], "stop");
+    let upstream = Upstream::new(move |number, _| match number {
+        0 => stream(&first, 40, true),
+        1 => too_long(),
+        _ => stream(&last, 40, true),
+    });
+    let server = Server::new(upstream.port, "");
+    let answer = server.ask(&chat(&long_talk(12)));
+    assert_eq!(words(&answer.text()), "Let me see. Two metres.", "{}", answer.text());
+    let asked = upstream.asked();
+    assert!(asked[2].body.len() * 10 < asked[1].body.len() * 8, "{} then {}", asked[1].body.len(), asked[2].body.len());
+}
+
+/// Law 3, with what a model says while it recalls.
+#[test]
+fn what_a_model_says_while_it_recalls_takes_room_from_what_it_is_shown() {
+    let upstream = Upstream::new(|number, _| {
+        if number < 2 {
+            return reply(&says("Noted."));
+        }
+        let said = "Let me think about the tide and the harbour for a while. ".repeat(120);
+        let calls: Vec<Value> = (0..4).map(|i| recall_page(&format!("own_{i}"), 2 * i)).collect();
+        let recalls = json!({"role": "assistant", "content": said, "tool_calls": calls});
+        if number == 2 { reply(&recalls) } else { reply(&says("Two metres.")) }
+    });
+    let server = Server::new(upstream.port, "[window]\ntokens = 8000\nreply_tokens = 500\n");
+    let mut history = long_talk(40);
+    for _ in 0..2 {
+        named(&server, &chat(&history));
+        history.extend([says("Noted."), user("Go on.")]);
+    }
+    let answer = named(&server, &chat(&history));
+    assert_eq!(answer.json()["choices"][0]["message"]["content"], "Two metres.");
+    let asked = upstream.asked();
+    let tokens = Vocabulary::O200k.count(&asked[3].json()["messages"].to_string());
+    assert!(asked.len() == 4 && tokens < 8_000, "{tokens} tokens in {} requests", asked.len());
+}
+
+#[test]
+fn a_tool_whose_name_begins_like_one_of_ours_reaches_its_client() {
+    let piece = json!({"tool_calls": [{"index": 0, "id": "call_a", "type": "function", "function": {"name": "search", "arguments": ""}}]});
+    let text = events(&[json!({"role": "assistant"}), piece], "tool_calls");
+    let upstream = Upstream::new(move |_, _| stream(&text, 40, true));
+    let server = Server::new(upstream.port, "");
+    let mut body = chat(&[user("Look.")]);
+    body["tools"] = json!([{"type": "function", "function": {"name": "search", "parameters": {}}}]);
+    let answer = server.ask(&body).text();
+    assert!(answer.contains("call_a") && answer.contains("\"search\""), "{answer}");
+}
+
+#[test]
+fn nonsense_in_a_stream_is_passed_over() {
+    let odd = "data: []\n\ndata: {\"choices\":[[]]}\n\ndata: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[\"x\"]}}]}\n\n\
+               data: 7\n\ndata: {\"choices\":\"none\"}\n\n";
+    let own = json!({"tool_calls": [{"index": 0, "id": "own_1", "type": "function", "function": {"name": "search_history", "arguments": "{\"words\":\"tide\"}"}}]});
+    for settings in ["", "recall = \"text\"\n"] {
+        let first = odd.to_owned() + &events(&[json!({"role": "assistant"}), own.clone()], "tool_calls");
+        let last = odd.to_owned() + &events(&[json!({"role": "assistant", "content": "Two metres."})], "stop");
+        let only_last = !settings.is_empty();
+        let text = last.clone();
+        let upstream =
+            Upstream::new(move |number, _| stream(if number == 0 && !only_last { &first } else { &text }, 40, true));
+        let server = Server::new(upstream.port, settings);
+        let answer = server.ask(&chat(&[user("How high?")])).text();
+        assert_eq!(words(&answer), "Two metres.", "{settings}: {answer}");
+        assert_eq!(server.messages(), [user("How high?"), says("Two metres.")], "{settings}");
+    }
+}
+
+#[test]
+fn functions_of_old_are_not_joined_by_tools() {
+    let upstream = Upstream::new(|_, _| reply(&says("Fine.")));
+    let server = Server::new(upstream.port, "");
+    let mut body = chat(&[user("Look.")]);
+    body["functions"] = json!([{"name": "look", "parameters": {}}]);
+    server.ask(&body);
+    let asked = upstream.asked()[0].json();
+    assert!(asked.get("tools").is_none() && asked["functions"] == body["functions"], "{asked}");
+}
+
+#[test]
+fn a_refusal_that_nothing_smaller_helps_is_passed_on_and_recorded() {
+    let upstream = Upstream::new(|_, _| too_long());
+    let server = Server::new(upstream.port, "");
+    let answer = named(&server, &chat(&[user(&"One long question. ".repeat(40))]));
+    assert_eq!((answer.status(), answer.text().as_str()), (400, TOO_LONG));
+    assert!(has_view(&server), "{}", server.log());
+}
+
+#[test]
+fn a_client_that_leaves_before_a_whole_reply_is_recorded() {
+    let upstream = Upstream::new(|_, _| {
+        std::thread::sleep(Duration::from_secs(3));
+        reply(&says("Too late."))
+    });
+    let server = Server::new(upstream.port, "");
+    let body = chat(&[user("Are you there?")]).to_string();
+    let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx-scrollback-session: s\r\n";
+    let mut client = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    client.write_all(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes()).unwrap();
+    while upstream.asked().is_empty() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    drop(client);
+    assert!(has_view(&server), "{}", server.log());
+}
+
+/// Results of one turn may come in several messages, with a mark on any of them; a request has four marks at most.
+#[test]
+fn marks_of_results_that_are_gathered_are_taken_off() {
+    let fine = json!({"id": "m", "type": "message", "role": "assistant", "content": [{"type": "text", "text": "Fine."}], "stop_reason": "end_turn", "usage": {"input_tokens": 1, "output_tokens": 1}});
+    let upstream = Upstream::new(move |_, _| plain("200 OK", "content-type: application/json\r\n", &fine.to_string()));
+    let server = Server::new(upstream.port, "[window]\ntokens = 6000\nreply_tokens = 500\n");
+    let mut history = long_talk(20);
+    history.pop();
+    for turn in 0..6 {
+        let id = |i: usize| format!("toolu_{turn}x{i}9qd8w7e6r5");
+        let uses = [0, 1].map(|i| json!({"type": "tool_use", "id": id(i), "name": "look", "input": {"at": i}}));
+        let result = |i: usize, marked: bool| {
+            let mut block = json!({"type": "tool_result", "tool_use_id": id(i), "content": "a boat"});
+            if marked {
+                block["cache_control"] = json!({"type": "ephemeral"});
+            }
+            json!({"role": "user", "content": [block]})
+        };
+        history.extend([
+            user("Look twice."),
+            json!({"role": "assistant", "content": uses}),
+            result(0, true),
+            result(1, false),
+        ]);
+        history.push(says("Two boats."));
+    }
+    history.push(user("And now?"));
+    let mut body = json!({"model": "claude-sonnet-4-5", "max_tokens": 50, "messages": history});
+    body["tools"] = json!([{"name": "look", "input_schema": {"type": "object"}}]);
+    let answer = server.send("POST /v1/messages", "", &body.to_string());
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    let asked = upstream.asked()[0].text();
+    let marks = asked.matches("cache_control").count();
+    assert!((1..=4).contains(&marks) && asked.contains("Two boats."), "{marks}: {asked}");
+}
+
+#[test]
+fn a_session_is_named_in_any_language() {
+    let upstream = Upstream::new(|_, _| reply(&says("Fine.")));
+    let server = Server::new(upstream.port, "");
+    server.send("POST /v1/chat/completions", "x-scrollback-session: 港口\r\n", &chat(&[user("Look.")]).to_string());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scrollback"));
+    let output = command.args(["--json", "--store"]).arg(server.store()).args(["show", "港口"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("Look."), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Without a model there are quotations, and nothing that looks like an answer but is none.
+#[test]
+fn the_built_in_responder_says_what_it_has_not() {
+    let server = Server::bare("");
+    let tried = [("POST /quote/v1/embeddings", "{}", 404), ("DELETE /quote/v1/files/abc", "", 404)];
+    let tried =
+        tried.into_iter().chain([("GET /quote/v1/models", "", 200), ("POST /quote/v1/chat/completions", "{bad", 400)]);
+    for (line, body, status) in tried {
+        let answer = server.send(line, "", body);
+        assert_eq!(answer.status(), status, "{line}: {}", answer.text());
+    }
+}
