@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
+use scrollback::control::Controls;
 use scrollback::ids::Depth;
 use scrollback::note::Fold;
+use scrollback::rule::rules;
 use scrollback::sketch::sketch;
 use scrollback::store::Span;
-use scrollback::strategy::{Leaf, Scene, StrategyName, StrategySettings, lay_out};
+use scrollback::strategy::{Kept, Leaf, Scene, Strategy, StrategyName, kept, lay_out};
 use scrollback::view::reason_word;
 use scrollback::window::{Block, Body, Budget, Reason, Window as Drawn};
 use scrollback::{MessageId, SessionKey, Store};
@@ -20,13 +22,18 @@ use super::show::branch;
 use super::{Desk, counted, grouped, say, say_json};
 use crate::api::preamble;
 
+/// How much of a window rules and pins may take, in hundredths, as in windows that are sent.
+const KEPT_SHARE: u32 = 40;
+/// So often a window is laid out with what the one before folds.
+const TRIES: usize = 4;
+
 #[derive(Debug, Args)]
 pub(super) struct Window {
     /// The session: its name, its id, or the beginning of either
     session: String,
-    /// How the window is laid out: pages, topics, truncate, passthrough
-    #[arg(long, default_value = "pages")]
-    strategy: StrategyName,
+    /// How the window is laid out: pages, topics, summary, artifacts, truncate, passthrough; as the session's are if not given
+    #[arg(long, value_name = "NAME")]
+    strategy: Option<StrategyName>,
     /// How many tokens fit
     #[arg(long, default_value_t = 8_000)]
     tokens: u32,
@@ -46,20 +53,47 @@ impl Window {
         let branch = branch(&session, self.branch)?.context("the session has no messages")?;
         let messages = store.read(&key, Span::path(branch.head, Depth(0))).await?;
         let preamble: Vec<_> = preamble(&store, &key).await?.into_iter().map(Arc::new).collect();
-        let settings = StrategySettings::default();
-        let open = Leaf::all(messages.into_iter().map(Arc::new), &settings.holds);
+        let settings = &desk.settings.engine;
+        let controls = desk.engine(store).controls(&key).await?;
+        let strategy = self.strategy.or(controls.strategy).unwrap_or(settings.strategy);
+        let open = Leaf::all(messages.into_iter().map(Arc::new), &settings.strategies.holds);
         let (fold, budget) = (Fold::default(), Budget { tokens: self.tokens });
-        let scene = Scene::new(&preamble, &fold, &open, budget);
-        let (_, window) = lay_out(&*self.strategy.build(&settings), scene)?;
+        let scene = Scene { excluded: &controls.excluded, ..Scene::new(&preamble, &fold, &open, budget) };
+        let window = drawn(&*strategy.build(&settings.strategies), scene, &controls)?;
         if desk.json {
             window.blocks().iter().try_for_each(|block| say_json(&Line::of(block)))?;
         } else if self.full {
             window.blocks().iter().try_for_each(say_whole)?;
         } else {
             say(sketch(&window))?;
+            reasons(&window)?;
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Lays out a window with the rules and pins of what it folds. They take room, so that more may be folded than without them.
+fn drawn(strategy: &dyn Strategy, scene: Scene<'_>, controls: &Controls) -> scrollback::Result<Drawn> {
+    let (mut fold, mut window) = lay_out(strategy, scene)?;
+    for _ in 0..TRIES {
+        let Some(kept) = kept_over(&fold, &scene, controls) else { break };
+        let (next, drawn) = lay_out(strategy, Scene { kept: Some(&kept), ..scene })?;
+        let is_same = next.open() == fold.open();
+        (fold, window) = (next, drawn);
+        if is_same {
+            break;
+        }
+    }
+    Ok(window)
+}
+
+/// The rules and pins of what is folded.
+fn kept_over(fold: &Fold, scene: &Scene<'_>, controls: &Controls) -> Option<Kept> {
+    let folded = scene.open.iter().map(|leaf| &leaf.stored).take(fold.open().0 as usize);
+    let folded: Vec<_> = folded.filter(|stored| !controls.excluded.contains(&stored.id)).collect();
+    let stated: Vec<_> = folded.iter().flat_map(|stored| rules(stored)).filter(|rule| controls.holds(rule)).collect();
+    let pinned: Vec<_> = folded.into_iter().filter(|stored| controls.pinned.contains(&stored.id)).cloned().collect();
+    kept(&stated.iter().collect::<Vec<_>>(), &pinned, &[], scene.budget.share(KEPT_SHARE))
 }
 
 /// A block as JSON.

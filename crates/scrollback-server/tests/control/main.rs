@@ -9,3 +9,4 @@ mod records;
 mod routes;
 mod summarize;
 mod whys;
+mod window;
