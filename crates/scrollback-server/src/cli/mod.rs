@@ -71,6 +71,9 @@ struct Common {
     /// The settings file
     #[arg(long, global = true, env = "SCROLLBACK_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Whose conversations: those of this tenant; `local` are yours
+    #[arg(long, global = true, value_name = "NAME")]
+    tenant: Option<String>,
     /// Print JSON, one value a line
     #[arg(long, global = true)]
     json: bool,
@@ -164,7 +167,8 @@ struct Desk {
 pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
     let common = arguments.common;
     let settings = config::read(common.config.as_deref(), common.store, &Surroundings::read())?;
-    let desk = Desk { settings, tenant: Tenant::local(), json: common.json };
+    let tenant = common.tenant.as_deref().map_or_else(Tenant::local, Tenant::new);
+    let desk = Desk { settings, tenant, json: common.json };
     // Store and index have threads of their own; a request that changes threads costs more than it gains.
     let workers = std::thread::available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1));
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build();
@@ -223,6 +227,12 @@ impl Desk {
     /// The store, for writing; its folder is made if need be.
     async fn writing(&self) -> anyhow::Result<Arc<Opened>> {
         self.settings.store.writing().await.map(Arc::new)
+    }
+
+    /// An error if conversations of another tenant are meant, which a server does not let its own person change.
+    fn local_only(&self, why: &str) -> anyhow::Result<()> {
+        anyhow::ensure!(self.tenant == Tenant::local(), "{why}, and --tenant names another: see docs/access.md");
+        Ok(())
     }
 
     /// An engine that looks at a store and changes nothing.

@@ -33,6 +33,7 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
+        desk.local_only("a server is for every tenant")?;
         let mut settings = desk.settings.serve.clone();
         settings.listen = self.listen.unwrap_or(settings.listen);
         if let Some(upstream) = self.upstream {

@@ -23,6 +23,7 @@ enum Verb {
     Add {
         /// What it is called: letters, digits, and any of - _ .
         name: String,
+        // The same as the option that every command has, and here it says more.
         /// Whose conversations it opens; those of a tenant with its own name if not given, `local` are yours
         #[arg(long)]
         tenant: Option<String>,

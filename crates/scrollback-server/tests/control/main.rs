@@ -8,5 +8,6 @@ mod reading;
 mod records;
 mod routes;
 mod summarize;
+mod tenants;
 mod whys;
 mod window;

@@ -34,7 +34,10 @@ impl Desk {
                 self.within(with_helpers(engine, serve, &settings.strategies.summary)?, ask).await
             }
             Err(Ok(Error::InUse { path, holder })) => match address::of_holder(&path, &holder) {
-                Some(there) => of_server(&there, ask).await,
+                Some(there) => {
+                    self.local_only("a server holds the store and does for commands what is yours")?;
+                    of_server(&there, ask).await
+                }
                 None => Err(Error::InUse { path, holder }.into()),
             },
             Err(Ok(error)) => Err(error.into()),
