@@ -14,13 +14,16 @@ use scrollback::store::{Branch, Position, Session, Span, Which};
 use scrollback::window::Budget;
 use scrollback::{At, Error, MessageId, SessionId, SessionKey, Store, Tenant};
 
-use super::{Ask, Refusal, Room};
+use super::{Ask, Refusal, Room, title_of};
 
 /// A smaller window holds nothing.
 pub(super) const LEAST_LIMIT: u32 = 500;
 
 /// So many of the sessions that a name could mean are told.
 const SEVERAL: usize = 5;
+/// So much of the id and of the name of each.
+const ID_DIGITS: usize = 12;
+const NAME_CHARS: usize = 40;
 
 /// A path and how its windows are laid out.
 pub(crate) struct Place {
@@ -113,11 +116,24 @@ pub(crate) async fn find_session(store: &dyn Store, tenant: &Tenant, name: &str)
         0 => Err(Error::NotFound(format!("no session is called “{name}”: `scrollback sessions` lists them"))),
         1 => Ok(found.remove(0)),
         several => {
-            let names: Vec<String> = found.iter().take(SEVERAL).map(|session| session.id.to_string()).collect();
+            let mut names = Vec::new();
+            for session in found.iter().take(SEVERAL) {
+                names.push(told_apart(store, tenant, session).await?);
+            }
             let (names, more) = (names.join(", "), if several > SEVERAL { " and more" } else { "" });
             Err(Error::Invalid(format!("“{name}” could be several sessions: {names}{more}. Write more of it")))
         }
     }
+}
+
+/// A session among others: the beginning of its id, and its name or what it is about.
+async fn told_apart(store: &dyn Store, tenant: &Tenant, session: &Session) -> scrollback::Result<String> {
+    let called = match &session.declared {
+        Some(name) => name.clone(),
+        None => title_of(store, tenant, session).await?,
+    };
+    let called: String = called.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NAME_CHARS).collect();
+    Ok(format!("{} “{called}”", &session.id.to_string()[..ID_DIGITS]))
 }
 
 /// The branch a person asks for, or the one written to last.

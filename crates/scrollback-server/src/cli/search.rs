@@ -1,16 +1,18 @@
 //! `scrollback search WORDS`: messages by their words, best first.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
 use scrollback::search::{Found, Query, Reach, Snippet, find};
-use scrollback::store::Lineage;
-use scrollback::{At, Store};
+use scrollback::store::{Lineage, Which};
+use scrollback::{At, SessionId, Store};
 use serde::Serialize;
 
 use super::show::{Line, branch};
-use super::{Desk, bold, local, say, say_json, talk};
+use super::{Desk, bold, local, say, say_json, sessions, talk};
 
 #[derive(Debug, Args)]
 pub(super) struct Search {
@@ -53,7 +55,8 @@ impl Search {
         if desk.json {
             found.iter().try_for_each(|found| say_json(&Hit::of(found)))?;
         } else {
-            found.iter().try_for_each(print)?;
+            let names = names(desk, &store, &found).await?;
+            found.iter().try_for_each(|found| print(found, &names[&found.session]))?;
         }
         if found.is_empty() {
             talk("nothing found");
@@ -102,9 +105,21 @@ impl<'a> Hit<'a> {
     }
 }
 
-pub(super) fn print(found: &Found) -> anyhow::Result<()> {
+/// What to call the sessions in which something was found: the beginning of the id, and the name if there is one.
+async fn names(desk: &Desk, store: &dyn Store, found: &[Found]) -> anyhow::Result<BTreeMap<SessionId, String>> {
+    let mut names = BTreeMap::new();
+    for id in found.iter().map(|found| found.session) {
+        if let Entry::Vacant(unnamed) = names.entry(id) {
+            let session = store.sessions(&desk.tenant, Which::Id(id)).await?.pop();
+            let name = session.as_ref().map(sessions::name).unwrap_or_default();
+            unnamed.insert(format!("{} {name}", &id.to_string()[..12]).trim_end().to_owned());
+        }
+    }
+    Ok(names)
+}
+
+fn print(found: &Found, session: &str) -> anyhow::Result<()> {
     let (on, off) = bold();
-    let session = &found.session.to_string()[..12];
     let message = &found.message;
     say(format!("{session} {} {} · {}", message.id, message.role, local(message.at)))?;
     let marks = if on.is_empty() { ("«", "»") } else { (on, off) };

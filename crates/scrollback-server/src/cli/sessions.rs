@@ -11,6 +11,8 @@ use crate::api::title_of;
 
 /// How many columns of a title are shown.
 const TITLE_COLUMNS: usize = 48;
+/// How many columns of the name that a client gave it.
+const NAME_COLUMNS: usize = 24;
 
 #[derive(Debug, Args)]
 pub(super) struct Sessions {
@@ -30,12 +32,12 @@ impl Sessions {
             sessions.iter().try_for_each(say_json)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let mut table = table(&["session", "messages", "branches", "last", "title"], &[1, 2]);
+        let mut table = table(&["session", "name", "messages", "branches", "last", "title"], &[2, 3]);
         for session in &sessions {
-            let id = session.id.to_string();
+            let (id, name) = (session.id.to_string(), name(session));
             let title = title(desk, &store, session).await?;
             let (messages, branches) = (session.messages.to_string(), session.branches.len().to_string());
-            table.add_row([id[..12].to_owned(), messages, branches, local(session.last), title]);
+            table.add_row([id[..12].to_owned(), name, messages, branches, local(session.last), title]);
         }
         say(table.trim_fmt())?;
         if sessions.len() == self.limit {
@@ -49,7 +51,12 @@ impl Sessions {
     }
 }
 
-/// What a session is called, in a few columns.
+/// What clients call a session, in a few columns; nothing if they do not.
+pub(super) fn name(session: &Session) -> String {
+    shortened(session.declared.as_deref().unwrap_or_default(), NAME_COLUMNS)
+}
+
+/// What a session is about, in a few columns.
 pub(super) async fn title(desk: &Desk, store: &dyn Store, session: &Session) -> anyhow::Result<String> {
     Ok(shortened(&title_of(store, &desk.tenant, session).await?, TITLE_COLUMNS))
 }

@@ -100,7 +100,8 @@ impl Show {
             return Ok(ExitCode::SUCCESS);
         }
         let title = sessions::title(desk, &store, &session).await?;
-        talk(&format!("{title} · {} · {}", session.id, counted(session.messages, "message")));
+        let name = session.declared.as_ref().map(|_| format!("{} · ", sessions::name(&session))).unwrap_or_default();
+        talk(&format!("{title} · {name}{} · {}", session.id, counted(session.messages, "message")));
         let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
         let controls = desk.engine(store).controls(&key).await?;
         messages.iter().try_for_each(|stored| print_as(stored, mark(&controls, stored.id)))?;

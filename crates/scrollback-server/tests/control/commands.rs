@@ -210,6 +210,25 @@ fn artifacts_have_versions_and_differences() {
 }
 
 #[test]
+fn sessions_are_told_by_their_names() {
+    let home = Home::new("");
+    let listed = home.says(&["sessions"]);
+    assert!(listed.lines().next().unwrap().contains("name") && listed.contains(" tides "), "{listed}");
+    assert!(text(&home.run(&["show", "tides"]).stderr).contains("Tides · tides · "));
+    assert!(home.says(&["search", "datum"]).contains(" tides m3 assistant · "));
+    std::fs::write(
+        home.0.path().join("more.jsonl"),
+        r#"{"id": "tides-north", "messages": [{"role": "user", "content": "Hi."}]}"#,
+    )
+    .unwrap();
+    home.says(&["import", "more.jsonl"]);
+    let told = home.complains(&["show", "tid"]);
+    assert!(told.contains(" “tides”") && told.contains(" “tides-north”"), "{told}");
+    let told = home.complains(&["chat", "nobody", "Hello?", "--upstream", "quote"]);
+    assert!(told.contains("scrollback sessions") && told.contains("scrollback chat - MESSAGE"), "{told}");
+}
+
+#[test]
 fn wrong_names_are_told() {
     both(|home| {
         assert!(home.complains(&["pin", "nobody", "m1"]).contains("scrollback sessions"));

@@ -69,7 +69,9 @@ impl Server {
             return Ok(Reply::of(answer));
         }
         let value: Value = serde_json::from_slice(&answer.bytes().await.unwrap_or_default()).unwrap_or_default();
-        bail!("{}", refusal(&value, status, &self.there.url))
+        let told = refusal(&value, status, &self.there.url);
+        let is_unknown = value["code"] == "not_found" && wanted["session"].is_string() && wanted["branch"].is_null();
+        bail!("{told}{}", if is_unknown { "\n`scrollback chat - MESSAGE` begins a new one" } else { "" })
     }
 
     async fn send(&self, ask: &Ask) -> anyhow::Result<reqwest::Response> {
