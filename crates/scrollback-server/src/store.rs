@@ -57,7 +57,7 @@ impl Place {
                 PostgresStore::open_reading(options).await.map(|store| Opened::Database(Arc::new(store)))
             }
         };
-        opened.context("nothing has been kept yet, or the store cannot be read: `scrollback import FILE` begins one")
+        opened.map_err(begun)
     }
 
     /// Opens it for writing; a file and its folder are made if need be.
@@ -73,6 +73,13 @@ impl Place {
             Self::Database(options, _) => Ok(Opened::Database(Arc::new(PostgresStore::open(options).await?))),
         }
     }
+}
+
+/// What a store that is not there needs, beside what is wrong.
+fn begun(error: scrollback::Error) -> anyhow::Error {
+    let is_missing = matches!(error, scrollback::Error::NotFound(_));
+    let error = anyhow::Error::from(error);
+    if is_missing { error.context("nothing has been kept yet: `scrollback import FILE` begins a store") } else { error }
 }
 
 /// A store that is open.

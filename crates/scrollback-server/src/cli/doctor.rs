@@ -39,7 +39,11 @@ impl Doctor {
             checkup.problems.iter().try_for_each(|problem| say(format!("  {problem}")))?;
             say(match checkup.problem_count {
                 0 => "all is well".to_owned(),
-                count => format!("{}. Keep a copy of the store before you do anything else", counted(count, "problem")),
+                count => format!(
+                    "{}. Keep a copy of the store before you do anything else; `scrollback doctor --repair` builds the search index \
+                     anew, and a backup has what else is damaged",
+                    counted(count, "problem")
+                ),
             })?;
         }
         Ok(if checkup.problem_count == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

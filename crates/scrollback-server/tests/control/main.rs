@@ -7,6 +7,7 @@ mod lock;
 mod reading;
 mod records;
 mod routes;
+mod stores;
 mod summarize;
 mod tenants;
 mod whys;

@@ -75,6 +75,7 @@ impl SqliteStore {
     /// Opens a file for reading and writing, creating it (for its owner alone) if it does not exist.
     pub fn open(options: &SqliteOptions) -> Result<Self> {
         let path = &options.path;
+        trouble::no_folder(path)?;
         create_private(path)?;
         let lock = lock(path)?;
         let connection = schema::open_writing(options)?;
@@ -89,6 +90,7 @@ impl SqliteStore {
         if !path.exists() {
             return Err(Error::NotFound(format!("there is no store at {} yet", path.display())));
         }
+        trouble::no_folder(path)?;
         let readers = Readers::start(path, options.readers)?;
         Ok(Self { readers, writer: None, fresh: Arc::default(), path: path.clone(), _lock: None })
     }

@@ -1,9 +1,9 @@
 //! Opening a file: settings of the connection, and migrations forward from any released version.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::trouble::told;
 use super::{Durability, SqliteOptions};
@@ -47,14 +47,37 @@ pub(super) fn open_writing(options: &SqliteOptions) -> Result<Connection> {
 
 /// A connection that only reads.
 pub(super) fn open_reading(path: &Path) -> Result<Connection> {
-    let connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    if is_kept_from_writing(&connection) && is_settled(path) {
+        connection = connect(&unchanging(path), OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
+    }
     match version(path, &connection)? {
         current if current == MIGRATIONS.len() => Ok(connection),
+        0 => Err(Error::NotFound(format!("{} is empty", path.display()))),
         older => Err(Error::Invalid(format!(
             "{} has an older layout ({older}). Any command that writes, such as `scrollback doctor --repair`, brings it up to date",
             path.display()
         ))),
     }
+}
+
+/// Whether a file cannot be read because nothing may be written beside it, where readers and writers tell each other what they do.
+fn is_kept_from_writing(connection: &Connection) -> bool {
+    let asked = connection.query_row("PRAGMA schema_version", [], |_| Ok(()));
+    let code = asked.err().and_then(|cause| cause.sqlite_error_code());
+    matches!(code, Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
+}
+
+/// Whether all that was written is in the file: nobody writes to it, and nobody was cut short.
+fn is_settled(path: &Path) -> bool {
+    !Path::new(&format!("{}-wal", path.display())).exists()
+}
+
+/// A name under which a file is read as it stands, because nothing can be written beside it: on a disk that is read-only, or in
+/// somebody else's folder.
+fn unchanging(path: &Path) -> PathBuf {
+    let escaped = path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    PathBuf::from(format!("file:{escaped}?immutable=1"))
 }
 
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {

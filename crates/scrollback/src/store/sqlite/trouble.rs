@@ -27,15 +27,30 @@ pub(super) fn told(path: &Path, cause: rusqlite::Error) -> Error {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             format!("{file} is locked by another program. Close it and try again")
         }
-        Some(ErrorCode::NotADatabase) => return Error::Invalid(format!("{file} is not a Scrollback store")),
+        Some(ErrorCode::NotADatabase) => {
+            return Error::Invalid(format!(
+                "{file} is not a Scrollback store, or its beginning is damaged: name another file with --store, or restore a backup"
+            ));
+        }
         Some(ErrorCode::DatabaseCorrupt) => {
             return Error::Damaged(format!(
-                "{file} has damaged pages ({cause}). Run `scrollback doctor` to see what is affected"
+                "{file} has damaged pages ({cause}). Keep a copy of it and restore a backup; as far as it can be read, `scrollback doctor` \
+                 tells what is affected and `scrollback export` saves the rest"
             ));
         }
         _ => format!("the store {file} failed"),
     };
     Error::store(what, cause)
+}
+
+/// An error if a folder is named where a file is meant.
+pub(super) fn no_folder(path: &Path) -> Result<(), Error> {
+    if path.is_dir() {
+        let example = path.join("scrollback.db");
+        let what = format!("{} is a folder: name a file in it, such as {}", path.display(), example.display());
+        return Err(Error::Invalid(what));
+    }
+    Ok(())
 }
 
 /// What the file system refuses before the database comes in: `path` cannot be created, or locked.
