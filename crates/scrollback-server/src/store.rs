@@ -60,6 +60,13 @@ impl Place {
         opened.map_err(begun)
     }
 
+    /// An error if it is a file that is not there.
+    pub(crate) fn present(&self) -> anyhow::Result<()> {
+        let missing = self.file().filter(|file| !file.exists());
+        let told = |file: &Path| scrollback::Error::NotFound(format!("there is no store at {} yet", file.display()));
+        missing.map_or(Ok(()), |file| Err(begun(told(file))))
+    }
+
     /// Opens it for writing; a file and its folder are made if need be.
     pub(crate) async fn writing(&self) -> anyhow::Result<Opened> {
         match self {

@@ -16,7 +16,7 @@ pub(super) struct Doctor {
 impl Doctor {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         if self.repair {
-            let store = desk.writing().await?;
+            let store = desk.changing().await?;
             talk(store.repair().await?);
         }
         let store = desk.reading().await?;

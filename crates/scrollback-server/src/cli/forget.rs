@@ -20,7 +20,7 @@ pub(super) struct Forget {
 
 impl Forget {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let store = desk.writing().await?;
+        let store = desk.changing().await?;
         let session = desk.session(&*store, &self.session).await?;
         let title = sessions::title(desk, &*store, &session).await?;
         if !self.yes {

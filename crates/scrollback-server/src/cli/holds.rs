@@ -109,7 +109,7 @@ impl Holds {
         let age = self.older_than.or(desk.settings.keep_holds);
         let age = age.context("nothing says how old: --older-than 30d, or holds.keep_days in the settings")?;
         let before = At(now().0.saturating_sub(i64::try_from(age.as_micros()).unwrap_or(i64::MAX)));
-        let store = desk.writing().await?;
+        let store = desk.changing().await?;
         let mut old = all(desk, &*store, self.session.as_deref()).await?;
         old.retain(|(_, held)| !held.erased && held.at < before);
         if !old.is_empty() && !self.yes {

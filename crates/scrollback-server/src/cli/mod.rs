@@ -229,6 +229,12 @@ impl Desk {
         self.settings.store.writing().await.map(Arc::new)
     }
 
+    /// The store, for changing what is in it: it must be there.
+    async fn changing(&self) -> anyhow::Result<Arc<Opened>> {
+        self.settings.store.present()?;
+        self.writing().await
+    }
+
     /// An error if conversations of another tenant are meant, which a server does not let its own person change.
     fn local_only(&self, why: &str) -> anyhow::Result<()> {
         anyhow::ensure!(self.tenant == Tenant::local(), "{why}, and --tenant names another: see docs/access.md");

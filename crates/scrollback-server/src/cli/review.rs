@@ -38,7 +38,7 @@ struct Line<'a> {
 impl Review {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         let mode = if self.dry_run { ReviewMode::Dry } else { ReviewMode::Do };
-        let store = desk.writing().await?;
+        let store = desk.changing().await?;
         let sessions = match &self.session {
             Some(name) => vec![desk.session(&*store, name).await?],
             None => store.sessions(&desk.tenant, Which::Page { skip: 0, limit: usize::MAX >> 1 }).await?,

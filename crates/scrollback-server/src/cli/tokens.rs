@@ -1,5 +1,6 @@
 //! `scrollback tokens`: who else may ask this server. A token is printed once, alone, so that it can be piped; talk goes to stderr.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use axum::http::Method;
@@ -54,7 +55,8 @@ struct Made {
 
 impl Tokens {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        if desk.settings.store.file().is_none_or(|file| !file.exists()) {
+        let is_first = |file: &Path| !file.exists() && matches!(self.verb, Some(Verb::Add { .. }));
+        if desk.settings.store.file().is_none_or(is_first) {
             // Tokens may be made before anything is kept.
             drop(desk.writing().await?);
         }

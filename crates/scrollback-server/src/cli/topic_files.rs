@@ -46,7 +46,7 @@ impl Export {
 
 impl Import {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let store = desk.writing().await?;
+        let store = desk.changing().await?;
         let session = desk.session(&*store, &self.session).await?;
         let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
         let head = branch(&session, None)?.context("the session has no messages")?.head;

@@ -24,3 +24,25 @@ fn a_store_that_cannot_be_read_is_not_called_missing() {
     }
     assert!(!home.0.path().join("folder.lock").exists());
 }
+
+#[test]
+fn only_what_begins_a_store_makes_one() {
+    let home = Home::new("");
+    let commands: [&[&str]; 8] = [
+        &["doctor"],
+        &["doctor", "--repair"],
+        &["review"],
+        &["forget", "tides", "--yes"],
+        &["holds", "--clean", "--older-than", "1d"],
+        &["topics", "import", "tides", "."],
+        &["tokens"],
+        &["tokens", "revoke", "mira"],
+    ];
+    for command in commands {
+        let told = home.complains(&[command, &["--store", "mistyped.db"]].concat());
+        assert!(told.contains("no store at mistyped.db"), "{command:?}: {told}");
+        assert!(!home.0.path().join("mistyped.db").exists(), "{command:?}");
+    }
+    home.says(&["tokens", "add", "mira", "--store", "new.db"]);
+    assert!(home.0.path().join("new.db").exists());
+}
