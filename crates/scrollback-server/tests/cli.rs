@@ -324,6 +324,9 @@ fn what_was_sent_can_be_looked_at_beside_the_server() {
     assert!(ledger.contains("gpt-5") && ledger.contains("% saved") && ledger.contains("from the cache"), "{ledger}");
     let totals = home.json(&["show", "harbour", "--ledger"]).pop().unwrap();
     assert!(totals["totals"]["calls"].as_u64().unwrap() > 25, "{totals}");
+    assert!(totals["totals"]["without_cost"].as_f64().unwrap() < 10.0, "in dollars: {totals}");
+    let called = &home.json(&["show", "harbour", "--ledger"])[0];
+    assert!(called["cost"].is_f64() && called["without"]["cost"].is_f64(), "in dollars: {called}");
     let pages = home.says(&["show", "harbour", "--pages"]);
     assert!(pages.contains("listed") && pages.contains("found by search alone"), "{pages}");
     assert!(home.says(&["undo", "harbour"]).contains("shown again"), "the server that holds the store does it");

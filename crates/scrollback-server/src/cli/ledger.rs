@@ -6,6 +6,7 @@ use scrollback::engine::Recorded;
 use scrollback::ledger::{Call, Cost, Tokens, Totals, Usage};
 use scrollback::{Engine, SessionKey};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::api::tasks;
 
@@ -27,9 +28,10 @@ pub(super) async fn show(desk: &Desk, engine: &Engine, key: &SessionKey) -> anyh
     let calls = views.iter().flat_map(|recorded| recorded.view.calls.iter().map(move |call| (recorded, call)));
     if desk.json {
         for (recorded, call) in calls {
-            say_json(&Line { view: &recorded.name, call })?;
+            say_json(&line(recorded, call)?)?;
         }
-        say_json(&serde_json::json!({"totals": totals, "cached_percent": totals.cached_percent(),
+        let totals_told = dollars(&totals, [("/cost", totals.cost), ("/without_cost", totals.without_cost)])?;
+        say_json(&serde_json::json!({"totals": totals_told, "cached_percent": totals.cached_percent(),
             "saved_percent": totals.saved_percent(), "tasks": tasks}))?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -45,6 +47,25 @@ pub(super) async fn show(desk: &Desk, engine: &Engine, key: &SessionKey) -> anyh
         ))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A call as JSON.
+fn line(recorded: &Recorded, call: &Call) -> anyhow::Result<Value> {
+    let without = call.without.and_then(|without| without.cost);
+    let costs = [("/cost", call.cost), ("/without/cost", without)];
+    let costs = costs.into_iter().filter_map(|(place, cost)| Some((place, cost?)));
+    dollars(&Line { view: &recorded.name, call }, costs)
+}
+
+/// A value as JSON, with its costs in dollars, as everywhere else; they are kept in smaller units.
+fn dollars(value: &impl Serialize, costs: impl IntoIterator<Item = (&'static str, Cost)>) -> anyhow::Result<Value> {
+    let mut value = serde_json::to_value(value)?;
+    for (place, cost) in costs {
+        if let Some(there) = value.pointer_mut(place) {
+            *there = cost.dollars().into();
+        }
+    }
+    Ok(value)
 }
 
 /// A kind of tokens: what it is called, and how many a call has.
