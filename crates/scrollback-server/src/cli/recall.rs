@@ -1,8 +1,8 @@
-//! `scrollback recall SESSION page 42`, `summary s60`, `hold h12` or `topic t42`: what a model would be told if it asked.
+//! `scrollback recall SESSION page 42`, `summary s60`, `hold h12`, `topic t42` or words: what a model would be told if it asked.
 
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::{bail, ensure};
 use axum::http::Method;
 use clap::{Args, Subcommand};
 use scrollback::recall::{RecallCall, RecallTool};
@@ -14,8 +14,10 @@ use super::{Desk, say, say_json};
 pub(super) struct Recall {
     /// The session: its name, its id, or the beginning of either
     session: String,
+    /// Words to look for outside the window, the same as search
+    words: Vec<String>,
     #[command(subcommand)]
-    what: What,
+    what: Option<What>,
     /// Which branch; the newest if not given
     #[arg(long, global = true)]
     branch: Option<u32>,
@@ -65,6 +67,12 @@ enum What {
 }
 
 impl What {
+    /// What is meant where only words are given.
+    fn said(words: Vec<String>) -> anyhow::Result<Self> {
+        ensure!(!words.is_empty(), "say what to recall: words, page N, hold H, summary S or topic T");
+        Ok(Self::Search { words })
+    }
+
     /// The call that a model would make.
     fn call(&self) -> anyhow::Result<RecallCall> {
         let (tool, arguments) = match self {
@@ -82,7 +90,7 @@ impl What {
 
 impl Recall {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let call = self.what.call()?;
+        let call = self.what.map_or_else(|| What::said(self.words), Ok)?.call()?;
         let room = desk.room(desk.engine(desk.reading().await?));
         let meant = Where::on(&self.session, self.branch, self.limit);
         let place = room.place(&meant.ask(Method::GET, &[]), &self.session).await?;

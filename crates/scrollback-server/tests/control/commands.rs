@@ -175,6 +175,11 @@ fn summaries_tell_who_wrote_them_and_expand() {
         assert!(!note["quotes"].as_array().unwrap().is_empty(), "{note}");
         let expanded = home.says(&["recall", "petrel", "summary", name, "--words", "Gardner engine"]);
         assert!(expanded.contains("Gardner 6LXB") && expanded.contains("[m1 "), "{expanded}");
+        let found = home.says(&["recall", "petrel", "search", "Gardner", "engine"]);
+        assert_eq!(home.says(&["recall", "petrel", "Gardner", "engine"]), found, "words are searched for");
+        assert!(found.contains("Gardner 6LXB"), "{found}");
+        home.says(&["recall", "petrel", "the", "page", "--branch", "0"]);
+        assert!(home.complains(&["recall", "petrel"]).contains("say what to recall"));
         let onwards = home.says(&["recall", "petrel", "summary", name, "--from", "m50"]);
         assert!(onwards.contains("[m50 ") && !onwards.contains("[m49 "), "{onwards}");
         assert!(home.complains(&["recall", "petrel", "summary", "s999"]).contains("no summary s999"));
