@@ -162,7 +162,9 @@ fn errors_say_what_to_do() {
     let keyless = Home::with("");
     complains(&keyless, "Hello?", &["chat", "--model", "gpt-5"], &["OPENAI_API_KEY", "--upstream quote"]);
     assert!(!keyless.says("Where is the key?", &["chat", "--upstream", "quote"]).is_empty());
-    assert!(!keyless.says("Where is the key?", &["chat"]).is_empty(), "without a key, quotations answer");
+    let output = keyless.pipe("Where is the key?", &["chat"]);
+    assert!(output.status.success() && !output.stdout.is_empty(), "without a key, quotations answer");
+    assert!(text(&output.stderr).contains("no model is set up"), "{}", text(&output.stderr));
 }
 
 /// A chat in a terminal: what `script` sees of it while lines are typed.

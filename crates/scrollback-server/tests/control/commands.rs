@@ -234,6 +234,16 @@ fn sessions_are_told_by_their_names() {
 }
 
 #[test]
+fn who_is_answered_without_a_model_is_told_so() {
+    let home = Home::new("");
+    let output = home.run(&["chat", "-", "Where does the key hang?"]);
+    assert!(output.status.success() && !output.stdout.is_empty(), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("no model is set up"), "{}", text(&output.stderr));
+    let asked_for = home.run(&["chat", "-", "Where does the key hang?", "--upstream", "quote"]);
+    assert!(!text(&asked_for.stderr).contains("no model is set up"));
+}
+
+#[test]
 fn wrong_names_are_told() {
     both(|home| {
         assert!(home.complains(&["pin", "nobody", "m1"]).contains("scrollback sessions"));

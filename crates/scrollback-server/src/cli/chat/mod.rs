@@ -20,7 +20,7 @@ use axum::http::Method;
 use clap::Args;
 use serde_json::json;
 
-use super::{Desk, log_to_stderr};
+use super::{Desk, log_to_stderr, talk};
 use crate::api::Ask;
 use commands::Place;
 use editor::Editor;
@@ -147,6 +147,9 @@ fn is_coloured(audience: Audience) -> bool {
 impl Talk<'_> {
     /// Says one thing.
     async fn once(&mut self, message: &str) -> anyhow::Result<ExitCode> {
+        if self.is_quoted().await? {
+            talk(steer::NO_MODEL);
+        }
         let answered = self.say(message).await;
         self.screen.close()?;
         Ok(if answered? { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -18,6 +18,10 @@ use crate::upstream::QUOTE;
 /// How many messages are shown of a conversation that is opened.
 const SHOWN: &str = "2";
 
+/// What is told where nobody set up a model.
+pub(super) const NO_MODEL: &str = "no model is set up, so quotations of what was said answer: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or \
+                                   name one with --upstream and --model";
+
 impl Talk<'_> {
     /// Heeds a line; whatever goes wrong is told, and the conversation goes on.
     pub(super) async fn heed(&mut self, line: &str) -> anyhow::Result<ControlFlow<()>> {
@@ -99,14 +103,16 @@ impl Talk<'_> {
             Some(session) => self.open(&session).await?,
             None => self.screen.aside("a new conversation")?,
         }
-        let models = self.server.ask(&Ask::new(Method::GET, &["models"])).await?;
-        if self.voice.upstream.is_none() && self.voice.model.is_none() && models["upstream"] == QUOTE {
-            self.screen.aside(
-                "no model is set up, so quotations of what was said answer: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or \
-                 name one with --upstream and --model",
-            )?;
+        if self.is_quoted().await? {
+            self.screen.aside(NO_MODEL)?;
         }
         self.screen.aside("/help lists the commands, Ctrl-D leaves")
+    }
+
+    /// Whether quotations answer though nobody asked for them.
+    pub(super) async fn is_quoted(&self) -> anyhow::Result<bool> {
+        let models = self.server.ask(&Ask::new(Method::GET, &["models"])).await?;
+        Ok(self.voice.upstream.is_none() && self.voice.model.is_none() && models["upstream"] == QUOTE)
     }
 
     /// Goes on with a conversation.
