@@ -41,7 +41,7 @@ struct Imported {
 
 impl Import {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let log = Log::new(desk.writing().await?);
+        let log = Log::new(desk.alone("drop the files onto its page, or send them to POST /api/import").await?);
         let mut failed = false;
         for file in files_of(&self.files)? {
             match self.file(desk, &log, &file).await {

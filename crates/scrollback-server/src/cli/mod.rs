@@ -42,9 +42,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use scrollback::store::Session;
 use scrollback::task::Tasks;
 use scrollback::window::grouped;
-use scrollback::{At, Engine, Store, Tenant};
+use scrollback::{At, Engine, Error, Store, Tenant};
 use tracing_subscriber::EnvFilter;
 
+use crate::address;
 use crate::api::find_session;
 use crate::clock::now;
 use crate::config::{self, Settings, Surroundings};
@@ -232,7 +233,21 @@ impl Desk {
     /// The store, for changing what is in it: it must be there.
     async fn changing(&self) -> anyhow::Result<Arc<Opened>> {
         self.settings.store.present()?;
-        self.writing().await
+        self.alone("this changes the store itself; stop that process first, or wait until it ends").await
+    }
+
+    /// The store, for what no server does for a command; `instead` says what a person can do beside one.
+    async fn alone(&self, instead: &str) -> anyhow::Result<Arc<Opened>> {
+        self.writing().await.map_err(|error| {
+            let held = match error.downcast_ref() {
+                Some(Error::InUse { path, holder }) => address::of_holder(path, holder),
+                _ => None,
+            };
+            match held {
+                Some(there) => error.context(format!("the server at {} holds the store: {instead}", there.url)),
+                None => error,
+            }
+        })
     }
 
     /// An error if conversations of another tenant are meant, which a server does not let its own person change.

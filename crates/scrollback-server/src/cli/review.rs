@@ -2,6 +2,7 @@
 //! do. A session that cannot be reviewed is told and does not keep the others from it.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use scrollback::engine::{Fate, ReviewMode, ReviewReport, Verdict};
@@ -38,7 +39,10 @@ struct Line<'a> {
 impl Review {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         let mode = if self.dry_run { ReviewMode::Dry } else { ReviewMode::Do };
-        let store = desk.changing().await?;
+        let store = match mode {
+            ReviewMode::Dry => Arc::new(desk.reading().await?),
+            ReviewMode::Do => desk.changing().await?,
+        };
         let sessions = match &self.session {
             Some(name) => vec![desk.session(&*store, name).await?],
             None => store.sessions(&desk.tenant, Which::Page { skip: 0, limit: usize::MAX >> 1 }).await?,

@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::home::{Home, Server};
+use crate::home::{Home, Server, text};
 
 #[test]
 fn a_server_says_where_it_listens_until_it_ends() {
@@ -38,4 +38,19 @@ fn what_a_killed_server_left_leads_nowhere() {
     assert!(home.says(&["pins", "petrel"]).contains("m3"), "what only reads works all the same");
     drop(other.stdin.take());
     other.wait().unwrap();
+}
+
+#[test]
+fn what_no_server_does_for_a_command_says_what_to_do_instead() {
+    let home = Home::new("");
+    let server = Server::start(&home);
+    let told = home.complains(&["import", "tides.jsonl"]);
+    assert!(told.contains(&server.address) && told.contains("POST /api/import"), "{told}");
+    let commands: [&[&str]; 4] =
+        [&["forget", "tides", "--yes"], &["review"], &["doctor", "--repair"], &["topics", "import", "tides", "."]];
+    for command in commands {
+        let told = home.complains(command);
+        assert!(told.contains(&server.address) && told.contains("stop that process first"), "{command:?}: {told}");
+    }
+    assert!(text(&home.run(&["review", "--dry-run"]).stderr).contains("0 topics would be reviewed"));
 }
