@@ -292,7 +292,8 @@ pub(crate) fn talk(text: &str) {
 fn log_to_stderr(usual: &str) {
     let filter = EnvFilter::try_from_env("SCROLLBACK_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    log.log_internal_errors(false).init();
+    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    log.log_internal_errors(false).with_ansi(std::io::stderr().is_terminal() && !is_plain).init();
 }
 
 /// Writes a line of output.

@@ -1,5 +1,6 @@
 //! Who holds the store, and how others find out where to ask.
 
+use std::io::Write;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -53,4 +54,17 @@ fn what_no_server_does_for_a_command_says_what_to_do_instead() {
         assert!(told.contains(&server.address) && told.contains("stop that process first"), "{command:?}: {told}");
     }
     assert!(text(&home.run(&["review", "--dry-run"]).stderr).contains("0 topics would be reviewed"));
+}
+
+#[test]
+fn a_log_that_nobody_looks_at_has_no_colours() {
+    let home = Home::new("");
+    let mut command = home.command(&["mcp"]);
+    command.env("SCROLLBACK_LOG", "info").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let hello = r#"{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
+        "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}"#;
+    writeln!(child.stdin.take().unwrap(), "{}", hello.replace('\n', " ")).unwrap();
+    let told = text(&child.wait_with_output().unwrap().stderr);
+    assert!(!told.is_empty() && !told.contains('\u{1b}'), "{told}");
 }
