@@ -22,12 +22,13 @@ pub fn sketch(window: &Window) -> String {
 
 /// What a window comes to, in a line.
 pub fn summary(window: &Window) -> String {
-    let (count, tokens, budget) = (window.blocks().len(), grouped(window.tokens()), grouped(window.budget().tokens));
+    let (blocks, tokens, budget) =
+        (counted(window.blocks().len(), "block"), grouped(window.tokens()), grouped(window.budget().tokens));
     let lost = match window.lost() {
         0 => "nothing lost".to_owned(),
         lost => format!("{} lost", grouped(lost)),
     };
-    format!("{count} blocks, {tokens} of {budget} tokens, {lost}")
+    format!("{blocks}, {tokens} of {budget} tokens, {lost}")
 }
 
 /// Draws a block.
@@ -66,8 +67,8 @@ pub fn caption(block: &Block) -> String {
         Body::Note(text) if block.reason == Reason::Relevant => {
             let topics = text.lines().filter(|line| line.starts_with("[t") && line.contains(" · relevance ")).count();
             let quoted = text.lines().filter(|line| Heading::read(line).is_some()).count();
-            let of = if topics > 0 { format!("{topics} topics · ") } else { String::new() };
-            format!("{of}{quoted} messages quoted word for word")
+            let of = if topics > 0 { format!("{} · ", counted(topics, "topic")) } else { String::new() };
+            format!("{of}{} quoted word for word", counted(quoted, "message"))
         }
         Body::Nothing(stored) => format!("left out · {}", flat(&stored.message().to_text())),
         Body::Note(text) if block.reason == Reason::Kept => {
@@ -80,17 +81,22 @@ pub fn caption(block: &Block) -> String {
         }
         Body::Note(text) if text.starts_with("<artifacts-") => {
             let shown = text.lines().filter(|line| line.starts_with("[a")).count();
-            format!("{shown} artifacts · every source found by search")
+            format!("{} · every source found by search", counted(shown, "artifact"))
         }
         Body::Note(text) if text.starts_with("<topics-") => {
             let listed = text.lines().filter(|line| line.starts_with("[t")).count();
-            format!("index · {listed} topics listed, all found by search")
+            format!("index · {} listed, all found by search", counted(listed, "topic"))
         }
         Body::Note(text) => {
             let listed = text.lines().filter(|line| line.starts_with("[#")).count();
-            format!("contents · {listed} pages listed, all found by search")
+            format!("contents · {} listed, all found by search", counted(listed, "page"))
         }
     }
+}
+
+/// A count with its noun: "1 block", "2 blocks".
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// How many rules and how many pinned messages a text shows, each in its own fence.
