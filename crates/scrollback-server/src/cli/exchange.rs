@@ -10,6 +10,7 @@ use scrollback::import::{self, Format};
 use scrollback::store::Which;
 use scrollback::{Log, SessionKey, Store};
 use serde::Serialize;
+use serde::de::IgnoredAny;
 
 use crate::api::{self, exported};
 
@@ -58,9 +59,7 @@ impl Import {
 
     async fn file(&self, desk: &Desk, log: &Log, file: &Path) -> anyhow::Result<Imported> {
         let text = read(file)?;
-        let format = self.format.or_else(|| Format::guess(&text)).context(
-            "the format is not recognised; name it with --format (openai, chatgpt, claude, claude-code, codex)",
-        )?;
+        let format = self.format.or_else(|| Format::guess(&text)).with_context(|| unrecognised(&text))?;
         let import = import::read(format, &text)?;
         let bar = progress(import.conversations.len() as u64, "importing");
         let (mut messages, mut added) = (0, 0);
@@ -106,6 +105,20 @@ fn files_of(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
         }
     }
     Ok(files)
+}
+
+/// What is wrong with a text that is in no known format.
+fn unrecognised(text: &str) -> String {
+    let text = text.trim_start_matches('\u{feff}').trim();
+    if text.is_empty() {
+        return "the file is empty".to_owned();
+    }
+    let broken = |text: &str| serde_json::from_str::<IgnoredAny>(text).err();
+    match (broken(text), broken(text.lines().next().unwrap_or_default())) {
+        (Some(error), Some(_)) => format!("the file is no JSON, or was cut short: {error}"),
+        _ => "the format is not recognised; name it with --format (openai, chatgpt, claude, claude-code, codex)"
+            .to_owned(),
+    }
 }
 
 fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {

@@ -3,7 +3,7 @@
 use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
-use anyhow::bail;
+use anyhow::ensure;
 use clap::Args;
 use scrollback::{Forget as _, SessionKey};
 
@@ -24,13 +24,8 @@ impl Forget {
         let session = desk.session(&*store, &self.session).await?;
         let title = sessions::title(desk, &*store, &session).await?;
         if !self.yes {
-            talk(&format!(
-                "“{title}” ({}) will be erased for good. Type yes to go on:",
-                counted(session.messages, "message")
-            ));
-            if !confirmed()? {
-                bail!("nothing was erased; without a terminal, --yes is needed");
-            }
+            let messages = counted(session.messages, "message");
+            confirm(&format!("“{title}” ({messages}) will be erased for good"))?;
         }
         let erased = store.forget(&SessionKey { tenant: desk.tenant.clone(), id: session.id }).await?;
         // What was typed in chats may be about it, and nobody knows which lines are.
@@ -44,12 +39,12 @@ impl Forget {
     }
 }
 
-/// Whether a person at a terminal says yes.
-pub(super) fn confirmed() -> anyhow::Result<bool> {
-    let mut answer = String::new();
-    let input = std::io::stdin();
-    if input.is_terminal() {
-        input.lock().read_line(&mut answer)?;
-    }
-    Ok(answer.trim() == "yes")
+/// Asks a person at a terminal whether something is to be erased; an error if that is not so.
+pub(super) fn confirm(what: &str) -> anyhow::Result<()> {
+    let (input, mut answer) = (std::io::stdin(), String::new());
+    ensure!(input.is_terminal(), "nothing was erased: nobody can be asked here. With --yes, {what}");
+    talk(&format!("{what}. Type yes to go on:"));
+    input.lock().read_line(&mut answer)?;
+    ensure!(answer.trim() == "yes", "nothing was erased: the answer was not yes");
+    Ok(())
 }

@@ -4,14 +4,14 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use scrollback::engine::{Held, erase_results};
 use scrollback::store::{Session, Which};
 use scrollback::{At, MessageId, SessionKey, Store};
 use serde::Serialize;
 
-use super::forget::confirmed;
+use super::forget::confirm;
 use super::{Desk, counted, grouped, local, now, progress, say, say_json, shortened, table, talk};
 
 /// How many columns of a query and of a digest are shown.
@@ -115,14 +115,8 @@ impl Holds {
         if !old.is_empty() && !self.yes {
             let chars: usize = old.iter().map(|(_, held)| held.told.chars).sum();
             let what = counted(old.len() as u64, "tool result");
-            talk(&format!(
-                "{what} from before {}, {} characters, will be erased for good. Type yes to go on:",
-                local(before),
-                grouped(chars as u64)
-            ));
-            if !confirmed()? {
-                bail!("nothing was erased; without a terminal, --yes is needed");
-            }
+            let (before, chars) = (local(before), grouped(chars as u64));
+            confirm(&format!("{what} from before {before}, {chars} characters, will be erased for good"))?;
         }
         let bar = progress(old.len() as u64, "erasing");
         let mut erased = 0;

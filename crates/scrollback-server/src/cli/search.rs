@@ -14,6 +14,9 @@ use serde::Serialize;
 use super::show::{Line, branch};
 use super::{Desk, bold, local, say, say_json, sessions, talk};
 
+/// The roles that messages have.
+const ROLES: [&str; 6] = ["user", "assistant", "tool", "system", "developer", "function"];
+
 #[derive(Debug, Args)]
 pub(super) struct Search {
     /// The words
@@ -25,8 +28,8 @@ pub(super) struct Search {
     /// Only on this branch of the session
     #[arg(long, requires = "session")]
     branch: Option<u32>,
-    /// Only what this role said: user, assistant, tool, system
-    #[arg(long)]
+    /// Only what this role said
+    #[arg(long, value_parser = ROLES)]
     role: Option<String>,
     /// Only what was said since: a date such as 2026-11-15, or a time such as 2026-11-15T09:30:00Z
     #[arg(long, value_parser = moment)]

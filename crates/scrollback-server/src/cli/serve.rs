@@ -20,6 +20,7 @@ use crate::proxy::Proxy;
 use crate::reviews::Reviews;
 use crate::serve::Server;
 use crate::store::Opened;
+use crate::upstream::QUOTE;
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
@@ -41,9 +42,7 @@ impl Serve {
         }
         log_to_stderr(USUAL_LOG);
         let proxy = proxy(desk, desk.writing().await?, settings)?;
-        proxy
-            .upstream(&proxy.serve.upstream)
-            .with_context(|| format!("there is no upstream “{}”", proxy.serve.upstream))?;
+        proxy.upstream(&proxy.serve.upstream).with_context(|| no_upstream(&proxy.serve))?;
         let server = Server::bind(proxy.clone()).await?;
         // Whoever hears where it listens may tell it to stop.
         let stop = stopped()?;
@@ -58,6 +57,12 @@ impl Serve {
         talk("stopped");
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// What is told of an upstream that there is not.
+fn no_upstream(serve: &Settings) -> String {
+    let names: Vec<&str> = serve.upstreams.keys().map(String::as_str).chain([QUOTE]).collect();
+    format!("there is no upstream “{}”; there are {}", serve.upstream, names.join(", "))
 }
 
 /// A proxy over a store, with the helpers of the settings.

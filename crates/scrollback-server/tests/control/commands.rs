@@ -244,6 +244,24 @@ fn who_is_answered_without_a_model_is_told_so() {
 }
 
 #[test]
+fn what_is_wrong_is_told_with_what_there_is() {
+    let home = Home::new("");
+    let told = home.complains(&["serve", "--upstream", "nosuch", "--listen", "127.0.0.1:0"]);
+    assert!(told.contains("“nosuch”; there are ") && told.contains("quote"), "{told}");
+    let told = home.complains(&["search", "datum", "--role", "nobody"]);
+    assert!(told.contains("user, assistant, tool"), "{told}");
+    let told = home.complains(&["forget", "tides"]);
+    assert!(told.contains("nothing was erased") && told.contains("With --yes, “Tides”"), "{told}");
+    for (text, wrong) in
+        [("", "is empty"), ("{\"messages\": [{\"ro", "no JSON, or was cut short"), ("Dear diary", "no JSON")]
+    {
+        std::fs::write(home.0.path().join("odd.json"), text).unwrap();
+        let told = home.complains(&["import", "odd.json"]);
+        assert!(told.contains(wrong) && !told.contains("--format"), "{text}: {told}");
+    }
+}
+
+#[test]
 fn wrong_names_are_told() {
     both(|home| {
         assert!(home.complains(&["pin", "nobody", "m1"]).contains("scrollback sessions"));
