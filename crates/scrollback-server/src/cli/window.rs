@@ -12,7 +12,7 @@ use scrollback::note::Fold;
 use scrollback::rule::rules;
 use scrollback::sketch::sketch;
 use scrollback::store::Span;
-use scrollback::strategy::{Kept, Leaf, Scene, Strategy, StrategyName, kept, lay_out};
+use scrollback::strategy::{KeepLimits, Kept, Leaf, Scene, Strategy, StrategyName, kept, lay_out};
 use scrollback::view::reason_word;
 use scrollback::window::{Block, Body, Budget, Reason, Window as Drawn};
 use scrollback::{MessageId, SessionKey, Store};
@@ -22,8 +22,8 @@ use super::show::branch;
 use super::{Desk, counted, grouped, say, say_json};
 use crate::api::preamble;
 
-/// How much of a window rules and pins may take, in hundredths, as in windows that are sent.
-const KEPT_SHARE: u32 = 40;
+/// How much of a window rules may take, and rules with pins, in hundredths, as in windows that are sent.
+const KEPT_SHARES: [u32; 2] = [15, 40];
 /// So often a window is laid out with what the one before folds.
 const TRIES: usize = 4;
 
@@ -93,7 +93,8 @@ fn kept_over(fold: &Fold, scene: &Scene<'_>, controls: &Controls) -> Option<Kept
     let folded: Vec<_> = folded.filter(|stored| !controls.excluded.contains(&stored.id)).collect();
     let stated: Vec<_> = folded.iter().flat_map(|stored| rules(stored)).filter(|rule| controls.holds(rule)).collect();
     let pinned: Vec<_> = folded.into_iter().filter(|stored| controls.pinned.contains(&stored.id)).cloned().collect();
-    kept(&stated.iter().collect::<Vec<_>>(), &pinned, &[], scene.budget.share(KEPT_SHARE))
+    let [found, all] = KEPT_SHARES.map(|share| scene.budget.share(share));
+    kept(&stated.iter().collect::<Vec<_>>(), &pinned, &[], KeepLimits { found, all })
 }
 
 /// A block as JSON.
