@@ -129,7 +129,7 @@ impl Streaming {
                     }
                     Err(error) => {
                         self.flush();
-                        cut_short(*exchange, self.relay.take(), true);
+                        exchange.fail();
                         self.ready.push_back(Err(error));
                     }
                 },
@@ -205,8 +205,8 @@ impl Streaming {
         let phase = if self.relay.has_ended() {
             Box::pin(self.done(exchange)).await
         } else {
+            exchange.fail();
             let said = self.relay.take();
-            cut_short(exchange, said.clone(), true);
             self.relay.close(&said, &mut self.out);
             Phase::Over
         };
@@ -244,8 +244,8 @@ impl Drop for Streaming {
 }
 
 /// A client that has seen why a reply ended may leave without waiting for the end: the reply is kept all the same, and so is what
-/// a person who talks to us has read when they stop a reply or it breaks off, for they have no client that would. Otherwise what
-/// was asked and paid for is recorded.
+/// a person who talks to us has read when they stop a reply, for they have no client that would. Otherwise what was asked and
+/// paid for is recorded.
 fn cut_short(mut exchange: Exchange, mut said: Said, is_answered: bool) {
     if said.end.is_none() && !said.failed && exchange.plan.ours.is_some() {
         said = exchange.stopped(said);

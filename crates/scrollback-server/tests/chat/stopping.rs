@@ -104,16 +104,3 @@ fn who_stops_a_reply_and_goes_on_at_once_goes_on_from_it() {
         assert_eq!(sent[sent.len() - 2..], [said("assistant", "It begins and"), said("user", "Go on.")], "turn {turn}");
     }
 }
-
-/// Whoever talks to us has no client that would keep what they read.
-#[test]
-fn what_was_read_of_a_reply_that_breaks_off_is_kept() {
-    let broken = || begins("It begins and").into_iter().chain([None]).collect();
-    let upstream = Upstream::new(move |number, _| if number == 0 { broken() } else { speaks("Again.") });
-    let server = server(&upstream, "");
-    let session = leaves(&server, &json!({"message": "Tell me a story."}), "event: error");
-    until("what was read is kept", || read(&server, &session, "messages")["total"] == 2);
-    ask(&server, &json!({"session": session, "message": "Go on."}));
-    let sent = asked(upstream.asked().last().unwrap());
-    assert_eq!(sent[sent.len() - 2..], [said("assistant", "It begins and"), said("user", "Go on.")]);
-}

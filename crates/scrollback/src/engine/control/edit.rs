@@ -121,8 +121,7 @@ impl Engine {
 
 /// A summary is shown as it was written, or not taken: nobody's words are cut.
 fn whole(note: NoteName, text: &str, edited: &Fold) -> Result<()> {
-    let last = text.trim().lines().next_back().unwrap_or_default();
-    if !matches!(note, NoteName::Summary(_)) || edited.text.contains(last) {
+    if !matches!(note, NoteName::Summary(_)) || edited.text.contains(text.trim()) {
         return Ok(());
     }
     let (tokens, most) = (grouped(u64::from(tokens_of(text))), grouped(u64::from(edited.tokens)));
