@@ -22,8 +22,6 @@ use super::show::branch;
 use super::{Desk, counted, grouped, say, say_json};
 use crate::api::preamble;
 
-/// How much of a window rules may take, and rules with pins, in hundredths, as in windows that are sent.
-const KEPT_SHARES: [u32; 2] = [15, 40];
 /// So often a window is laid out with what the one before folds.
 const TRIES: usize = 4;
 
@@ -93,8 +91,7 @@ fn kept_over(fold: &Fold, scene: &Scene<'_>, controls: &Controls) -> Option<Kept
     let folded: Vec<_> = folded.filter(|stored| !controls.excluded.contains(&stored.id)).collect();
     let stated: Vec<_> = folded.iter().flat_map(|stored| rules(stored)).filter(|rule| controls.holds(rule)).collect();
     let pinned: Vec<_> = folded.into_iter().filter(|stored| controls.pinned.contains(&stored.id)).cloned().collect();
-    let [found, all] = KEPT_SHARES.map(|share| scene.budget.share(share));
-    kept(&stated.iter().collect::<Vec<_>>(), &pinned, &[], KeepLimits { found, all })
+    kept(&stated.iter().collect::<Vec<_>>(), &pinned, &[], KeepLimits::usual(scene.budget))
 }
 
 /// A block as JSON.

@@ -49,11 +49,8 @@ impl Exchange {
     /// Answers the request. Should the client leave meanwhile, what was asked and paid for is recorded.
     pub(super) async fn run(self) -> Response<Body> {
         let mut held = Held(Some(self));
-        let answered = match &mut held.0 {
-            Some(exchange) => Box::pin(exchange.answered()).await,
-            None => unreachable!("it is held until it is taken"),
-        };
-        let exchange = held.0.take().expect("nobody else takes it");
+        let answered = Box::pin(held.0.as_mut().expect("nobody has taken it").answered()).await;
+        let exchange = held.0.take().expect("nobody has taken it");
         match answered {
             Answered::Refused(response) => {
                 exchange.fail();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Engine;
-use super::control::Keep;
+use super::control::LESS_KEPT;
 use super::folds::Folds;
 use super::lanes::Lane;
 use super::quotes::Call;
@@ -15,7 +15,7 @@ use crate::ids::{At, MessageId, SessionKey};
 use crate::log::{Outcome, Received};
 use crate::note::Fold;
 use crate::store::Position;
-use crate::strategy::{Kept, Leaf, QuoteNeed, Scene, StrategyName, turns};
+use crate::strategy::{KeepLimits, Kept, Leaf, QuoteNeed, Scene, StrategyName, turns};
 use crate::task;
 use crate::window::{Budget, Reason, Window};
 
@@ -157,8 +157,9 @@ impl Engine {
         budgets: (Budget, Budget),
     ) -> Result<Fitted> {
         let fit = |fold: Option<&Fold>, kept: Option<&Kept>| self.fitted_over(lane, (fold, kept), consulted, budgets);
-        for keep in Keep::LADDER {
-            let kept = lane.kept_within(fold.as_ref().unwrap_or(&lane.folded.fold), budgets.0, keep);
+        let less = LESS_KEPT.into_iter().map(|shares| KeepLimits::shares(budgets.0, shares));
+        for limits in std::iter::once(KeepLimits::usual(budgets.0)).chain(less) {
+            let kept = lane.kept_within(fold.as_ref().unwrap_or(&lane.folded.fold), limits);
             if let Ok((window, quoted)) = fit(fold.as_ref(), kept.as_ref()) {
                 return Ok(Fitted { window, quoted, kept, fold });
             }

@@ -9,7 +9,7 @@ use crate::ids::{Hash128, MessageId};
 use crate::recall::{fence, fence_as, heading};
 use crate::rule::Rule;
 use crate::store::Stored;
-use crate::window::{grouped, tokens_of};
+use crate::window::{Budget, grouped, tokens_of};
 
 /// What the rules say of themselves. They are the person's own words, in the person's own role.
 const OF_THE_PERSON: &str = "What the person said earlier and wants kept in mind, word for word.";
@@ -20,6 +20,9 @@ const PIN_CHARS: usize = 6_000;
 /// Tokens below which it is not worth showing the beginning of one.
 const PIN_LEAST: u32 = 60;
 
+/// How much of a window is kept as a rule, in hundredths: rules and images, and those with what a person pinned.
+const USUAL: [u32; 2] = [15, 40];
+
 /// How many tokens may be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepLimits {
@@ -27,6 +30,18 @@ pub struct KeepLimits {
     pub found: u32,
     /// For these and what a person pinned; with 0, nothing but rules is kept.
     pub all: u32,
+}
+
+impl KeepLimits {
+    /// So many hundredths of a budget.
+    pub fn shares(budget: Budget, [found, all]: [u32; 2]) -> Self {
+        Self { found: budget.share(found), all: budget.share(all) }
+    }
+
+    /// As a rule.
+    pub fn usual(budget: Budget) -> Self {
+        Self::shares(budget, USUAL)
+    }
 }
 
 /// A block that goes into every window.

@@ -14,25 +14,9 @@ use crate::store::{Batch, Keys, Kind, Put, Scope, Span, Stored};
 use crate::strategy::{KeepLimits, Kept, kept};
 use crate::window::Budget;
 
-/// How much of a window may be kept, in hundredths: rules and images, and those with what a person pinned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::engine) struct Keep {
-    found: u32,
-    all: u32,
-}
-
-impl Keep {
-    /// As a rule.
-    const USUAL: Self = Self { found: 15, all: 40 };
-    /// As a rule, and ever less where a turn does not fit otherwise: rules are the last to go.
-    pub(in crate::engine) const LADDER: [Self; 5] = [
-        Self::USUAL,
-        Self { found: 15, all: 15 },
-        Self { found: 15, all: 0 },
-        Self { found: 4, all: 4 },
-        Self { found: 4, all: 0 },
-    ];
-}
+/// How much of a window may be kept where a turn does not fit otherwise, in hundredths, ever less: rules and images, and those with
+/// what a person pinned. Rules are the last to go.
+pub(in crate::engine) const LESS_KEPT: [[u32; 2]; 4] = [[15, 15], [15, 0], [4, 4], [4, 0]];
 
 /// What is kept, as it is recorded: views name it.
 #[derive(Serialize, Deserialize)]
@@ -110,12 +94,11 @@ impl Engine {
 impl Lane {
     /// What goes into every window of the lane over a fold.
     pub(in crate::engine) fn kept_over(&self, fold: &Fold, budget: Budget) -> Option<Kept> {
-        self.kept_within(fold, budget, Keep::USUAL)
+        self.kept_within(fold, KeepLimits::usual(budget))
     }
 
-    /// The same in a part of the budget.
-    pub(in crate::engine) fn kept_within(&self, fold: &Fold, budget: Budget, keep: Keep) -> Option<Kept> {
-        let limits = KeepLimits { found: budget.share(keep.found), all: budget.share(keep.all) };
+    /// The same within limits.
+    pub(in crate::engine) fn kept_within(&self, fold: &Fold, limits: KeepLimits) -> Option<Kept> {
         let (open, controls) = (fold.open(), &self.controlled.controls);
         let folded = |depth: Depth| depth < open;
         let stated = self.rules.stated.iter().filter(|stated| folded(stated.depth) && controls.holds(&stated.rule));

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use edit::{Folding, NoteName};
-pub(super) use kept::{Keep, KeptRecord};
+pub(super) use kept::{KeptRecord, LESS_KEPT};
 pub use rules::Stated;
 
 use super::Engine;
