@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use axum::http::Method;
 use clap::{Args, Subcommand};
+use scrollback::Tenant;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -55,6 +56,8 @@ struct Made {
 
 impl Tokens {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
+        // Whomever a token is for, it is you who gives it.
+        let desk = &Desk { tenant: Tenant::local(), ..desk.clone() };
         let is_first = |file: &Path| !file.exists() && matches!(self.verb, Some(Verb::Add { .. }));
         if desk.settings.store.file().is_none_or(is_first) {
             // Tokens may be made before anything is kept.
