@@ -87,6 +87,8 @@ async fn spans_read_what_they_say(bench: Bench) {
     assert_eq!(ids(read(Span::Last).await.unwrap()), [5]);
     let nobody = SessionKey { tenant: bench.tenant.clone(), id: SessionId::declared(&bench.tenant, "nobody") };
     assert!(bench.store.read(&nobody, Span::Last).await.unwrap().is_empty());
+    assert!(bench.store.read(&nobody, Span::End(head.branch)).await.unwrap().is_empty());
+    assert!(bench.store.read(&nobody, Span::Forks(head.branch)).await.unwrap().is_empty());
 }
 
 /// A thousand chats may begin alike: what follows a message is read in part, the newest first.
@@ -116,6 +118,13 @@ async fn branches_know_their_fork_and_head(bench: Bench) {
     assert_eq!(seen, [0, 1, 2, 3, 8, 10]);
     let path: Vec<_> = bench.path(&again).await.iter().map(|stored| stored.id.0).collect();
     assert_eq!(path, seen);
+    for (branch, forks) in session.branches.iter().zip([&[][..], &[3], &[8, 3]]) {
+        let left = bench.store.read(&first.session, Span::Forks(branch.id)).await.unwrap();
+        assert_eq!(left.iter().map(|stored| stored.id.0).collect::<Vec<_>>(), forks);
+        let end = bench.store.read(&first.session, Span::End(branch.id)).await.unwrap();
+        assert_eq!(end.iter().map(scrollback::store::Stored::position).collect::<Vec<_>>(), [Some(branch.head)]);
+    }
+    assert!(bench.store.read(&first.session, Span::End(scrollback::ids::BranchId(3))).await.unwrap().is_empty());
 }
 
 async fn sessions_where_something_was_said_last_come_first(bench: Bench) {

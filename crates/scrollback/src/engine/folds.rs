@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, Depth, SessionKey};
 use crate::note::Fold;
-use crate::store::{Batch, Expect, Keys, Kind, Position, Put, Record, Scope, Store, Which};
+use crate::store::{Batch, Expect, Keys, Kind, Position, Put, Record, Scope, Store};
 use crate::view::FoldId;
 
 /// The fold of a path, and the pointer that led to it.
@@ -66,26 +66,26 @@ impl Folds<'_> {
     /// The fold that counts for a path.
     pub(super) async fn of(&self, head: Position) -> Result<Folded> {
         // The head itself must stay open.
-        let mut limit = head.depth.0.checked_sub(1).map(Depth);
-        let mut branch = head.branch;
-        let mut branches = None;
-        while let Some(most) = limit {
-            if let Some((pointer, version)) = self.pointer(branch).await? {
-                let (id, fold) = self.within(pointer.at, most).await?;
-                let undone = pointer.undone && id == pointer.at;
-                let Pointer { latest, undone_folds, .. } = pointer;
-                return Ok(Folded { id, fold, undone, branch: Some(branch), version, latest, undone_folds });
+        let Some(mut most) = head.depth.0.checked_sub(1).map(Depth) else { return Ok(Folded::default()) };
+        if let Some(own) = self.on(head.branch, most).await? {
+            return Ok(own);
+        }
+        for (branch, end) in self.store.lineage(self.session, head).await?.left() {
+            most = most.min(end);
+            if let Some(inherited) = self.on(branch, most).await? {
+                return Ok(inherited);
             }
-            if branches.is_none() {
-                let listed = self.store.sessions(&self.session.tenant, Which::Id(self.session.id)).await?;
-                branches = Some(listed.into_iter().next().map(|session| session.branches).unwrap_or_default());
-            }
-            let known = branches.iter().flatten().find(|known| known.id == branch);
-            let Some(fork) = known.and_then(|known| known.fork) else { break };
-            limit = Some(most.min(fork.depth));
-            branch = fork.branch;
         }
         Ok(Folded::default())
+    }
+
+    /// The fold of a branch that covers no more than a depth, if anything was ever folded there.
+    async fn on(&self, branch: BranchId, most: Depth) -> Result<Option<Folded>> {
+        let Some((pointer, version)) = self.pointer(branch).await? else { return Ok(None) };
+        let (id, fold) = self.within(pointer.at, most).await?;
+        let undone = pointer.undone && id == pointer.at;
+        let Pointer { latest, undone_folds, .. } = pointer;
+        Ok(Some(Folded { id, fold, undone, branch: Some(branch), version, latest, undone_folds }))
     }
 
     /// The newest fold from one on backwards that covers no more than a depth.

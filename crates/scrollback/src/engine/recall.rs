@@ -12,7 +12,7 @@ use crate::ids::{Depth, MessageId, SessionKey};
 use crate::note::Fold;
 use crate::recall::{CALLS_MAX, Hit, Part, RecallCall, fence, heading};
 use crate::search::{Found, Query, Reach, find};
-use crate::store::{Lineage, Place, Position, Span, Stored, Which};
+use crate::store::{Lineage, Place, Position, Span, Stored};
 use crate::strategy::{Leaf, StrategyName, turns};
 use crate::window::{Body, Window, tokens_of};
 
@@ -144,7 +144,7 @@ impl Engine {
 
     async fn page(&self, sight: &Sight<'_>, id: MessageId, from: Option<MessageId>, room: u32) -> Result<Answered> {
         let unknown = || Error::NotFound(format!("There is no page #{} in this conversation.", id.0));
-        let lineage = self.lineage(sight).await?;
+        let lineage = self.store().lineage(sight.session, sight.head).await?;
         let at = self.on_path(sight.session, &lineage, id).await?.ok_or_else(unknown)?;
         if at.depth >= sight.fold.open() {
             let text = format!("Page #{} has not been folded: it is in the conversation below.", id.0);
@@ -228,7 +228,7 @@ impl Engine {
     async fn search(&self, sight: &Sight<'_>, call: &RecallCall, room: u32) -> Result<String> {
         let RecallCall::Search { words, since, until, archived } = call else { return Ok(String::new()) };
         let session = sight.session;
-        let lineage = self.lineage(sight).await?;
+        let lineage = self.store().lineage(sight.session, sight.head).await?;
         let reach = Reach::Path(session.id, lineage.clone());
         let blocks = sight.window.map(Window::blocks).unwrap_or_default();
         let limit = FINDS + blocks.len().min(64);
@@ -268,7 +268,7 @@ impl Engine {
             return Ok(0);
         }
         let all = found.len();
-        let lineage = self.lineage_of(sight.session, sight.head).await?;
+        let lineage = self.store().lineage(sight.session, sight.head).await?;
         let mut kept = Vec::with_capacity(all);
         for found in std::mem::take(found) {
             if !self.is_archived(sight.session, &lineage, &found.message).await? {
@@ -309,13 +309,6 @@ impl Engine {
     /// Whether the person of another session wants a message of it left out. A person sees it.
     async fn leaves_out(&self, sight: &Sight<'_>, other: &SessionKey, id: MessageId) -> Result<bool> {
         Ok(!sight.is_person && self.controlled(other).await?.controls.excluded.contains(&id))
-    }
-
-    /// What a recall may see: its own path.
-    async fn lineage(&self, sight: &Sight<'_>) -> Result<Lineage> {
-        let session = sight.session;
-        let listed = self.store().sessions(&session.tenant, Which::Id(session.id)).await?.pop();
-        Ok(Lineage::of(sight.head, &listed.map(|session| session.branches).unwrap_or_default()))
     }
 
     /// Where a message is on a path.

@@ -8,7 +8,7 @@ use super::turn::Turn;
 use crate::error::{Error, Result};
 use crate::ids::{At, Depth, MessageId, SessionKey};
 use crate::note::Fold;
-use crate::store::{Keys, Kind, Place, Position, Record, Scope, Span, Stored, Which};
+use crate::store::{Keys, Kind, Place, Position, Record, Scope, Span, Stored};
 use crate::strategy::topics::Excerpt;
 use crate::strategy::{HoldSettings, Leaf, turns};
 use crate::view::{FoldId, Standing, View};
@@ -179,7 +179,7 @@ impl Engine {
         if view.topics_tokens == 0 {
             return Ok(None);
         }
-        let lineage = self.lineage_of(session, view.head).await?;
+        let lineage = self.store().lineage(session, view.head).await?;
         let consulted = self.consulted_in(session, &lineage, view, fold.open()).await?;
         Ok(self.excerpt_within(&consulted, view.topics_room))
     }
@@ -225,9 +225,7 @@ impl Engine {
 
     async fn depth_on_path(&self, session: &SessionKey, view: &View, stored: &Stored) -> Result<Option<Depth>> {
         let Place::Path(position) = stored.place else { return Ok(None) };
-        let branches = self.store().sessions(&session.tenant, Which::Id(session.id)).await?;
-        let branches = branches.into_iter().next().map(|session| session.branches).unwrap_or_default();
-        let lineage = crate::store::Lineage::of(view.head, &branches);
+        let lineage = self.store().lineage(session, view.head).await?;
         let later = position.branch == view.head.branch && position.depth > view.head.depth;
         Ok((later || lineage.holds(&stored.place)).then_some(position.depth))
     }

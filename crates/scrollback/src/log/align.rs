@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::ids::{BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
 use crate::search::{Need, Probe, Reach, Term, anchors};
-use crate::store::{Lineage, Origin, Place, Position, Span, Store, Stored, Which};
+use crate::store::{Lineage, Origin, Place, Position, Span, Store, Stored};
 
 /// How many messages are looked up by their anchors when a history has to be recognised: from its end, and its beginning.
 const ANCHORED: usize = 16;
@@ -331,12 +331,12 @@ impl Finding<'_> {
 
     /// The whole path of a branch, if the history could continue it.
     async fn lane(&self, session: SessionId, branch: BranchId) -> Result<Option<Lane>> {
-        let Some(listed) = self.store.sessions(self.tenant, Which::Id(session)).await?.pop() else { return Ok(None) };
-        let Some(branch) = listed.branches.iter().find(|listed| listed.id == branch) else { return Ok(None) };
-        let lineage = Lineage::of(branch.head, &listed.branches);
+        let key = SessionKey { tenant: self.tenant.clone(), id: session };
+        let Some(head) = self.store.end_of(&key, branch).await? else { return Ok(None) };
+        let lineage = self.store.lineage(&key, head).await?;
         let continues = |base: Position| session == self.session && lineage.holds(&Place::Path(base));
         let possible = self.base.is_none_or(continues);
-        Ok(possible.then_some(Lane { session, head: branch.head, lineage }))
+        Ok(possible.then_some(Lane { session, head, lineage }))
     }
 
     /// Where in the log messages of the rest are found, by their words or calls.

@@ -1,7 +1,7 @@
 //! What a store is asked for: which messages, which sessions, and what matched.
 
 use super::{Position, Stored};
-use crate::ids::{Depth, MessageId, SessionId};
+use crate::ids::{BranchId, Depth, MessageId, SessionId};
 
 /// How many messages that follow one message are read. A thousand chats may begin alike; the newest matter.
 pub const CHILDREN: usize = 64;
@@ -37,6 +37,10 @@ pub enum Span {
     },
     /// The last message of the path that was written to last.
     Last,
+    /// The last message of a branch.
+    End(BranchId),
+    /// The messages that the path of a branch leaves others at, the nearest first.
+    Forks(BranchId),
 }
 
 impl Span {

@@ -133,6 +133,15 @@ impl Kept {
             Span::Ids(ids) => ids.iter().filter_map(|id| self.messages.get(id.0 as usize)).cloned().collect(),
             Span::Arrival { from, limit } => all.skip(from.0 as usize).take(limit).cloned().collect(),
             Span::Last => all.rev().find(|message| message.position().is_some()).cloned().into_iter().collect(),
+            Span::End(branch) => {
+                let on = |m: &&Stored| m.position().is_some_and(|position| position.branch == branch);
+                all.rev().find(on).cloned().into_iter().collect()
+            }
+            Span::Forks(branch) => {
+                let fork = |branch: BranchId| self.forks.get(branch.0 as usize).copied().flatten();
+                let forks = std::iter::successors(fork(branch), |left| fork(left.branch));
+                forks.filter_map(|left| self.messages.get(left.id.0 as usize)).cloned().collect()
+            }
             Span::After(parent) => {
                 let follows = |m: &&Stored| m.position().is_some() && m.parent == parent.map(|parent| parent.id);
                 let mut newest: Vec<_> = all.rev().filter(follows).take(CHILDREN).cloned().collect();

@@ -63,6 +63,21 @@ pub trait Store: Send + Sync {
     async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>>;
 }
 
+impl dyn Store + '_ {
+    /// The path of a head. It costs as much as there are branches on it, however many others there are.
+    pub(crate) async fn lineage(&self, session: &SessionKey, head: Position) -> Result<Lineage> {
+        // The first branch leaves none.
+        let forks = if head.branch.0 == 0 { Vec::new() } else { self.read(session, Span::Forks(head.branch)).await? };
+        let stretch = |position: Position| (position.branch, position.depth);
+        Ok(Lineage([head].into_iter().chain(forks.iter().filter_map(Stored::position)).map(stretch).collect()))
+    }
+
+    /// Where a branch ends.
+    pub(crate) async fn end_of(&self, session: &SessionKey, branch: BranchId) -> Result<Option<Position>> {
+        Ok(self.read(session, Span::End(branch)).await?.pop().and_then(|last| last.position()))
+    }
+}
+
 /// Erases what a person asks to be erased. Kept apart from [`Store`] so that no engine can.
 #[async_trait]
 pub trait Forget: Send + Sync {

@@ -59,6 +59,11 @@ impl Lineage {
         Self(stretches)
     }
 
+    /// The branches that the head's own comes from, the nearest first, each with the last depth that is on the path.
+    pub(crate) fn left(&self) -> impl Iterator<Item = (BranchId, Depth)> {
+        self.0.iter().skip(1).copied()
+    }
+
     /// Whether a place is on the path.
     pub fn holds(&self, place: &Place) -> bool {
         match place {

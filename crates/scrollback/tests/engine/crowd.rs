@@ -21,6 +21,7 @@ struct Watched {
     inner: Arc<dyn Store>,
     calls: AtomicUsize,
     messages: AtomicUsize,
+    listings: AtomicUsize,
 }
 
 #[async_trait]
@@ -58,17 +59,19 @@ impl Store for Watched {
     }
 
     async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>> {
+        self.listings.fetch_add(1, Ordering::Relaxed);
         self.inner.sessions(tenant, which).await
     }
 }
 
 fn watched(budget: u32) -> (Arc<Watched>, Desk) {
-    over(Arc::new(MemoryStore::default()), budget)
+    over(Arc::new(MemoryStore::default()), StrategyName::Pages, budget)
 }
 
-fn over(inner: Arc<dyn Store>, budget: u32) -> (Arc<Watched>, Desk) {
-    let store = Arc::new(Watched { inner, calls: AtomicUsize::new(0), messages: AtomicUsize::new(0) });
-    (store.clone(), Desk::new(store, settings(StrategyName::Pages), budget))
+fn over(inner: Arc<dyn Store>, strategy: StrategyName, budget: u32) -> (Arc<Watched>, Desk) {
+    let (calls, messages, listings) = Default::default();
+    let store = Arc::new(Watched { inner, calls, messages, listings });
+    (store.clone(), Desk::new(store, settings(strategy), budget))
 }
 
 fn chat(turns: usize, words: &str) -> Vec<Value> {
@@ -139,7 +142,7 @@ fn the_first_request_over_a_long_conversation_reads_its_end_alone() {
     run(async {
         let folder = tempfile::tempdir().unwrap();
         let file = SqliteStore::open(&SqliteOptions::new(folder.path().join("log.db"))).unwrap();
-        let (store, mut desk) = over(Arc::new(file), 4_000);
+        let (store, mut desk) = over(Arc::new(file), StrategyName::Pages, 4_000);
         let mut history = chat(10_000, "boats");
         imported(&desk, &history).await;
         history.push(user("Where were we?"));
@@ -156,6 +159,29 @@ fn the_first_request_over_a_long_conversation_reads_its_end_alone() {
         assert!(found.contains("m14 · page #14"), "{found}");
         let page = super::reach::recall(&desk, &mut turn, super::reach::page(14)).await;
         assert!(page.contains("Question zq00007x") && page.contains("Answer 7 about"), "{page}");
+    });
+}
+
+/// Whoever edits often has many branches; only those on the path may cost anything.
+#[test]
+fn a_turn_looks_at_no_branch_that_it_is_not_on() {
+    run(async {
+        for strategy in StrategyName::ALL {
+            let (store, mut desk) = over(Arc::new(MemoryStore::default()), strategy, 3_000);
+            let history = chat(30, &"boats and tides ".repeat(10));
+            for edited in 0..6 {
+                let mut history = history[..21 + 8 * (edited % 3)].to_vec();
+                *history.last_mut().unwrap() = user(&format!("Another way to put it, number {edited}."));
+                if edited == 4 {
+                    desk.restart();
+                }
+                let turn = desk.begin(&history).await.unwrap();
+                desk.finish(turn, &assistant(&format!("Well, {edited}."))).await;
+            }
+            assert_eq!(store.listings.load(Ordering::Relaxed), 0, "{strategy:?}");
+            let session = store.sessions(&desk.tenant, Which::Id(desk.session().id)).await.unwrap().remove(0);
+            assert!(session.branches.len() > 3, "{}", session.branches.len());
+        }
     });
 }
 

@@ -54,7 +54,7 @@ impl Engine {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let lineage = self.lineage_of(session, lane.head).await?;
+        let lineage = self.store().lineage(session, lane.head).await?;
         let read = self.store().read(session, Span::Ids(wanted.into_iter().collect())).await?;
         Ok(read.into_iter().filter(|stored| lineage.holds(&stored.place)).map(Arc::new).collect())
     }

@@ -13,7 +13,7 @@ use crate::engine::lanes::Lane;
 use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, Depth, SessionKey};
 use crate::rule::{Rule, rules};
-use crate::store::{Batch, Expect, Keys, Kind, Position, Put, Record, Scope, Span, Which};
+use crate::store::{Batch, Expect, Keys, Kind, Position, Put, Record, Scope, Span};
 
 /// How many messages are looked through at once in the background.
 const CHUNK: u32 = 256;
@@ -85,20 +85,12 @@ impl Engine {
         if let Some(own) = self.rules_on(session, head.branch).await? {
             return Ok(own);
         }
-        if head.branch == BranchId(0) {
-            return Ok(Rules::default());
-        }
-        let listed = self.store().sessions(&session.tenant, Which::Id(session.id)).await?;
-        let branches = listed.into_iter().next().map(|session| session.branches).unwrap_or_default();
-        let fork_of = |branch| branches.iter().find(|known| known.id == branch).and_then(|known| known.fork);
-        let mut fork = fork_of(head.branch);
         let mut most = head.depth;
-        while let Some(at) = fork {
-            most = most.min(at.depth);
-            if let Some(found) = self.rules_on(session, at.branch).await? {
+        for (branch, end) in self.store().lineage(session, head).await?.left() {
+            most = most.min(end);
+            if let Some(found) = self.rules_on(session, branch).await? {
                 return Ok(found.inherited(most));
             }
-            fork = fork_of(at.branch);
         }
         Ok(Rules::default())
     }

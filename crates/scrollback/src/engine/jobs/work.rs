@@ -5,7 +5,7 @@ use super::job::{Claimed, Job, JobKind};
 use crate::engine::control::Folding;
 use crate::error::Result;
 use crate::ids::{At, SessionKey, Tenant};
-use crate::store::{Position, Which};
+use crate::store::Position;
 use crate::window::Budget;
 
 impl Engine {
@@ -47,9 +47,6 @@ impl Engine {
 
     /// The end of the path that work is for, as it is now.
     async fn branch_head(&self, session: &SessionKey, job: &Job) -> Result<Position> {
-        let listed = self.store().sessions(&session.tenant, Which::Id(session.id)).await?.pop();
-        let branches = listed.map(|session| session.branches).unwrap_or_default();
-        let branch = branches.into_iter().find(|branch| branch.id == job.head.branch);
-        Ok(branch.map_or(job.head, |branch| branch.head))
+        Ok(self.store().end_of(session, job.head.branch).await?.unwrap_or(job.head))
     }
 }

@@ -27,7 +27,7 @@ impl Engine {
     pub(super) async fn expand(&self, sight: &Sight<'_>, call: &RecallCall, room: u32) -> Result<String> {
         let RecallCall::Summary { number, words, from } = call else { return Ok(String::new()) };
         let unknown = || Error::NotFound(format!("There is no summary s{number} in this conversation."));
-        let lineage = self.lineage(sight).await?;
+        let lineage = self.store().lineage(sight.session, sight.head).await?;
         let last = self.on_path(sight.session, &lineage, MessageId(*number)).await?.ok_or_else(unknown)?;
         // A model sees the rest below; a person may look at any summary.
         let folded = sight.fold.open().0.checked_sub(1).map(Depth);
@@ -84,7 +84,7 @@ impl Engine {
             return Ok(None);
         }
         let artifacts = self.artifacts(sight.session, sight.fold).await?;
-        let lineage = self.lineage(sight).await?;
+        let lineage = self.store().lineage(sight.session, sight.head).await?;
         let (mut shown, mut left) = (Vec::new(), room / 4 * 3);
         for (id, section) in find(&artifacts, words).into_iter().take(SECTIONS) {
             let Some(room) = left.checked_sub(super::DRESS).filter(|room| *room > 0) else { break };

@@ -58,7 +58,7 @@ impl Engine {
             let seen = !self.leaves_out(sight, &other, message).await?;
             return seen.then_some((other, message)).ok_or_else(unknown);
         }
-        let lineage = self.lineage(sight).await?;
+        let lineage = self.store().lineage(sight.session, sight.head).await?;
         self.on_path(session, &lineage, message).await?.ok_or_else(unknown)?;
         if sight.excluded.contains(&message) {
             return Err(unknown());

@@ -33,7 +33,7 @@ impl Engine {
         lane: &Lane,
         (budget, at): (Budget, At),
     ) -> Result<Vec<task::Asked>> {
-        let lineage = self.lineage_of(session, lane.head).await?;
+        let lineage = self.store().lineage(session, lane.head).await?;
         let mut shelf = Shelf::clone(&lane.shelf);
         if !shelf.is_of(lane.head.branch) || !self.is_current(session, &mut shelf).await? {
             shelf = self.shelf(session, &lineage).await?;

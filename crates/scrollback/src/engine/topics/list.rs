@@ -75,7 +75,7 @@ pub struct Happened {
 impl Engine {
     /// Every topic that a path sees, in the order they began; those that became part of another are left out.
     pub async fn topics(&self, session: &SessionKey, head: Position) -> Result<Vec<TopicLine>> {
-        let lineage = self.lineage_of(session, head).await?;
+        let lineage = self.store().lineage(session, head).await?;
         let all = Editions { store: self.store(), session, lineage: &lineage }.newest().await?;
         let shelf = self.shelf(session, &lineage).await?;
         let merged = merged_into(&all);
@@ -110,7 +110,7 @@ impl Engine {
 
     /// The messages of a topic of a path, in the order they were said.
     pub async fn topic_messages(&self, session: &SessionKey, head: Position, topic: TopicId) -> Result<Vec<MessageId>> {
-        let lineage = self.lineage_of(session, head).await?;
+        let lineage = self.store().lineage(session, head).await?;
         let editions = Editions { store: self.store(), session, lineage: &lineage };
         Ok(editions.members(topic, Depth(u32::MAX)).await?.into_iter().map(|(id, _)| id).collect())
     }

@@ -70,7 +70,7 @@ impl Engine {
         let mut shelf = Shelf::clone(&lane.shelf);
         let current = shelf.is_of(lane.head.branch) && self.is_current(session, &mut shelf).await?;
         if !current {
-            let lineage = self.lineage_of(session, lane.head).await?;
+            let lineage = self.store().lineage(session, lane.head).await?;
             shelf = self.shelf(session, &lineage).await?;
         }
         lane.shelf = Arc::new(shelf);
@@ -93,7 +93,7 @@ impl Engine {
         let leaves = &leaves[self.too_many(&leaves)..];
         let Some(first) = leaves.first().and_then(|leaf| leaf.stored.position()) else { return Ok(Vec::new()) };
         shelf.progress.skip_to(first.depth);
-        let lineage = self.lineage_of(session, lane.head).await?;
+        let lineage = self.store().lineage(session, lane.head).await?;
         let until = Some(Instant::now() + self.deadline());
         self.sort(&Sorting { session, lineage: &lineage, at, until }, shelf, leaves).await
     }
@@ -123,7 +123,7 @@ impl Engine {
             return Ok(None);
         }
         let began = lane.open[turns::last(&lane.open)].stored.id;
-        let lineage = self.lineage_of(session, lane.head).await?;
+        let lineage = self.store().lineage(session, lane.head).await?;
         if lane.head.id != began
             && let Some(before) = self.consulted_before(session, &lineage, (lane, began), fold.open()).await?
         {
@@ -291,7 +291,7 @@ impl Engine {
         head: Position,
         at: Position,
     ) -> Result<Option<crate::topic::Card>> {
-        let lineage = self.lineage_of(session, head).await?;
+        let lineage = self.store().lineage(session, head).await?;
         let editions = Editions { store: self.store(), session, lineage: &lineage };
         let Some(topic) = editions.topic_of(at).await? else { return Ok(None) };
         Ok(editions.of(topic).await?.map(|edition| edition.card))

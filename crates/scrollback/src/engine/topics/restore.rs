@@ -159,11 +159,8 @@ impl Engine {
 
     /// The last message of the path.
     async fn tip(&self, sorting: &Sorting<'_>, near: Position) -> Result<Position> {
-        let which = crate::store::Which::Id(sorting.session.id);
-        let listed = self.store().sessions(&sorting.session.tenant, which).await?.pop();
-        let branches = listed.map(|session| session.branches).unwrap_or_default();
-        let of = sorting.lineage.0.first().map(|(branch, _)| *branch);
-        Ok(branches.iter().find(|branch| Some(branch.id) == of).map_or(near, |branch| branch.head))
+        let of = sorting.lineage.0.first().map_or(near.branch, |(branch, _)| *branch);
+        Ok(self.store().end_of(sorting.session, of).await?.unwrap_or(near))
     }
 
     async fn put_restored(

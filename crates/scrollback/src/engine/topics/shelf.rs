@@ -10,7 +10,7 @@ use super::editions::{Edition, Editions, read};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
-use crate::store::{Expect, Keys, Kind, Lineage, Position, Put, Scope, Span};
+use crate::store::{Expect, Keys, Kind, Lineage, Put, Scope, Span};
 use crate::strategy::topics::Topical;
 use crate::strategy::topics::activation::{self, Trail};
 use crate::topic::{Card, TopicId};
@@ -230,13 +230,6 @@ impl Engine {
         let scope = Scope::Session(session.clone());
         let record = self.store().records(&scope, Kind::Setting, Keys::One(key)).await?.pop();
         record.map(|record| Ok((read(&record)?, record.version))).transpose()
-    }
-
-    /// What a path can see, and that its end is on it.
-    pub(in crate::engine) async fn lineage_of(&self, session: &SessionKey, head: Position) -> Result<Lineage> {
-        let which = crate::store::Which::Id(session.id);
-        let listed = self.store().sessions(&session.tenant, which).await?.pop();
-        Ok(Lineage::of(head, &listed.map(|session| session.branches).unwrap_or_default()))
     }
 
     /// Some messages by number.

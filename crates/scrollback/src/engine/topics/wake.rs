@@ -65,7 +65,7 @@ impl Wanted<'_> {
 impl Engine {
     /// Brings topics back by id or by words.
     pub(in crate::engine) async fn wake(&self, wanted: &Wanted<'_>, room: u32) -> Result<Woken> {
-        let lineage = self.lineage_of(wanted.session, wanted.head).await?;
+        let lineage = self.store().lineage(wanted.session, wanted.head).await?;
         let named = named(wanted.words);
         let (mut found, calls) = match named {
             Some(topic) => (self.one(wanted, &lineage, topic).await?, Vec::new()),

@@ -141,6 +141,14 @@ pub(super) async fn read(client: &ClientWrapper, key: &SessionKey, span: &Span) 
             collect(client, key, "m.no >= $3 ORDER BY m.no LIMIT $4", &[&from, &limit]).await
         }
         Span::Last => collect(client, key, "m.depth >= 0 ORDER BY m.no DESC LIMIT 1", &[]).await,
+        Span::End(branch) => {
+            let rest = format!("m.depth >= 0 AND {} ORDER BY m.depth DESC LIMIT 1", of(*branch, "$3"));
+            collect(client, key, &rest, &[&number(branch.0)?]).await
+        }
+        Span::Forks(branch) => {
+            let forks = forks(client, key, *branch).await?;
+            with_ids(client, key, &forks.iter().map(|fork| fork.id).collect::<Vec<_>>()).await
+        }
         Span::After(parent) => children(client, key, *parent).await,
         Span::Path { head, from, to } => path(client, key, *head, *from..=*to).await,
     }
@@ -176,28 +184,31 @@ async fn path(
     wanted: RangeInclusive<Depth>,
 ) -> Result<Vec<Stored>, Fault> {
     let (mut start, mut stretches) = (wanted.start().0, Vec::new());
-    for (branch, end) in lineage(client, key, head).await?.iter().rev() {
+    let forks = forks(client, key, head.branch).await?;
+    for Position { branch, depth: end, .. } in forks.into_iter().rev().chain([head]) {
         let last = end.0.min(wanted.end().0);
         if start <= last {
-            stretches.push((*branch, number(start)?, number(last)?));
+            stretches.push((branch, number(start)?, number(last)?));
         }
         start = start.max(end.0 + 1);
     }
     let parts = stretches.into_iter().map(|(branch, first, last)| async move {
-        // All branches but the first are found by an index of their own.
-        let of = if branch.0 == 0 { "m.branch = $5" } else { "m.branch = $5 AND m.branch > 0" };
-        let rest = format!("m.depth BETWEEN $3 AND $4 AND {of} ORDER BY m.depth");
+        let rest = format!("m.depth BETWEEN $3 AND $4 AND {} ORDER BY m.depth", of(branch, "$5"));
         collect(client, key, &rest, &[&first, &last, &number(branch.0)?]).await
     });
     Ok(try_join_all(parts).await?.into_iter().flatten().collect())
 }
 
-/// The lineage of a head, branch by branch.
-async fn lineage(client: &ClientWrapper, key: &SessionKey, head: Position) -> Result<Vec<(BranchId, Depth)>, Fault> {
-    let mut stretches = vec![(head.branch, head.depth)];
+/// The condition that a message is of a branch; all but the first are found by an index of their own.
+fn of(branch: BranchId, value: &str) -> String {
+    format!("m.branch = {value}{}", if branch.0 == 0 { "" } else { " AND m.branch > 0" })
+}
+
+/// Where the path of a branch leaves others, the nearest first.
+async fn forks(client: &ClientWrapper, key: &SessionKey, branch: BranchId) -> Result<Vec<Position>, Fault> {
     // The first branch leaves none.
-    if head.branch.0 == 0 {
-        return Ok(stretches);
+    if branch.0 == 0 {
+        return Ok(Vec::new());
     }
     let sql = format!(
         "WITH RECURSIVE line (no, branch, depth, node) AS (
@@ -210,11 +221,7 @@ async fn lineage(client: &ClientWrapper, key: &SessionKey, head: Position) -> Re
             JOIN message m ON m.tenant = $1 AND m.session = $2 AND m.no = b.fork)
          SELECT {PLACE} FROM line m ORDER BY m.depth DESC"
     );
-    for row in all(client, &sql, key, &[&number(head.branch.0)?]).await? {
-        let left = position(&row)?;
-        stretches.push((left.branch, left.depth));
-    }
-    Ok(stretches)
+    all(client, &sql, key, &[&number(branch.0)?]).await?.iter().map(position).collect()
 }
 
 /// The session an id stands for, with its tenant.

@@ -168,7 +168,7 @@ impl Store for SqliteStore {
 
     async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>> {
         let session = session.clone();
-        let brief = matches!(span, Span::Last | Span::After(_));
+        let brief = matches!(span, Span::Last | Span::End(_) | Span::Forks(_) | Span::After(_));
         let question = move |connection: &Connection| query::read(connection, &session, &span);
         if brief { self.readers.ask_briefly(question).await } else { self.readers.ask(question).await }
     }

@@ -140,14 +140,21 @@ pub(super) fn read(connection: &Connection, key: &SessionKey, span: &Span) -> Re
             let sql = select("m.id BETWEEN ?1 AND ?2 AND m.depth >= 0 ORDER BY m.id DESC LIMIT 1");
             collect(connection, &sql, params![first, last])
         }
-        Span::After(parent) => {
-            let sql = select("m.id = ?1");
-            let one = |child: &Position| collect(connection, &sql, params![key_of(session, child.id)]);
-            let children = children(connection, session, *parent)?;
-            Ok(children.iter().map(one).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+        Span::End(branch) => {
+            let Some(branch) = branches(connection, session, Some(*branch))?.pop() else { return Ok(Vec::new()) };
+            at(connection, session, [head(connection, session, &branch)?])
         }
+        Span::Forks(branch) => at(connection, session, forks(connection, session, *branch)?),
+        Span::After(parent) => at(connection, session, children(connection, session, *parent)?),
         Span::Path { head, from, to } => path(connection, session, *head, *from..=*to),
     }
+}
+
+/// The messages at some places.
+fn at(connection: &Connection, session: i64, places: impl IntoIterator<Item = Position>) -> Result<Vec<Stored>, Fault> {
+    let sql = format!("SELECT {MESSAGE} FROM message m WHERE m.id = ?1");
+    let one = |place: Position| collect(connection, &sql, params![key_of(session, place.id)]);
+    Ok(places.into_iter().map(one).collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
 /// The newest messages after one: where its own branch goes on, and where others leave it.
@@ -166,19 +173,18 @@ fn children(connection: &Connection, session: i64, parent: Option<Position>) -> 
     Ok(children)
 }
 
-/// The lineage of a head, branch by branch.
-fn lineage(connection: &Connection, session: i64, head: Position) -> Result<Vec<(BranchId, Depth)>, Fault> {
+/// Where the path of a branch leaves others, the nearest first.
+fn forks(connection: &Connection, session: i64, mut branch: BranchId) -> Result<Vec<Position>, Fault> {
     let mut fork = connection.prepare_cached(
         "SELECT m.id, m.branch, m.depth, m.node FROM branch b JOIN message m ON m.id = (b.session << 32 | b.fork)
          WHERE b.session = ?1 AND b.no = ?2",
     )?;
-    let mut stretches = vec![(head.branch, head.depth)];
-    let mut at = head.branch;
-    while let Some(left) = fork.query_row(params![session, at.0], position).optional()? {
-        stretches.push((left.branch, left.depth));
-        at = left.branch;
+    let mut forks = Vec::new();
+    while let Some(left) = fork.query_row(params![session, branch.0], position).optional()? {
+        forks.push(left);
+        branch = left.branch;
     }
-    Ok(stretches)
+    Ok(forks)
 }
 
 /// A path is a few stretches of branches, read from the root to the head.
@@ -189,12 +195,13 @@ fn path(
     wanted: RangeInclusive<Depth>,
 ) -> Result<Vec<Stored>, Fault> {
     let (mut start, mut messages) = (wanted.start().0, Vec::new());
-    for (branch, end) in lineage(connection, session, head)?.iter().rev() {
+    let forks = forks(connection, session, head.branch)?;
+    for Position { branch, depth: end, .. } in forks.into_iter().rev().chain([head]) {
         let sql = format!(
             "SELECT {MESSAGE} FROM message m WHERE session = ?1 AND depth BETWEEN ?2 AND ?4 AND {} ORDER BY depth",
-            of(*branch)
+            of(branch)
         );
-        let end = end.min(wanted.end());
+        let end = end.min(*wanted.end());
         messages.extend(collect(connection, &sql, params![session, start, branch.0, end.0])?);
         start = start.max(end.0.saturating_add(1));
     }
@@ -211,14 +218,15 @@ fn collect(connection: &Connection, sql: &str, values: impl rusqlite::Params) ->
     Ok(messages)
 }
 
-/// The branches of a session with the place each leaves another at, but not yet their true heads.
-fn forks(connection: &Connection, session: i64) -> Result<Vec<Branch>, Fault> {
+/// The branches of a session, or one, with the place each leaves another at, but not yet their true heads.
+fn branches(connection: &Connection, session: i64, only: Option<BranchId>) -> Result<Vec<Branch>, Fault> {
     let mut statement = connection.prepare_cached(
-        "SELECT m.id, m.branch, m.depth, m.node, b.no FROM branch b
-         LEFT JOIN message m ON m.id = (b.session << 32 | b.fork) WHERE b.session = ?1 ORDER BY b.no",
+        "SELECT m.id, m.branch, m.depth, m.node, b.no FROM branch b LEFT JOIN message m ON m.id = (b.session << 32 | b.fork)
+         WHERE b.session = ?1 AND b.no BETWEEN ?2 AND ?3 ORDER BY b.no",
     )?;
+    let (first, last) = only.map_or((0, u32::MAX), |only| (only.0, only.0));
     let root = Position { id: MessageId(0), branch: BranchId(0), depth: Depth(0), node: NodeId(Hash128::default()) };
-    let rows = statement.query_map([session], |row| {
+    let rows = statement.query_map(params![session, first, last], |row| {
         let fork = row.get::<_, Option<i64>>(0)?.map(|_| position(row)).transpose()?;
         Ok(Branch { id: BranchId(row.get(4)?), fork, head: fork.unwrap_or(root) })
     })?;
@@ -289,7 +297,7 @@ fn listed(
             return Err(Error::Damaged(format!("the row of session {id} is not what was written")).into());
         }
         let (messages, last) = extent(connection, no)?;
-        let branches = forks(connection, no)?
+        let branches = branches(connection, no, None)?
             .into_iter()
             .map(|branch| Ok(Branch { head: head(connection, no, &branch)?, ..branch }))
             .collect::<Result<_, Fault>>()?;

@@ -19,7 +19,7 @@ use super::sort::{Sorting, discreet};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{At, Depth, SessionKey};
-use crate::store::{Batch, Kind, Lineage, Position, Put, Stored, Which};
+use crate::store::{Batch, Kind, Lineage, Position, Put, Stored};
 use crate::task::{self, Answered, By, Review, Reviewed};
 use crate::topic::TopicId;
 
@@ -95,10 +95,8 @@ impl Engine {
 
     /// What a branch can see up to its last message.
     pub(super) async fn lineage_now(&self, session: &SessionKey, head: Position) -> Result<Lineage> {
-        let listed = self.store().sessions(&session.tenant, Which::Id(session.id)).await?.pop();
-        let branches = listed.map(|session| session.branches).unwrap_or_default();
-        let tip = branches.iter().find(|branch| branch.id == head.branch).map_or(head, |branch| branch.head);
-        Ok(Lineage::of(tip, &branches))
+        let end = self.store().end_of(session, head.branch).await?;
+        self.store().lineage(session, end.unwrap_or(head)).await
     }
 }
 
