@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use stage::{Ended, Running, cache, installed, into, read};
 
-/// No suite takes longer, on a machine with much else to do.
-const PATIENCE: Duration = Duration::from_mins(10);
+/// A suite that says nothing for so long hangs.
+const SILENCE: Duration = Duration::from_mins(5);
 /// How npm says that the registry cannot be reached.
 const UNREACHABLE: [&str; 7] =
     ["ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH", "EHOSTUNREACH"];
@@ -77,7 +77,7 @@ impl Agent {
         suite.env("STORE", home.join("log.db")).env("SCROLLBACK", env!("CARGO_BIN_EXE_scrollback"));
         suite.env("SCROLLBACK_CONFIG", home.join("scrollback.toml")).env("AGENTS", folder());
         let mut group = Group(Ended(into(suite.process_group(0), &told).spawn().unwrap()));
-        (group.0.within(PATIENCE), read(&told))
+        (group.0.while_it_tells(&told, SILENCE), read(&told))
     }
 
     fn configured(&self, upstream: &str) -> String {

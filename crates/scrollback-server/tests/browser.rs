@@ -14,8 +14,8 @@ use stage::{Ended, Running, into, npm, read};
 
 /// What drives the browser, and what looks for what people with disabilities would stumble over.
 const LIBRARIES: [&str; 2] = ["playwright-core@1.65.0", "axe-core@4.14.0"];
-/// No suite takes longer, on a machine with much else to do.
-const PATIENCE: Duration = Duration::from_mins(8);
+/// A suite that says nothing for so long hangs.
+const SILENCE: Duration = Duration::from_mins(5);
 /// A small window, so that conversations fold soon.
 const SETTINGS: &str = "[serve]\nupstream = \"quote\"\n[window]\ntokens = 3000\nreply_tokens = 400\n[pages]\nfold_over = 80\nfold_to = 50\n";
 
@@ -70,7 +70,7 @@ fn plays(suite: &str) {
     node.env("SCROLLBACK", env!("CARGO_BIN_EXE_scrollback")).env("CHROMIUM", chromium());
     node.env("NODE_HOME", npm("browser", &LIBRARIES)).env("SCREENS", screens()).env("HOME", home.path());
     let mut node = Ended(into(&mut node, &told).spawn().unwrap());
-    let passed = node.within(PATIENCE);
+    let passed = node.while_it_tells(&told, SILENCE);
     let (told, said) = (read(&told), read(&home.path().join("server.log")));
     println!("{told}");
     assert_eq!(passed, Some(true), "{suite} failed; the server said:\n{said}");

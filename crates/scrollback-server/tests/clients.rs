@@ -20,8 +20,8 @@ use stage::{Ended, Running, into, npm, read, venv, versioned};
 
 /// The libraries for Node.
 const NODE_LIBRARIES: [&str; 2] = ["openai@6.49.0", "@anthropic-ai/sdk@1.8.0"];
-/// No suite takes longer.
-const PATIENCE: Duration = Duration::from_mins(10);
+/// A suite that says nothing for so long hangs.
+const SILENCE: Duration = Duration::from_mins(5);
 
 #[test]
 fn openai_for_python() {
@@ -153,7 +153,7 @@ impl Stage {
         suite.env("STORE", self.home.path().join("log.db")).env("SCROLLBACK", env!("CARGO_BIN_EXE_scrollback"));
         suite.env("SERVER_LOG", self.home.path().join("server.log")).env("NODE_HOME", node_home());
         let mut suite = Ended(into(&mut suite, &told).spawn().unwrap());
-        let passed = suite.within(PATIENCE);
+        let passed = suite.while_it_tells(&told, SILENCE);
         let (told, server) = (read(&told), read(&self.home.path().join("server.log")));
         println!("{told}");
         assert_eq!(passed, Some(true), "{arguments:?} failed; the server said:\n{server}");

@@ -22,7 +22,7 @@ HOME = pathlib.Path(os.environ["HOME"])
 PROJECT = HOME / "project"
 KEPT = bool(PROXY)
 OWN = ("recall_page", "load_tool_history", "search_history")
-PATIENCE_SECONDS = 200
+PATIENCE_SECONDS = 280
 
 GATE = "The harbour gate opens at 07:41."
 WATER = "High water is at 13:05."

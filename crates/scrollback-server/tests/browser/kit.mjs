@@ -57,7 +57,7 @@ export async function open(where = '/', { scheme = 'light', lang = 'en-US', widt
   const context = await browser.newContext({ colorScheme: scheme, locale: lang, viewport: { width, height }, hasTouch: isPhone, isMobile: isPhone, reducedMotion: motion });
   const page = await context.newPage();
   atEnd(() => context.close());
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(60_000);
   page.complaints = [];
   page.on('console', (message) => message.type() === 'error' && page.complaints.push(`${message.text()} ${message.location().url}`));
   page.on('pageerror', (error) => page.complaints.push(String(error)));
@@ -135,7 +135,7 @@ async function foreign() {
 }
 
 /** Waits until something holds. */
-export async function until(what, holds, most = 20_000) {
+export async function until(what, holds, most = 60_000) {
   const end = Date.now() + most;
   for (;;) {
     const value = await holds();

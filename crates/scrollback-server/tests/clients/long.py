@@ -10,7 +10,7 @@ import time
 import kit
 from kit import PROXY, SESSION, arrived, equal, holds, post, prose
 
-TURNS = int(os.environ.get("LONG_TURNS", "1100"))
+TURNS = int(os.environ.get("LONG_TURNS", "800"))
 WORDS = 1500
 FACTS = 50
 NAME = "long"
@@ -71,11 +71,12 @@ def main():
         if turn % 200 == 199:
             recall(fact_of_last(turn))
             recall(0)
+        if turn % 50 == 49:
             print(f"{turn + 1} turns, {tokens:,} tokens, {time.monotonic() - begun:.0f} s", flush=True)
     for number in range(FACTS):
         way = recall(number)
         ways[way] = ways.get(way, 0) + 1
-    print(f"{FACTS} facts came back word for word: {ways}; {time.monotonic() - begun:.0f} s")
+    print(f"{FACTS} facts came back word for word: {ways}; {time.monotonic() - begun:.0f} s", flush=True)
     whole = kit.log(NAME)
     said = [text for role, text, _ in map(kit.said, whole) if text.startswith("Report") and role == "user"]
     equal("the log has every message, once and in order", said, [message(turn) for turn in range(TURNS)])

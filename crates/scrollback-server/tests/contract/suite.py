@@ -39,7 +39,7 @@ SECONDS = 45
 def settings(sessions):
     """How schemathesis is to ask."""
     bound = WORDS | {"path.id": list(sessions.values()), "query.session": ["held"]}
-    lines = ["[generation]", "deterministic = true", "max-examples = 12", "allow-x00 = true"]
+    lines = ["[generation]", "deterministic = true", "max-examples = 8", "allow-x00 = true"]
     for name, values in bound.items():
         key = name.replace(".", "-")
         lines += [f"[dictionaries.{key}]", f"values = {json.dumps(values, ensure_ascii=False)}"]

@@ -1,5 +1,5 @@
 //! Several nodes over one database: the proxy's own suite, with requests going to each node in turn, and what only they can
-//! get wrong. Only what is about files (`secrets`) is left out.
+//! get wrong. What has nothing to do with nodes is left out: files (`secrets`), upstreams and helpers that fail (`rough`, `trouble`).
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 mod away;
@@ -40,5 +40,3 @@ mod sections;
 mod talk;
 #[path = "../proxy/tasks.rs"]
 mod tasks;
-#[path = "../proxy/trouble.rs"]
-mod trouble;

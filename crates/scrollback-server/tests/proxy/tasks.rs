@@ -45,7 +45,7 @@ fn the_helpers_digests_are_on_the_contents_page() {
     let digest = json!({"title": "Tide at the pier, told by the helper", "lines": lines}).to_string();
     let upstream =
         Upstream::new(move |_, asked| if is_task(asked) { reply(&says(&digest)) } else { reply(&says("Two metres.")) });
-    let server = Server::new(upstream.port, SETTINGS);
+    let server = Server::new(upstream.port, &SETTINGS.replace("= 2\n", "= 20\n"));
     let (contents, _) = talk(&upstream, &server, |contents| contents.contains("told by the helper"));
     assert!(upstream.asked().iter().any(is_task), "the helper was asked");
     assert!(contents.starts_with("<contents-") && contents.contains("told by the helper"), "{contents}");

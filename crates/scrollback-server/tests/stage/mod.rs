@@ -53,6 +53,17 @@ impl Ended {
         }
         None
     }
+
+    /// The same of one that tells how it gets on: `None` if it says nothing for so long. How fast it is depends on the machine.
+    pub(crate) fn while_it_tells(&mut self, told: &Path, silence: Duration) -> Option<bool> {
+        loop {
+            let said = read(told).len();
+            let ended = self.within(silence);
+            if ended.is_some() || read(told).len() == said {
+                return ended;
+            }
+        }
+    }
 }
 
 impl Drop for Ended {

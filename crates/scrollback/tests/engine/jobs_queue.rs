@@ -295,7 +295,7 @@ fn happens() -> impl Strategy<Value = Happens> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(80))]
 
     #[test]
     fn jobs_have_one_holder_whatever_happens(story in proptest::collection::vec(happens(), 1..60)) {
