@@ -15,7 +15,8 @@ use scrollback::engine::Claimed;
 use crate::access::Tokens;
 use crate::clock::now;
 
-/// How often it is looked whether there is work; that looks at no store while there is none.
+/// How often it is looked whether there is work that had to wait; that looks at no store while there is none. What is submitted here is
+/// begun at once.
 const EVERY: Duration = Duration::from_secs(1);
 /// How often all work is looked through, for what another process left behind.
 const LOOKED_THROUGH_EVERY: Duration = Duration::from_mins(3);
@@ -71,7 +72,10 @@ impl Jobs {
                     pause = (pause * 2).min(MOST_PAUSE);
                 }
             }
-            tokio::time::sleep(EVERY).await;
+            tokio::select! {
+                () = self.engine.wait_for_work() => {}
+                () = tokio::time::sleep(EVERY) => {}
+            }
         }
     }
 
@@ -125,20 +129,44 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn work_of_another_process_is_found_after_a_while() {
+    /// An engine whose work is done, and another on the same store.
+    fn two() -> (Arc<Engine>, Arc<Engine>, tokio::task::JoinHandle<()>) {
         let store = Arc::new(MemoryStore::default());
         let engine = || Arc::new(Engine::new(store.clone(), Tasks::offline(), EngineSettings::default()));
-        let (ours, other, tenant) = (engine(), engine(), Tenant::local());
-        let running = tokio::spawn(Jobs { engine: ours, tokens: Arc::new(Tokens::new(store.clone(), 0)) }.run());
-        tokio::time::sleep(EVERY).await;
+        let (ours, other) = (engine(), engine());
+        let running = Jobs { engine: ours.clone(), tokens: Arc::new(Tokens::new(store.clone(), 0)) }.run();
+        (ours, other, tokio::spawn(running))
+    }
+
+    fn job() -> Job {
         let hash = Hash128([1; 16]);
         let head = Position { id: MessageId(7), branch: BranchId(0), depth: Depth(7), node: NodeId(hash) };
         let (layout, model) = ("pages@32000".to_owned(), "gpt-5".to_owned());
-        let job = Job { kind: JobKind::Tidy, session: SessionId(hash), head, layout, budget: 28_000, model };
-        assert!(other.submit(&tenant, job, now()).await.unwrap());
-        tokio::time::sleep(LOOKED_THROUGH_EVERY + 3 * EVERY).await;
-        assert_eq!(other.jobs(&tenant).await.unwrap()[0].state, JobState::Done);
+        Job { kind: JobKind::Tidy, session: SessionId(hash), head, layout, budget: 28_000, model }
+    }
+
+    /// Submits a job once others wait for one; how long it is until that is done.
+    async fn done_after(submits: &Engine) -> Duration {
+        tokio::time::sleep(EVERY * 3 / 2).await;
+        let (tenant, begun) = (Tenant::local(), tokio::time::Instant::now());
+        assert!(submits.submit(&tenant, job(), now()).await.unwrap());
+        while submits.jobs(&tenant).await.unwrap()[0].state != JobState::Done {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        begun.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_submitted_here_is_begun_at_once() {
+        let (ours, _, running) = two();
+        assert!(done_after(&ours).await < EVERY / 4);
+        running.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn work_of_another_process_is_found_after_a_while() {
+        let (_, other, running) = two();
+        assert!(done_after(&other).await < LOOKED_THROUGH_EVERY + 3 * EVERY);
         running.abort();
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tokio::sync::Notify;
+
 use crate::ids::{At, Tenant};
 
 /// What is known of a tenant's work.
@@ -16,7 +18,11 @@ struct Known {
 
 /// What is to be looked at, and when. The records decide; this only says where to look.
 #[derive(Default)]
-pub(in crate::engine) struct Due(Mutex<HashMap<Tenant, Known>>);
+pub(in crate::engine) struct Due {
+    known: Mutex<HashMap<Tenant, Known>>,
+    /// Told of work that may be claimed at once.
+    woken: Notify,
+}
 
 impl Due {
     /// Whether all of a tenant's work was looked through.
@@ -42,6 +48,15 @@ impl Due {
         };
     }
 
+    /// Wakes one who waits for work, or the next who will.
+    pub(super) fn wake(&self) {
+        self.woken.notify_one();
+    }
+
+    pub(super) async fn woken(&self) {
+        self.woken.notified().await;
+    }
+
     /// The work that has been due for longest.
     pub(super) fn earliest(&self, tenant: &Tenant, now: At) -> Option<String> {
         let held = self.held();
@@ -50,6 +65,6 @@ impl Due {
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<Tenant, Known>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -43,6 +43,12 @@ impl Engine {
         Ok(false)
     }
 
+    /// Waits until work is submitted here that may be claimed at once. Each piece wakes one who waits; what comes while nobody does
+    /// wakes the next.
+    pub async fn wait_for_work(&self) {
+        self.due.woken().await;
+    }
+
     /// Claims the work that has been due for longest, if there is any.
     pub async fn claim(&self, tenant: &Tenant, now: At) -> Result<Option<Claimed>> {
         if !self.due.knows(tenant) {
@@ -162,7 +168,11 @@ impl Engine {
         let put = Put::of_tenant(tenant, Kind::Job, key.clone(), at, kept).expecting(expect);
         match self.store().commit(Batch::of_tenant(tenant, vec![put])).await {
             Ok(_) => {
-                self.due.note(tenant, &key, kept.state.due());
+                let due = kept.state.due();
+                self.due.note(tenant, &key, due);
+                if due.is_some_and(|due| due <= at) {
+                    self.due.wake();
+                }
                 Ok(true)
             }
             Err(Error::Conflict(_)) => Ok(false),
