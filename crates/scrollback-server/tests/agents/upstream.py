@@ -157,6 +157,10 @@ class Messages:
             rounds.append(({block["id"] for block in blocks if block["type"] == "tool_use"},
                            {block["tool_use_id"] for block in blocks if block["type"] == "tool_result"}))
         paired(rounds)
+        roles = [message["role"] for message in body["messages"]]
+        for before, role, after in zip([None] + roles, roles, roles[1:] + ["assistant"]):
+            if role == "system" and (before, after) != ("user", "assistant"):
+                raise Refusal(400, "role 'system' must precede an 'assistant' message or end the array")
         if json.dumps(body).count('"cache_control": {') > 4:
             raise Refusal(400, "A maximum of 4 blocks with cache_control may be provided")
 

@@ -12,6 +12,7 @@ mod cost;
 mod held;
 mod line;
 mod marks;
+mod midway;
 mod opened;
 #[cfg(test)]
 mod properties;

@@ -30,6 +30,8 @@ const LIMIT: u32 = 9_000;
 struct Plot {
     words: usize,
     as_text: bool,
+    /// Whether a system message stands behind the question.
+    instructs: bool,
     steps: Vec<Step>,
 }
 
@@ -62,11 +64,9 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn plot() -> impl Strategy<Value = Plot> {
-    (1..500_usize, any::<bool>(), prop::collection::vec(step(), 0..3)).prop_map(|(words, as_text, steps)| Plot {
-        words,
-        as_text,
-        steps,
-    })
+    let instructs = prop::bool::weighted(0.2);
+    (1..500_usize, any::<bool>(), instructs, prop::collection::vec(step(), 0..3))
+        .prop_map(|(words, as_text, instructs, steps)| Plot { words, as_text, instructs, steps })
 }
 
 fn manner() -> impl Strategy<Value = Manner> {
@@ -152,6 +152,7 @@ impl Talk {
     fn judge(&mut self, body: &Value, touched: bool) {
         let messages: Vec<Value> = body["messages"].as_array().unwrap().iter().map(plain).collect();
         calls_have_results(&messages);
+        instructions_stand_before_replies(&messages);
         self.thoughts_are_right(&messages);
         marks_are_few(body, touched);
         let last = plain(self.history.last().unwrap());
@@ -236,6 +237,9 @@ impl Talk {
         let words = format!("Question {} on {}", self.number, "the harbour and its boats ".repeat(plot.words / 5 + 1));
         let content = if plot.as_text { json!(words) } else { json!([{"type": "text", "text": words}]) };
         self.history.push(json!({"role": "user", "content": content}));
+        if plot.instructs {
+            self.history.push(json!({"role": "system", "content": format!("Rule {}.", self.number)}));
+        }
         for step in &plot.steps {
             self.step(step).await?;
         }
@@ -305,6 +309,15 @@ fn calls_have_results(messages: &[Value]) {
         assert!(kinds.is_sorted_by(|a, b| a >= b), "I2: results come first");
         let orphans = kinds[0] && (i == 0 || messages[i - 1]["role"] != "assistant");
         assert!(!orphans, "I3: results without their calls at {i}");
+    }
+}
+
+/// Behind a person's message, and before a reply or at the end.
+fn instructions_stand_before_replies(messages: &[Value]) {
+    let role = |i: usize| messages.get(i).and_then(|message| message["role"].as_str());
+    for i in (0..messages.len()).filter(|i| role(*i) == Some("system")) {
+        assert!(i > 0 && role(i - 1) == Some("user"), "a system message at {i} stands behind no person's");
+        assert!(matches!(role(i + 1), None | Some("assistant")), "a system message at {i} stands before no reply");
     }
 }
 

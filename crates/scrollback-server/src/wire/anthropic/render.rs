@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::line::{Line, Source};
 use super::thinking::{self, Added, Binding};
-use super::{held, marks, opened, results};
+use super::{held, marks, midway, opened, results};
 use crate::wire::edit::{addressed, array, sent};
 use crate::wire::request::Request;
 use crate::wire::{Dress, Rendered};
@@ -31,7 +31,7 @@ pub(super) fn rendered(dress: &Dress<'_>) -> Rendered {
 /// The window in the place of the client's messages.
 fn touched(dress: &Dress<'_>, said: &[&Block], begun: &dyn Fn() -> Hash128) -> Rendered {
     let lines = said.iter().map(|block| line(block, dress.handle)).filter(|line| !line.is_empty()).collect();
-    let mut lines = results::gathered(lines);
+    let mut lines = midway::placed(results::gathered(lines));
     compaction_first(&mut lines, dress.request);
     let binding = Binding { bound: &|id| dress.turn.bound(id), binds: dress.binds, added: Added::Window };
     let (notices, bound) = bound(&mut lines, dress.request, begun, &binding);

@@ -44,7 +44,7 @@ fn answered<'w>(calls: &[String], mut behind: Vec<Line<'w>>) -> Vec<Line<'w>> {
 }
 
 /// The blocks of a message; a text is one.
-fn blocks(line: &Line<'_>) -> Vec<Value> {
+pub(super) fn blocks(line: &Line<'_>) -> Vec<Value> {
     match line.value()["content"].as_str() {
         Some(text) => vec![json!({"type": "text", "text": text})],
         None => line.blocks().to_vec(),
