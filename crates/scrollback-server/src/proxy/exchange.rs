@@ -268,7 +268,8 @@ impl Exchange {
             // The client has reasoning of several rounds in one message, as no model made it.
             self.bound = self.bound.map(|_| Hash128::default());
         }
-        all.extend(speech.messages(said));
+        // What is not answered must not come back: a call of ours in a reply that was cut off.
+        all.extend(speech.messages(&if mixed { said.clone() } else { said.without(|call| self.is_ours(call)) }));
         let hidden =
             if mixed || all.len() > shown.len() { Hidden::around(&all, &shown, &results) } else { Hidden::default() };
         self.finish(shown, hidden).await;

@@ -109,6 +109,18 @@ fn a_streamed_recall_goes_on_in_the_same_stream() {
     assert!(!answer.contains("own_1"));
 }
 
+/// Some servers tell what a reply cost where they tell that it ends.
+#[test]
+fn the_output_of_all_rounds_is_told_wherever_it_stands() {
+    let usage = "\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":7,\"total_tokens\":12},\"choices\"";
+    let first = events(&[calls(&[search()])], "tool_calls").replace("\"choices\"", usage);
+    let second = events(&[json!({"content": "Red."})], "stop").replace("\"choices\"", usage);
+    let upstream = Upstream::new(move |number, _| stream(if number == 0 { &first } else { &second }, 7, true));
+    let server = Server::new(upstream.port, "");
+    let told = chunks(&server.ask(&chat(&[user("Colour?")])).text());
+    assert_eq!(told.last().unwrap()["usage"]["completion_tokens"], 14, "{told:?}");
+}
+
 #[test]
 fn streamed_mixed_calls_are_renumbered() {
     let piece = |index: u32, id: &str, name: &str| json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": "{}"}}]});
@@ -230,6 +242,72 @@ fn calls_without_numbers_and_names_in_pieces_are_told_apart() {
     assert!(!answer.contains("own_1"));
     let kept = &server.messages()[1]["tool_calls"];
     assert_eq!((&kept[0]["function"]["name"], &kept[1]["id"]), (&json!("seal"), &json!("call_b")));
+}
+
+#[test]
+fn calls_of_custom_tools_reach_the_client_and_the_log() {
+    let piece = |piece: Value| json!({"tool_calls": [piece]});
+    let deltas = [
+        json!({"role": "assistant"}),
+        piece(json!({"index": 0, "id": "call_a", "type": "custom", "custom": {"name": "run", "input": ""}})),
+        piece(json!({"index": 0, "custom": {"input": "SELECT "}})),
+        piece(json!({"index": 0, "custom": {"input": "1"}})),
+    ];
+    for settings in ["", "recall = \"off\"\n"] {
+        let text = events(&deltas, "tool_calls");
+        let upstream = Upstream::new(move |_, _| stream(&text, 11, true));
+        let server = Server::new(upstream.port, settings);
+        let answer = server.ask(&with_tools(&[user("Run it.")])).text();
+        let all = chunks(&answer);
+        let calls = all.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["tool_calls"].get(0));
+        let input: String = calls.filter_map(|call| call["custom"]["input"].as_str()).collect();
+        assert_eq!(input, "SELECT 1", "{answer}");
+        let call = json!({"id": "call_a", "type": "custom", "custom": {"name": "run", "input": "SELECT 1"}});
+        assert_eq!(server.messages()[1]["tool_calls"], json!([call]));
+    }
+}
+
+/// The first of several answers is kept; each of them is passed on as it comes.
+#[test]
+fn several_answers_with_calls_are_passed_on_as_they_come() {
+    let piece = |choice: u32, call: Value| {
+        let delta = json!({"tool_calls": [call]});
+        let choice = json!({"index": choice, "delta": delta, "finish_reason": null});
+        format!("data: {}\n\n", json!({"id": "c1", "choices": [choice]}))
+    };
+    let begun =
+        |id: &str| json!({"index": 0, "id": id, "type": "function", "function": {"name": "look", "arguments": ""}});
+    let more = |arguments: &str| json!({"index": 0, "function": {"arguments": arguments}});
+    let end = |choice: u32| {
+        let choice = json!({"index": choice, "delta": {}, "finish_reason": "tool_calls"});
+        format!("data: {}\n\n", json!({"id": "c1", "choices": [choice]}))
+    };
+    let text = [
+        piece(0, begun("call_a")),
+        piece(1, begun("call_b")),
+        piece(0, more("{\"n\":1}")),
+        piece(1, more("{\"n\":2}")),
+        end(0),
+        end(1),
+        "data: [DONE]\n\n".to_owned(),
+    ]
+    .concat();
+    let sent = text.clone();
+    let upstream = Upstream::new(move |_, _| stream(&sent, 17, true));
+    let server = Server::new(upstream.port, "");
+    let mut body = with_tools(&[user("Look twice.")]);
+    body["n"] = json!(2);
+    // The end of what is kept may have to wait until it is.
+    let by_choice = |text: &str| {
+        let mut all = chunks(text);
+        all.sort_by_key(|chunk| chunk["choices"][0]["index"].as_u64());
+        all
+    };
+    let answer = server.ask(&body).text();
+    assert_eq!(by_choice(&answer), by_choice(&text), "{answer}");
+    let kept = &server.messages()[1]["tool_calls"];
+    assert_eq!((&kept[0]["id"], &kept[0]["function"]["arguments"]), (&json!("call_a"), &json!("{\"n\":1}")));
+    assert_eq!(kept.as_array().map(Vec::len), Some(1));
 }
 
 #[test]

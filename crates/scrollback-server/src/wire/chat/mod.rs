@@ -73,9 +73,11 @@ impl Toolbox for Functions {
 
     fn without_ours(&self, request: &Request) -> String {
         let tools = request.value("tools");
-        let functions = tools.as_array().into_iter().flatten().filter_map(|tool| tool["function"]["name"].as_str());
-        let named = |name: &str| json!({"type": "function", "function": {"name": name}});
-        let theirs: Vec<Value> = functions.map(named).collect();
+        let named = |tool: &Value| {
+            let kind = ["function", "custom"].into_iter().find(|kind| tool[kind]["name"].is_string())?;
+            Some(json!({"type": kind, kind: {"name": tool[kind]["name"]}}))
+        };
+        let theirs: Vec<Value> = tools.as_array().into_iter().flatten().filter_map(named).collect();
         if request.value("tool_choice") == "required" && !theirs.is_empty() {
             return json!({"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": theirs}})
                 .to_string();
@@ -85,6 +87,6 @@ impl Toolbox for Functions {
 }
 
 fn names(tools: &Value) -> Vec<String> {
-    let name = |tool: &Value| tool["function"]["name"].as_str().or(tool["name"].as_str()).map(str::to_owned);
-    tools.as_array().map(|tools| tools.iter().filter_map(name).collect()).unwrap_or_default()
+    let names = tools.as_array().into_iter().flatten().map(reply::called);
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }

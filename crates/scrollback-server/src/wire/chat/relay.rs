@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use scrollback::recall::Sieve;
 use serde_json::{Value, json};
 
-use super::reply::{Chunk, Gathered, called};
+use super::reply::{Chunk, ChunkChoice, Gathered, called};
 use super::speech::{Completions, add_output};
 use crate::wire::offer::Offer;
 use crate::wire::said::Said;
@@ -89,8 +89,8 @@ impl Chunks {
         if let Some(id) = &self.first_id {
             value["id"] = id.clone().into();
         }
+        add_output(&mut value, ear.earlier_output);
         if chunk.choices.is_empty() {
-            add_output(&mut value, ear.earlier_output);
             return Some(value);
         }
         if !value["choices"][0]["delta"].is_object() {
@@ -134,10 +134,11 @@ impl Chunks {
         if !self.numbers.contains_key(&index) {
             let place = usize::try_from(index).unwrap_or(usize::MAX);
             let Some(gathered) = self.gathered.calls.get(place) else { return Vec::new() };
-            let begun =
-                is_whole || gathered["function"]["arguments"].as_str().is_some_and(|arguments| !arguments.is_empty());
+            let has_begun = [&gathered["function"]["arguments"], &gathered["custom"]["input"]]
+                .into_iter()
+                .any(|input| input.as_str().is_some_and(|input| !input.is_empty()));
             let name = called(gathered);
-            if name.is_empty() || !begun && offer.begins(name) {
+            if !is_whole && (name.is_empty() || !has_begun && offer.begins(name)) {
                 return Vec::new();
             }
             let count = self.numbers.values().flatten().count() as u64;
@@ -188,6 +189,8 @@ impl Relay for Chunks {
         self.gathered.add(&chunk);
         if chunk.is_error() {
             self.release(out);
+            out.extend_from_slice(&event.raw);
+        } else if !chunk.choices.iter().all(ChunkChoice::is_first) {
             out.extend_from_slice(&event.raw);
         } else {
             self.chunk(&chunk, event, ear, out);

@@ -70,6 +70,13 @@ fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D:
     Ok(value.as_str().map(str::to_owned).or_else(|| value.as_u64().map(|number| number.to_string())))
 }
 
+impl ChunkChoice {
+    /// Whether it is of the answer that is kept; where several are asked for, the others are only passed on.
+    pub(super) fn is_first(&self) -> bool {
+        self.index == 0
+    }
+}
+
 impl Chunk {
     /// Reads a chunk; `None` if it is none.
     pub(super) fn read(data: &[u8]) -> Option<Self> {
@@ -86,7 +93,8 @@ impl Chunk {
 impl Gathered {
     /// Says which call each piece of a call belongs to: some servers leave the number out, or begin every call with 0.
     pub(super) fn number(&mut self, chunk: &mut Chunk) {
-        let calls = chunk.choices.iter_mut().filter_map(|choice| choice.delta.get_mut("tool_calls")?.as_array_mut());
+        let first = chunk.choices.iter_mut().filter(|choice| choice.is_first());
+        let calls = first.filter_map(|choice| choice.delta.get_mut("tool_calls")?.as_array_mut());
         let pieces = calls.flat_map(|calls| {
             calls.retain(Value::is_object);
             calls
@@ -132,7 +140,7 @@ impl Gathered {
         if chunk.usage.as_ref().is_some_and(Value::is_object) {
             self.usage.clone_from(&chunk.usage);
         }
-        for choice in chunk.choices.iter().filter(|choice| choice.index == 0) {
+        for choice in chunk.choices.iter().filter(|choice| choice.is_first()) {
             for (name, value) in &choice.delta {
                 self.add_field(name, value);
             }
@@ -145,35 +153,18 @@ impl Gathered {
             value.as_array().into_iter().flatten().for_each(|delta| self.add_call(delta));
             return;
         }
-        match (self.fields.get_mut(name), value) {
-            (Some(Value::String(known)), Value::String(more)) if name != "role" => known.push_str(more),
-            (Some(Value::Array(known)), Value::Array(more)) => known.extend(more.iter().cloned()),
-            (Some(_), Value::Null) => {}
-            _ => drop(self.fields.insert(name.to_owned(), value.clone())),
-        }
+        add_to(&mut self.fields, name, value);
     }
 
     fn add_call(&mut self, delta: &Value) {
         let last = self.calls.len().saturating_sub(1);
         let index = delta["index"].as_u64().and_then(|index| usize::try_from(index).ok()).unwrap_or(last).min(1_023);
         while self.calls.len() <= index {
-            self.calls.push(json!({"id": "", "type": "function", "function": {"name": "", "arguments": ""}}));
+            self.calls.push(template(delta));
         }
-        let call = &mut self.calls[index];
+        let Some(call) = self.calls[index].as_object_mut() else { return };
         for (name, value) in delta.as_object().into_iter().flatten().filter(|(name, _)| *name != "index") {
-            match name.as_str() {
-                "function" => {
-                    for (name, piece) in value.as_object().into_iter().flatten() {
-                        let known = call["function"][name].as_str().unwrap_or_default();
-                        call["function"][name] = match piece.as_str() {
-                            Some(piece) => format!("{known}{piece}").into(),
-                            None => piece.clone(),
-                        };
-                    }
-                }
-                _ if value.is_null() => {}
-                _ => call[name] = value.clone(),
-            }
+            add_to(call, name, value);
         }
     }
 
@@ -193,6 +184,34 @@ impl Gathered {
     }
 }
 
+/// Adds a piece to what is known: texts go on, lists grow, objects do so field by field.
+fn add_to(known: &mut Map<String, Value>, name: &str, more: &Value) {
+    match (known.get_mut(name), more) {
+        (Some(Value::String(known)), Value::String(more)) if !is_said_at_once(name) => known.push_str(more),
+        (Some(Value::Array(known)), Value::Array(more)) => known.extend(more.iter().cloned()),
+        (Some(Value::Object(known)), Value::Object(more)) => {
+            more.iter().for_each(|(name, more)| add_to(known, name, more));
+        }
+        (Some(_), Value::Null) => {}
+        (Some(_), Value::String(more)) if more.is_empty() => {}
+        _ => drop(known.insert(name.to_owned(), more.clone())),
+    }
+}
+
+/// Whether a field comes whole, if more than once.
+fn is_said_at_once(name: &str) -> bool {
+    matches!(name, "role" | "id" | "type")
+}
+
+/// A call of which nothing is known yet.
+fn template(delta: &Value) -> Value {
+    if delta["custom"].is_object() || delta["type"] == "custom" {
+        json!({"id": "", "type": "custom", "custom": {"name": "", "input": ""}})
+    } else {
+        json!({"id": "", "type": "function", "function": {"name": "", "arguments": ""}})
+    }
+}
+
 fn call_of(value: Value) -> Called {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     Called {
@@ -205,7 +224,8 @@ fn call_of(value: Value) -> Called {
 
 /// The name a call calls.
 pub(super) fn called(call: &Value) -> &str {
-    call["function"]["name"].as_str().or(call["name"].as_str()).unwrap_or_default()
+    let names = [&call["function"]["name"], &call["custom"]["name"], &call["name"]];
+    names.into_iter().find_map(Value::as_str).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -245,5 +265,20 @@ mod tests {
         assert_eq!(gathered.calls[0]["function"]["arguments"], "{\"x\":1}");
         assert_eq!((called(&gathered.calls[1]), &gathered.calls[1]["id"]), ("see", &json!("b")));
         assert_eq!(gathered.usage, Some(json!({"prompt_tokens":3})));
+    }
+
+    #[test]
+    fn what_comes_in_pieces_is_put_together_however_deep_it_is() {
+        let deltas = [
+            json!({"audio": {"id": "a1"}, "function_call": {"name": "look"}}),
+            json!({"audio": {"transcript": "Hel"}, "function_call": {"arguments": "{\"x\""}}),
+            json!({"audio": {"transcript": "lo", "expires_at": 7}, "function_call": {"arguments": ":1}"}}),
+        ];
+        let mut gathered = Gathered::default();
+        for delta in deltas {
+            gathered.add(&serde_json::from_value(json!({"choices": [{"index": 0, "delta": delta}]})).unwrap());
+        }
+        assert_eq!(gathered.fields["audio"], json!({"id": "a1", "transcript": "Hello", "expires_at": 7}));
+        assert_eq!(gathered.fields["function_call"], json!({"name": "look", "arguments": "{\"x\":1}"}));
     }
 }

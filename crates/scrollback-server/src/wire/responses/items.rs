@@ -9,8 +9,15 @@ pub(super) fn piece(item: &Value) -> Piece {
     match item["type"].as_str().unwrap_or_default() {
         "message" => Piece::Words { text: text(item), value: item.clone() },
         "function_call" => Piece::Call(called(item)),
+        kind if is_left_to_the_client(kind, item) => Piece::Call(Called { name: kind.to_owned(), ..called(item) }),
         _ => Piece::Other(item.clone()),
     }
+}
+
+/// Whether an item waits for something of the client: the result of a tool that is no function, or a permission. Without such an id
+/// the provider runs a tool by itself.
+fn is_left_to_the_client(kind: &str, item: &Value) -> bool {
+    kind.ends_with("_call") && item["call_id"].is_string() || kind == "mcp_approval_request"
 }
 
 /// A piece of a reply as an item; none if it has no words left.

@@ -80,6 +80,66 @@ fn a_model_that_always_recalls_must_answer_in_the_end() {
     assert_eq!(output(&answer), [says("msg_9", "All right.")]);
 }
 
+/// A client's tools that are no functions, and a permission, wait for the client as functions do.
+#[test]
+fn a_call_of_ours_beside_a_clients_of_another_kind_is_parked() {
+    let others = [
+        json!({"id": "ctc_7", "type": "custom_tool_call", "call_id": "call_7", "name": "run", "input": "ls"}),
+        json!({"id": "sh_7", "type": "shell_call", "call_id": "call_7", "action": {"commands": ["ls"]}}),
+        json!({"id": "mcpr_7", "type": "mcp_approval_request", "name": "pay", "arguments": "{}", "server_label": "s"}),
+    ];
+    for other in others {
+        let theirs = other.clone();
+        let upstream = Upstream::new(move |_, asked| answers(asked, "resp_1", &[search("own_1"), theirs.clone()]));
+        let server = Server::new(upstream.port, "");
+        for streams in [false, true] {
+            let mut body = full(&[user(if streams { "Run it." } else { "Run." })]);
+            body["stream"] = json!(streams);
+            let answer = ask(&server, &body).text();
+            let said = if streams { sound(&answer) } else { serde_json::from_str(&answer).unwrap() };
+            assert_eq!(output(&said), std::slice::from_ref(&other), "{answer}");
+        }
+        assert_eq!(upstream.asked().len(), 2, "nobody is asked again before the client has answered");
+    }
+}
+
+/// A reply that was cut off leaves no call of ours behind that nobody answers.
+#[test]
+fn a_call_of_ours_in_a_reply_that_was_cut_off_does_not_come_back() {
+    for recalls_before in [false, true] {
+        let upstream = Upstream::new(move |number, _| {
+            if recalls_before && number == 0 {
+                return replies("resp_0", &[search("own_0")]);
+            }
+            if number > usize::from(recalls_before) {
+                return replies("resp_2", &[says("msg_2", "Seen.")]);
+            }
+            let both = [search("own_1"), calls("call_7", "look", &json!({"at": 1}))];
+            let mut cut = super::response("resp_1", &both);
+            cut["status"] = json!("incomplete");
+            crate::scene::plain("200 OK", "content-type: application/json\r\n", &cut.to_string())
+        });
+        let server = Server::new(upstream.port, "");
+        let request = |input: &[Value]| {
+            let mut body = full(input);
+            body["tools"] = look();
+            body
+        };
+        let mut history = vec![user("Look.")];
+        let first = heard(&server, &request(&history));
+        assert_eq!(output(&first), [calls("call_7", "look", &json!({"at": 1}))]);
+        history.extend(output(&first));
+        history.push(result("call_7", "a boat"));
+        heard(&server, &request(&history));
+        let asked = input(upstream.asked().last().unwrap());
+        assert!(!asked.iter().any(|item| item["call_id"] == "own_1"), "{asked:?}");
+        let answered = |call: &Value| {
+            asked.iter().any(|item| item["type"] == "function_call_output" && item["call_id"] == call["call_id"])
+        };
+        assert!(asked.iter().filter(|item| item["type"] == "function_call").all(answered), "{asked:?}");
+    }
+}
+
 /// A model that calls a tool of ours beside the client's, and answers when both have their results.
 fn mixes(number: usize, asked: &Said) -> Pieces {
     let both = [thought("rs_1", "AAA"), search("own_1"), calls("call_7", "look", &json!({"at": 1}))];
