@@ -218,6 +218,9 @@ impl Proxy {
             None => history,
         };
         let upstream = if request.model() == QUOTE { self.quote.clone() } else { upstream };
+        if let Some(response) = shared::refused_by_name(&upstream, incoming, &request) {
+            return Err(Stop::said(response));
+        }
         let offer = Offer::new(upstream.recall, self.engine.tools(), &opened, wire);
         let asked = Asked { request: &request, incoming, history: &history, opened: &opened };
         let plan = self.plan(&upstream, &asked, &offer).placed(incoming.ours.as_ref());
@@ -239,10 +242,14 @@ impl Proxy {
     async fn begin(&self, history: &History<'_>, plan: &Plan) -> scrollback::Result<Turn> {
         // A client may be back with a reply before it is kept, and words it in its own way: it would be taken for another.
         self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
-        if let Some(Follows::Conversation(name)) = &plan.follows
-            && !self.has_conversation(&plan.tenant, name).await?
-        {
-            return Err(Error::NotFound(format!("the conversation “{name}” is not in the log")));
+        if let Some(Follows::Conversation(name)) = &plan.follows {
+            if !self.has_conversation(&plan.tenant, name).await? {
+                return Err(Error::NotFound(format!("the conversation “{name}” is not in the log")));
+            }
+            if plan.fetched {
+                let what = "a reply in the background would not come into its conversation, which is kept here: leave out `background`";
+                return Err(Error::Invalid(what.into()));
+            }
         }
         let (arrival, after) = Self::arrival(plan)?;
         // What was compacted here may be too long for any other strategy than the one it was compacted for.
@@ -304,7 +311,10 @@ impl Stop {
         }
         let told = error.to_string();
         match error {
-            Error::TooLarge(what) => Self::said(refused(wire, "context_length_exceeded", &what)),
+            Error::TooLarge(what) => {
+                let what = format!("{}: {what}", wire.name().too_long());
+                Self::said(refused(wire, "context_length_exceeded", &what))
+            }
             // What is not in our log, the model's API may know all the same.
             Error::NotFound(what) if plan.follows.is_some() && !plan.is_compacted() => Self::AsItIs(Some(what)),
             Error::Invalid(what) | Error::NotFound(what) if plan.is_new() => {

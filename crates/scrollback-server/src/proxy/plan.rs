@@ -42,6 +42,8 @@ pub(crate) struct Plan {
     pub(crate) follows: Option<Follows>,
     /// Whether a later request may follow its reply by an id alone.
     pub(crate) followed: bool,
+    /// Whether its reply is not told here, but fetched from its provider later.
+    pub(crate) fetched: bool,
     /// Why it has to go on as it came.
     pub(crate) untouched: Option<&'static str>,
     /// Whether the model accepts its reasoning only after the very words it was made after.
@@ -82,6 +84,16 @@ impl Plan {
     }
 }
 
+/// How much of a model's limit is kept free for the reply: what the request asks for. One that asks for all there is goes to a model
+/// that gives what is left, and half is enough.
+fn reply_tokens(asked: Option<u32>, usual: u32, limit: u32) -> u32 {
+    match asked {
+        Some(asked) if asked <= limit - limit / 8 => asked,
+        Some(_) => limit / 2,
+        None => usual.min(limit / 2),
+    }
+}
+
 impl Proxy {
     /// What is known of a request before it is a turn: above all, how large its window may be.
     pub(super) fn plan(&self, upstream: &Upstream, asked: &Asked<'_>, offer: &Offer) -> Plan {
@@ -91,7 +103,7 @@ impl Proxy {
         let set = [settings.tokens, upstream.window].into_iter().find(|tokens| *tokens > 0);
         let known = self.engine.limit_of(&model).or(set).or_else(|| price.and_then(|price| price.window));
         let limit = known.unwrap_or(settings.unknown_tokens);
-        let reply = opened.reply_tokens.unwrap_or(settings.reply_tokens).min(limit / 2);
+        let reply = reply_tokens(opened.reply_tokens, settings.reply_tokens, limit);
         let most = price.and_then(|price| price.most_input).unwrap_or(u32::MAX);
         let tools = self.cost(offer, request);
         let tokens = self
@@ -115,6 +127,7 @@ impl Proxy {
             only_new: header(HISTORY_HEADER) == Some("new"),
             follows: opened.follows.clone(),
             followed: opened.followed,
+            fetched: opened.fetched,
             untouched: opened.untouched,
             binds_thinking: price.is_some_and(|price| price.binds_thinking),
             conversation,
@@ -130,5 +143,18 @@ impl Proxy {
         let tools = offer.tools(theirs).map_or(0, |tools| self.book.tokens_of(&tools));
         let tools = if tools == 0 { theirs.map_or(0, |tools| self.book.tokens_of(tools)) } else { tools };
         tools + offer.instruction().map_or(0, |text| self.book.tokens_of(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_request_asks_for_is_kept_free() {
+        assert_eq!(reply_tokens(Some(6_000), 1_000, 8_192), 6_000);
+        assert_eq!(reply_tokens(None, 1_000, 8_192), 1_000);
+        assert_eq!(reply_tokens(None, 6_000, 8_192), 4_096);
+        assert_eq!(reply_tokens(Some(8_192), 1_000, 8_192), 4_096, "all there is");
     }
 }

@@ -14,9 +14,12 @@ use super::{Incoming, error};
 use crate::upstream::Upstream;
 use crate::wire;
 use crate::wire::chat::Chat;
+use crate::wire::request::Request;
 
 /// Fields that name something a provider has stored.
-const STORED: [&str; 2] = ["previous_response_id", "conversation"];
+const STORED: [&str; 4] = ["previous_response_id", "conversation", "thread", "container"];
+/// Those of which our log does not tell whose they are.
+const UNKNOWN: [&str; 2] = ["thread", "container"];
 /// Paths of ours beside the replies themselves; what else is below them leads to what is stored.
 const OURS: [&str; 3] = ["/responses/compact", "/responses/input_tokens", "/messages/count_tokens"];
 /// Paths below which nothing is stored that anybody could ask for by its name.
@@ -29,16 +32,23 @@ pub(super) fn is_shared(upstream: &Upstream, tenant: &Tenant) -> bool {
 
 /// Why a request may not go on as it came.
 pub(super) fn refused(upstream: &Upstream, incoming: &Incoming) -> Option<Response<Body>> {
-    if !is_shared(upstream, &incoming.tenant) || is_stateless(incoming) {
-        return None;
-    }
+    (is_shared(upstream, &incoming.tenant) && !is_stateless(incoming)).then(|| refusal(upstream, incoming))
+}
+
+/// Why a request may not become a turn.
+pub(super) fn refused_by_name(upstream: &Upstream, incoming: &Incoming, request: &Request) -> Option<Response<Body>> {
+    let names = UNKNOWN.iter().any(|name| !request.value(name).is_null());
+    (names && is_shared(upstream, &incoming.tenant)).then(|| refusal(upstream, incoming))
+}
+
+fn refusal(upstream: &Upstream, incoming: &Incoming) -> Response<Body> {
     let what = format!(
         "this may lead to what others have stored with “{}”, whose key is shared here: ask for an upstream to which you bring \
          your own key",
         upstream.name
     );
     let wire = wire::of_path(&incoming.path).unwrap_or(&Chat);
-    Some(error(wire, StatusCode::FORBIDDEN, "shared_account", &what))
+    error(wire, StatusCode::FORBIDDEN, "shared_account", &what)
 }
 
 fn is_stateless(incoming: &Incoming) -> bool {
@@ -51,7 +61,9 @@ fn is_stateless(incoming: &Incoming) -> bool {
     // What the provider may read in another way than we do is not sent.
     let named = serde_json::from_slice::<HashMap<String, &RawValue>>(&incoming.body);
     let is_form = path.starts_with("/images/") || path.starts_with("/audio/");
-    let names_nothing = named.map_or(is_form, |fields| !STORED.iter().any(|stored| fields.contains_key(*stored)));
+    let is_named =
+        |fields: &HashMap<String, &RawValue>, name: &str| fields.get(name).is_some_and(|value| value.get() != "null");
+    let names_nothing = named.map_or(is_form, |fields| !STORED.iter().any(|stored| is_named(&fields, stored)));
     incoming.method == Method::POST && known && names_nothing
 }
 
@@ -89,6 +101,8 @@ mod tests {
         {
             assert!(!stateless("POST", "/responses", body), "{body}");
         }
+        assert!(stateless("POST", "/responses", "{\"previous_response_id\":null}"));
+        assert!(!stateless("POST", "/messages", "{\"container\":\"container_1\"}"));
         assert!(!stateless("POST", "/conversations/conv_1/items", "{}") && !stateless("POST", "/files", "{}"));
     }
 }

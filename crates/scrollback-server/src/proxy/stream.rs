@@ -129,7 +129,7 @@ impl Streaming {
                     }
                     Err(error) => {
                         self.flush();
-                        exchange.fail();
+                        unfinished(*exchange, &self.relay.take());
                         self.ready.push_back(Err(error));
                     }
                 },
@@ -168,17 +168,12 @@ impl Streaming {
     /// The round has ended as it should.
     async fn done(&mut self, mut exchange: Exchange) -> Phase {
         let said = self.relay.take();
-        if said.is_empty() {
-            exchange.fail();
+        if said.is_empty() || said.failed {
+            unfinished(exchange, &said);
             self.relay.close(&said, &mut self.out);
             return Phase::Over;
         }
         exchange.enter(said.usage.as_ref());
-        if said.failed {
-            exchange.fail();
-            self.relay.close(&said, &mut self.out);
-            return Phase::Over;
-        }
         exchange.response = exchange.response.take().or_else(|| said.id.clone());
         let verdict = exchange.judge(&said);
         if let Verdict::Again(calls) = verdict {
@@ -205,8 +200,8 @@ impl Streaming {
         let phase = if self.relay.has_ended() {
             Box::pin(self.done(exchange)).await
         } else {
-            exchange.fail();
             let said = self.relay.take();
+            unfinished(exchange, &said);
             self.relay.close(&said, &mut self.out);
             Phase::Over
         };
@@ -243,6 +238,12 @@ impl Drop for Streaming {
     }
 }
 
+/// No reply came of an answer that had begun: it is paid for all the same.
+fn unfinished(mut exchange: Exchange, said: &Said) {
+    exchange.enter(said.usage.as_ref());
+    exchange.fail();
+}
+
 /// A client that has seen why a reply ended may leave without waiting for the end: the reply is kept all the same, and so is what
 /// a person who talks to us has read when they stop a reply, for they have no client that would. Otherwise what was asked and
 /// paid for is recorded.
@@ -250,14 +251,14 @@ fn cut_short(mut exchange: Exchange, mut said: Said, is_answered: bool) {
     if said.end.is_none() && !said.failed && exchange.plan.ours.is_some() {
         said = exchange.stopped(said);
     }
+    if is_answered {
+        exchange.enter(said.usage.as_ref());
+    }
     let ended = said.end.is_some() && !said.failed;
     if !ended || !matches!(exchange.judge(&said), Verdict::Deliver) {
         return exchange.fail();
     }
     exchange.response = exchange.response.take().or_else(|| said.id.clone());
-    if is_answered {
-        exchange.enter(said.usage.as_ref());
-    }
     let left = exchange.left(&said);
     exchange.concluded(said, left, Verdict::Deliver);
 }

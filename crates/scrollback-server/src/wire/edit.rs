@@ -70,6 +70,11 @@ pub(crate) fn is_overflow(status: StatusCode, body: &[u8]) -> bool {
         "exceed_context_size",
         "context size has been exceeded",
         "exceeds the maximum number of tokens",
+        "maximum prompt length is",
+        "reduce the length of the messages",
+        "input is too long for requested model",
+        "greater than the context length",
+        "exceeded model token limit",
     ];
     signs.iter().any(|sign| text.contains(sign))
 }

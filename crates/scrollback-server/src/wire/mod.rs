@@ -146,6 +146,8 @@ pub(crate) struct Opened {
     pub(crate) sealed: bool,
     /// Whether a later request may follow its reply by an id alone.
     pub(crate) followed: bool,
+    /// Whether its reply is not told here, but fetched from its provider later.
+    pub(crate) fetched: bool,
     /// The longest reply the client wants.
     pub(crate) reply_tokens: Option<u32>,
 }
@@ -235,6 +237,14 @@ impl WireName {
             Self::Chat => "/chat/completions",
             Self::Responses => "/responses",
             Self::Anthropic => "/messages",
+        }
+    }
+
+    /// The words by which its clients know that a request is too long, and shorten it.
+    pub(crate) fn too_long(self) -> &'static str {
+        match self {
+            Self::Chat | Self::Responses => "Your input exceeds the context window of this model",
+            Self::Anthropic => "prompt is too long",
         }
     }
 }

@@ -102,8 +102,8 @@ fn cost(asked: &Said) -> usize {
     tools + asked["messages"].as_array().unwrap().iter().map(words).sum::<usize>()
 }
 
-/// What was told of the windows of the one session.
-fn notices(server: &Server) -> Vec<String> {
+/// What is on record of the one session.
+fn on_record(server: &Server, what: &str) -> Vec<Value> {
     std::thread::sleep(Duration::from_millis(200));
     let told = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scrollback"));
@@ -112,7 +112,12 @@ fn notices(server: &Server) -> Vec<String> {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>()
     };
     let session = told(&["sessions"])[0]["id"].as_str().unwrap().to_owned();
-    let views = told(&["show", &session, "--views"]);
+    told(&["show", &session, what])
+}
+
+/// What was told of its windows.
+fn notices(server: &Server) -> Vec<String> {
+    let views = on_record(server, "--views");
     let all = views.iter().filter_map(|view| view["notices"].as_array()).flatten();
     all.map(|notice| notice.as_str().unwrap().to_owned()).collect()
 }
@@ -551,6 +556,8 @@ fn an_error_in_the_middle_is_told_and_half_a_reply_is_not_kept() {
     asked["stream"] = json!(true);
     assert_eq!(ask(&server, &asked).text(), broken);
     assert_eq!(server.messages(), [user(&[text("Say.")])]);
+    let ledger = on_record(&server, "--ledger");
+    assert!(ledger.iter().any(|entry| entry["view"].is_string()), "it is paid for all the same: {ledger:?}");
 }
 
 #[test]

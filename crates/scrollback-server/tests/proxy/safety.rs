@@ -95,6 +95,11 @@ fn what_is_too_large_is_refused_with_a_word() {
     assert_eq!((answer.status(), &answer.json()["error"]["code"]), (413, &json!("request_too_large")));
     let answer = server.ask(&chat(&[user(&"tide ".repeat(300_000))]));
     assert_eq!((answer.status(), &answer.json()["error"]["code"]), (400, &json!("context_length_exceeded")));
-    assert!(answer.json()["error"]["message"].as_str().unwrap().contains("m0 user with"), "{}", answer.text());
+    let told = answer.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(told.contains("m0 user with") && told.contains("exceeds the context window"), "{told}");
+    let body = json!({"model": "claude", "max_tokens": 9, "messages": [user(&"tide ".repeat(300_000))]});
+    let answer = server.send("POST /v1/messages", "", &body.to_string());
+    let told = answer.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(answer.status() == 400 && told.starts_with("prompt is too long: "), "by this clients know it: {told}");
     assert_eq!(server.ask(&chat(&[user("short")])).status(), 200);
 }

@@ -35,6 +35,7 @@ pub(super) fn opened(request: &Request, headers: &HeaderMap) -> Opened {
         tools: tools.collect(),
         sealed: !added.is_empty() || headers.contains_key(SEALED_HEADER),
         followed: request.value("store") != false,
+        fetched: is_in_background(request),
         reply_tokens: request.tokens("max_output_tokens"),
         new: compacted.map(|compacted| compacted.new),
     }
@@ -56,6 +57,10 @@ fn follows(request: &Request) -> Option<Follows> {
     response.or_else(|| conversation.map(Follows::Conversation))
 }
 
+fn is_in_background(request: &Request) -> bool {
+    request.value("background") == true
+}
+
 /// Why a request has to go on as it came.
 fn untouched(request: &Request, items: &Items<'_>) -> Option<&'static str> {
     let management = request.value("context_management");
@@ -69,7 +74,7 @@ fn untouched(request: &Request, items: &Items<'_>) -> Option<&'static str> {
     if items.is_sealed() {
         return Some("it holds a compaction that only its provider can read");
     }
-    if request.value("background") == true {
+    if is_in_background(request) {
         return Some("it is answered in the background");
     }
     if request.value("prompt").is_object() {

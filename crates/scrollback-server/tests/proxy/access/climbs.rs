@@ -40,5 +40,12 @@ fn what_is_stored_with_a_shared_account_cannot_be_acted_on() {
         let refused = server.send(&format!("POST {path}"), &bearer(&token), &json!({}).to_string());
         assert_eq!((refused.status(), code(&refused)), (403, "shared_account".into()), "{path}");
     }
+    let messages = json!([{"role": "user", "content": "Hello?"}]);
+    let thread = json!({"type": "continue", "previous_message_id": "msg_1"});
+    for (name, value) in [("thread", thread), ("container", json!("container_1"))] {
+        let body = json!({"model": "claude", "max_tokens": 9, "messages": messages, name: value});
+        let refused = server.send("POST /v1/messages", &bearer(&token), &body.to_string());
+        assert_eq!(refused.status(), 403, "{name}: {}", refused.text());
+    }
     assert!(upstream.asked().is_empty());
 }

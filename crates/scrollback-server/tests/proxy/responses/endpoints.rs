@@ -54,6 +54,18 @@ fn the_items_of_a_conversation_tell_its_reasoning() {
     assert_eq!(kinds(listed["data"].as_array().unwrap()), ["user", "reasoning", "assistant"]);
 }
 
+/// Its reply would be fetched from the provider, and never come into the conversation.
+#[test]
+fn a_conversation_that_is_kept_here_is_not_answered_in_the_background() {
+    let upstream = Upstream::new(|_, _| replies("resp_1", &[says("msg_1", "Noted.")]));
+    let server = Server::new(upstream.port, "");
+    let id = post(&server, "/conversations", &json!({}))["id"].as_str().unwrap().to_owned();
+    let answer = ask(&server, &json!({"model": "gpt-5", "conversation": id, "input": "One.", "background": true}));
+    assert_eq!(answer.status(), 400);
+    assert!(answer.text().contains("background") && upstream.asked().is_empty(), "{}", answer.text());
+    heard(&server, &json!({"model": "gpt-5", "conversation": id, "input": "One."}));
+}
+
 #[test]
 fn nothing_of_a_conversation_is_deleted() {
     let upstream = Upstream::new(|_, _| replies("resp_1", &[]));
