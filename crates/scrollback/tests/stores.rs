@@ -34,7 +34,7 @@ contract! {
     records_have_versions, records_are_read_in_order, a_refused_batch_changes_nothing, one_of_many_writers_wins,
     a_batch_may_be_committed_twice, nothing_follows_an_unknown_node, words_are_found_in_every_language,
     search_has_filters, a_path_sees_only_itself, snippets_show_the_words, common_words_are_ranked_too,
-    a_long_message_with_every_word_comes_before_short_ones_with_some, what_weighs_most_is_taken, each_role_has_places_of_its_own, common_words_tell_of_old_messages_too, forms_of_a_word_and_names_of_speakers_are_found,
+    a_long_message_with_every_word_comes_before_short_ones_with_some, what_was_said_up_to_a_message_is_counted, what_weighs_most_is_taken, each_role_has_places_of_its_own, common_words_tell_of_old_messages_too, forms_of_a_word_and_names_of_speakers_are_found,
     forgetting_erases_one_session, tenants_are_apart, odd_names_are_only_names, large_messages_are_kept,
     a_title_may_come_later, one_alias_among_many_is_found, erased_results_keep_their_place,
 }
@@ -366,6 +366,18 @@ async fn forms_of_a_word_and_names_of_speakers_are_found(bench: Bench) {
         let found = bench.store.matching(&bench.tenant, probe).await.unwrap();
         let ids: Vec<u32> = found.messages.iter().map(|(_, message)| message.id.0).collect();
         assert_eq!((ids.len(), ids), (found.frequencies[0] as usize, expected), "{term}");
+    }
+}
+
+async fn what_was_said_up_to_a_message_is_counted(bench: Bench) {
+    let said: Vec<_> = (0..6).map(|i| user(if i % 2 == 0 { "a kestrel" } else { "a gull" })).collect();
+    let sent = bench.send(Some("s"), &said).await;
+    for (last, kestrels, total) in [(0, 1, 1), (3, 2, 4), (5, 3, 6)] {
+        let terms = vec![scrollback::search::Term::exact("kestrel")];
+        let probe = Probe::new(terms, Need::Any, Reach::Upto(sent.session.id, MessageId(last)), 9);
+        let found = bench.store.matching(&bench.tenant, probe).await.unwrap();
+        assert_eq!((found.frequencies[0], found.total), (kestrels, total), "up to {last}");
+        assert!(found.messages.len() == kestrels as usize && found.messages.iter().all(|(_, one)| one.id.0 <= last));
     }
 }
 

@@ -13,7 +13,7 @@ use super::lanes::Lane;
 use super::topics::{Deep, asked, leans};
 use crate::asking;
 use crate::error::Result;
-use crate::ids::{Depth, SessionKey};
+use crate::ids::{Depth, MessageId, SessionKey};
 use crate::message::{Message, Part, Role};
 use crate::search::gather::{self, Known, Lead, Near, Question, Said, Voice};
 use crate::search::{Need, Probe, Reach, Term, folded, is_unspaced};
@@ -73,11 +73,11 @@ impl Engine {
         if terms.is_empty() {
             return Ok(None);
         }
-        let reach = Reach::Session(session.id);
+        // What is said in this turn, and elsewhere since, makes no word a common one.
+        let Some(last) = before_turn(lane) else { return Ok(None) };
+        let reach = Reach::Upto(session.id, last);
         let counted = self.store().matching(&session.tenant, Probe::new(terms, Need::Any, reach, 0)).await?;
-        // The question itself is in the log.
-        let frequencies = counted.frequencies.iter().map(|count| count.saturating_sub(1)).collect();
-        let known = Known { frequencies, total: counted.total };
+        let known = Known { frequencies: counted.frequencies, total: counted.total };
         let Deep { forgotten, past } = self.deep(lane);
         let goes_on = asking::goes_on(&text);
         Ok(Some(Call { question, text, known, deep: forgotten || past, leans: leans(lane), goes_on }))
@@ -239,6 +239,12 @@ fn missing(question: &Question, known: &Known, (lane, open): (&Lane, Depth)) -> 
         }
     }
     if all > 0.0 { absent / all } else { 0.0 }
+}
+
+/// The last message before the turn of a lane.
+fn before_turn(lane: &Lane) -> Option<MessageId> {
+    let open = lane.open[..turns::last(&lane.open)].last().map(|leaf| leaf.stored.id);
+    open.or_else(|| lane.folded.fold.covers.map(|covers| covers.last))
 }
 
 /// A text without the sentences that ask: whoever asks for something does not have it.

@@ -19,7 +19,7 @@ pub use words::{each_term, folded, is_unspaced, terms};
 
 use std::borrow::Cow;
 
-use crate::ids::{At, SessionId};
+use crate::ids::{At, MessageId, SessionId};
 use crate::message::Message;
 use crate::store::{Lineage, Stored};
 
@@ -105,8 +105,20 @@ pub enum Reach {
     Undeclared,
     /// In one session.
     Session(SessionId),
+    /// In one session, among what was said up to a message.
+    Upto(SessionId, MessageId),
     /// On one path of a session: what a conversation itself may see.
     Path(SessionId, Lineage),
+}
+
+impl Reach {
+    /// The last message of a session that is within reach.
+    pub(crate) fn last(&self) -> MessageId {
+        match self {
+            Self::Upto(_, last) => *last,
+            Self::Everywhere | Self::Undeclared | Self::Session(_) | Self::Path(..) => MessageId(u32::MAX),
+        }
+    }
 }
 
 impl Probe {
@@ -149,7 +161,9 @@ impl Probe {
             && self.until.is_none_or(|until| message.at < until)
             && match &self.reach {
                 Reach::Path(_, lineage) => lineage.holds(&message.place),
-                Reach::Everywhere | Reach::Undeclared | Reach::Session(_) => true,
+                Reach::Everywhere | Reach::Undeclared | Reach::Session(_) | Reach::Upto(..) => {
+                    message.id <= self.reach.last()
+                }
             }
     }
 

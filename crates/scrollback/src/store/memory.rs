@@ -261,9 +261,10 @@ impl Store for MemoryStore {
             let reached = match &probe.reach {
                 Reach::Everywhere => true,
                 Reach::Undeclared => kept.declared.is_none(),
-                Reach::Session(id) | Reach::Path(id, _) => *id == key.id,
+                Reach::Session(id) | Reach::Path(id, _) | Reach::Upto(id, _) => *id == key.id,
             };
-            for (message, terms) in kept.messages.iter().zip(&kept.terms).rev().filter(|_| reached) {
+            let said = kept.messages.iter().zip(&kept.terms).rev();
+            for (message, terms) in said.filter(|(message, _)| reached && message.id <= probe.reach.last()) {
                 matches.total += 1;
                 let hits = probe.hits(terms);
                 matches.frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));

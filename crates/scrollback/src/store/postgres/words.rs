@@ -51,7 +51,7 @@ impl Marks {
         match reach {
             Reach::Everywhere => Self::of(tenant, SessionId(Hash128::default())).tenant,
             Reach::Undeclared => Self::of(tenant, SessionId(Hash128::default())).undeclared,
-            Reach::Session(id) | Reach::Path(id, _) => Self::of(tenant, *id).session,
+            Reach::Session(id) | Reach::Path(id, _) | Reach::Upto(id, _) => Self::of(tenant, *id).session,
         }
     }
 }
@@ -173,13 +173,13 @@ pub(super) async fn matching(client: &ClientWrapper, tenant: &Tenant, probe: &Pr
 async fn total(client: &ClientWrapper, tenant: &Tenant, reach: &Reach) -> Result<u64, Fault> {
     let id = match reach {
         Reach::Everywhere | Reach::Undeclared => return Ok(STORE_MESSAGES),
-        Reach::Session(id) | Reach::Path(id, _) => id,
+        Reach::Session(id) | Reach::Path(id, _) | Reach::Upto(id, _) => id,
     };
     let sql = "SELECT messages FROM session WHERE tenant = $1 AND session = $2";
     let statement = client.prepare_cached(sql).await?;
     let row = client.query_opt(&statement, &[&escaped(tenant.as_str()), &id.0.0.as_slice()]).await?;
     let count = row.map(|row| row.try_get::<_, i32>(0)).transpose()?.unwrap_or(0);
-    Ok(u64::from(count.unsigned_abs()))
+    Ok(u64::from(count.unsigned_abs()).min(u64::from(reach.last().0) + 1))
 }
 
 /// In how many messages each term occurs, up to the cap.
@@ -187,13 +187,15 @@ async fn frequencies(client: &ClientWrapper, tenant: &Tenant, probe: &Probe, mar
     let statement = client
         .prepare_cached(
             "SELECT (SELECT count(*) FROM (SELECT DISTINCT w.session, w.no FROM word w
-                     WHERE w.tenant = $1 AND w.terms @@ term.query::tsquery LIMIT $3) AS held)
+                     WHERE w.tenant = $1 AND w.terms @@ term.query::tsquery AND w.no <= $4 LIMIT $3) AS held)
              FROM unnest($2::text[]) WITH ORDINALITY AS term (query, i) ORDER BY term.i",
         )
         .await?;
     let one = |term: &Term| expression(std::slice::from_ref(term), Need::Any, mark);
     let terms: Vec<String> = probe.terms.iter().map(one).collect();
-    let rows = client.query(&statement, &[&escaped(tenant.as_str()), &terms, &i64::from(FREQUENCY_CAP)]).await?;
+    let last = i32::try_from(probe.reach.last().0).unwrap_or(i32::MAX);
+    let values: [&(dyn ToSql + Sync); 4] = [&escaped(tenant.as_str()), &terms, &i64::from(FREQUENCY_CAP), &last];
+    let rows = client.query(&statement, &values).await?;
     let count = |row: &tokio_postgres::Row| -> Result<u32, Fault> {
         Ok(u32::try_from(row.try_get::<_, i64>(0)?).unwrap_or(FREQUENCY_CAP))
     };
@@ -224,6 +226,9 @@ impl Filters {
         }
         if let Some(until) = probe.until {
             add("m.at < ?", Box::new(until.0));
+        }
+        if let Reach::Upto(_, last) = &probe.reach {
+            add("m.no <= ?", Box::new(number(last.0)?));
         }
         if let Reach::Path(_, lineage) = &probe.reach {
             // Each stretch as one number: the branch, then the depth it reaches.

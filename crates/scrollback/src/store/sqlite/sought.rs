@@ -35,13 +35,10 @@ impl Bounds {
         match reach {
             Reach::Everywhere => Ok(all(false)),
             Reach::Undeclared => Ok(all(true)),
-            Reach::Session(id) | Reach::Path(id, _) => {
+            Reach::Session(id) | Reach::Path(id, _) | Reach::Upto(id, _) => {
                 let key = SessionKey { tenant: tenant.clone(), id: *id };
-                let bounds = |no| Self {
-                    low: key_of(no, MessageId(0)),
-                    high: key_of(no, MessageId(u32::MAX)),
-                    undeclared_only: false,
-                };
+                let bounds =
+                    |no| Self { low: key_of(no, MessageId(0)), high: key_of(no, reach.last()), undeclared_only: false };
                 Ok(session_no(connection, &key)?.map(bounds))
             }
         }
@@ -64,7 +61,7 @@ pub(super) fn matching(
         read_best(&snapshot, (tenant, probe, &bounds), &waiting)?
     } else {
         for (term, frequency) in probe.terms.iter().zip(&mut matches.frequencies) {
-            *frequency += frequency_of(&snapshot, term, &bounds)?;
+            *frequency = (*frequency + frequency_of(&snapshot, term, &bounds)?).min(FREQUENCY_CAP);
         }
         let mut found = Vec::new();
         for one in probe.by_role() {
@@ -82,7 +79,7 @@ fn total(connection: &Connection, bounds: &Bounds) -> Result<u64, Fault> {
     if bounds.high == i64::MAX {
         return Ok(STORE_MESSAGES);
     }
-    let last = last_key(connection, session_of(bounds.low))?;
+    let last = last_key(connection, session_of(bounds.low))?.min(bounds.high);
     Ok(if last < bounds.low { 0 } else { u64::from(id_of(last).0) + 1 })
 }
 
@@ -112,7 +109,7 @@ fn unindexed_hits(
     for (no, since) in unindexed(connection)? {
         let outside = no < session_of(bounds.low) || no > session_of(bounds.high);
         let Some(session) = (if outside { None } else { visible(connection, tenant, no, bounds)? }) else { continue };
-        for key in key_of(no, since)..=last_key(connection, no)? {
+        for key in key_of(no, since)..=last_key(connection, no)?.min(bounds.high) {
             let Some(terms) = fresh.terms(connection, key)? else { continue };
             let hits = probe.hits(&terms);
             frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));
@@ -147,8 +144,11 @@ fn read_best(
     waiting: &[Waiting],
 ) -> Result<Vec<Keyed>, Fault> {
     let mut scores: HashMap<i64, f64> = waiting.iter().map(|one| (one.key, probe.weight(&one.hits))).collect();
-    for (term, weight) in probe.terms.iter().zip(probe.weights.iter().flatten()) {
-        for key in keys_of(connection, term, bounds)? {
+    for (i, (term, weight)) in probe.terms.iter().zip(probe.weights.iter().flatten()).enumerate() {
+        // What is not indexed yet is newer, and takes its part of the cap: the same is found however far the index is.
+        let newer = waiting.iter().filter(|one| one.hits[i]).count();
+        let most = FREQUENCY_CAP.saturating_sub(u32::try_from(newer).unwrap_or(u32::MAX));
+        for key in keys_of(connection, term, bounds, most)? {
             *scores.entry(key).or_default() += weight;
         }
     }
@@ -177,11 +177,11 @@ fn read_best(
     Ok(found.into_iter().flat_map(|(_, found)| found).collect())
 }
 
-/// The keys of indexed messages that hold a term, the newest first, up to the cap.
-fn keys_of(connection: &Connection, term: &Term, bounds: &Bounds) -> Result<Vec<i64>, Fault> {
+/// The keys of indexed messages that hold a term, the newest first.
+fn keys_of(connection: &Connection, term: &Term, bounds: &Bounds, most: u32) -> Result<Vec<i64>, Fault> {
     let sql = "SELECT rowid FROM word WHERE word MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC LIMIT ?4";
     let mut statement = connection.prepare_cached(sql)?;
-    let keys = statement.query_map(params![written(term), bounds.low, bounds.high, FREQUENCY_CAP], |row| row.get(0))?;
+    let keys = statement.query_map(params![written(term), bounds.low, bounds.high, most], |row| row.get(0))?;
     Ok(keys.collect::<rusqlite::Result<_>>()?)
 }
 
