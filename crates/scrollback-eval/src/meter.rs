@@ -7,7 +7,7 @@ use scrollback::ids::Hash128;
 use scrollback::ledger::{CacheModel, Link, Mode, Price, Prices, Rate, Rule, Sent};
 use scrollback::window::{Body, Reason, Window};
 
-/// How far one call is from the next. What is cached outlives that under every rule.
+/// How far one call is from the next, if nobody knows. What is cached outlives that under every rule.
 const STEP: i64 = 10_000_000;
 
 /// How prompts are charged.
@@ -62,6 +62,7 @@ struct Account {
 pub struct Meter {
     accounts: Vec<Account>,
     scope: u64,
+    now: At,
     /// How many requests were sent.
     pub calls: u64,
     /// What all their prompts have.
@@ -84,13 +85,19 @@ impl Meter {
             dollars: 0.0,
         };
         let accounts = tariffs.iter().map(account).collect();
-        Self { accounts, scope: 0, calls: 0, tokens: 0, largest: 0, folds: 0, refused: 0 }
+        Self { accounts, scope: 0, now: At(0), calls: 0, tokens: 0, largest: 0, folds: 0, refused: 0 }
     }
 
     /// Another conversation begins, which shares nothing with those before.
     pub fn part(&mut self) {
         self.scope += 1;
+        self.now = At(0);
         self.accounts.iter_mut().for_each(|account| account.cache = CacheModel::default());
+    }
+
+    /// Time passes until the next prompt is sent, if it is known when that is. Many data tell the day alone, and some clocks go back.
+    pub fn wait(&mut self, until: Option<At>) {
+        self.now = until.filter(|until| *until > self.now).unwrap_or(At(self.now.0.saturating_add(STEP)));
     }
 
     /// A prompt is sent.
@@ -99,7 +106,7 @@ impl Meter {
         self.calls += 1;
         self.tokens += u64::from(tokens);
         self.largest = self.largest.max(tokens);
-        let at = At(i64::try_from(self.calls).unwrap_or(i64::MAX).saturating_mul(STEP));
+        let at = self.now;
         let scope = Hash128::of("scope", &[&self.scope.to_le_bytes()]);
         for account in &mut self.accounts {
             let hit = account.cache.predict(&Sent { scope, rule: account.tariff.rule, chain, at });
@@ -193,5 +200,20 @@ mod tests {
         meter.part();
         meter.send(&chain_of("ab"));
         assert!(meter.hits()[0].abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_cached_is_forgotten_when_nobody_asks_for_long() {
+        let hour = 3_600 * 1_000_000;
+        let hits = |times: [i64; 2]| {
+            let mut meter = Meter::new(&[Tariff::plain(), Tariff::of_model("gpt-5").unwrap()]);
+            for at in times {
+                meter.wait(Some(At(at)));
+                meter.send(&chain_of("abcd"));
+            }
+            meter.hits()
+        };
+        assert!(hits([hour, hour]).iter().all(|hits| *hits > 0.4), "a day is all that is told");
+        assert!(hits([hour, 9 * hour])[0] > 0.4 && hits([hour, 9 * hour])[1].abs() < 1e-9);
     }
 }

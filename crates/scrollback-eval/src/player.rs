@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use scrollback::embed::{EmbedSettings, Embedder};
 use scrollback::engine::{Ask, EngineSettings, Finish, Turn};
+use scrollback::ids::Depth;
 use scrollback::log::{After, Arrival, History, Received};
-use scrollback::store::{Durability, Stored};
+use scrollback::store::{Durability, Span, Stored};
 use scrollback::task::Tasks;
 use scrollback::window::Budget;
 use scrollback::{
@@ -96,9 +97,18 @@ impl Player {
 
     /// The same with somebody who answers tasks.
     pub fn with_tasks(settings: EngineSettings, tasks: Tasks) -> Result<Self> {
+        Self::over(settings, tasks, Durability::Normal)
+    }
+
+    /// Nothing has been said yet, and whatever is will be safe on the disk before anybody goes on, as it is shipped.
+    pub fn durable(settings: EngineSettings) -> Result<Self> {
+        Self::over(settings, Tasks::offline(), Durability::Full)
+    }
+
+    fn over(settings: EngineSettings, tasks: Tasks, durability: Durability) -> Result<Self> {
         let folder = TempDir::new().map_err(|error| lost("no temporary folder can be made", error))?;
         let mut options = SqliteOptions::new(folder.path().join("log.db"));
-        options.durability = Durability::Normal;
+        options.durability = durability;
         let usual = settings.strategy;
         let engine = Engine::new(Arc::new(SqliteStore::open(&options)?), tasks, settings);
         Ok(Self {
@@ -154,10 +164,11 @@ impl Player {
                 self.follow(turn.received());
                 Ok(turn)
             }
-            Err(error) => {
+            Err(error @ Error::TooLarge(_)) => {
                 self.say(new).await?;
                 Err(error)
             }
+            Err(error) => Err(error),
         }
     }
 
@@ -185,6 +196,11 @@ impl Player {
         let history = History::parse(&text)?;
         let received = self.engine.log().receive_new(self.arrival(&times), self.after(), &history).await?;
         self.follow(&received);
+        let Some(head) = received.head.filter(|_| self.fresh.len() < new.len()) else { return Ok(()) };
+        // It was taken into the log before it was known that no window holds it.
+        let from = Depth((head.depth.0 + 1).saturating_sub(u32::try_from(new.len()).unwrap_or(u32::MAX)));
+        let read = self.engine.log().store().read(&received.session, Span::path(head, from)).await?;
+        self.fresh = read.iter().map(|stored| stored.id).collect();
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use scrollback::engine::EngineSettings;
 use scrollback::ledger::Link;
 use scrollback::window::Window;
-use scrollback::{Error, Result, Role};
+use scrollback::{At, Error, Result, Role};
 
 use crate::meter::{Meter, chain};
 use crate::player::{Line, Player, Room, oldest, tool_tokens};
@@ -40,6 +40,11 @@ impl Script {
         self.lines.get(place).filter(|line| !is_last && *line.message.role() == Role::Assistant)
     }
 
+    /// When a call was made, if that is known.
+    pub fn at(&self, call: usize) -> Option<At> {
+        self.calls[call].checked_sub(1).and_then(|last| self.lines.get(last)?.at)
+    }
+
     /// All that was said before a call.
     pub fn before(&self, call: usize) -> &[Link] {
         &self.links[..self.calls[call]]
@@ -69,6 +74,7 @@ pub async fn replay(
     let (mut said, mut first) = (0, None);
     meter.part();
     for (call, &upto) in script.calls.iter().enumerate() {
+        meter.wait(script.at(call));
         let begun = player.ask(&script.lines[said..upto], room).await;
         said = upto;
         let turn = match begun {

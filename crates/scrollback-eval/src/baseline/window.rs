@@ -17,28 +17,35 @@ pub enum Choosing {
     Neighbours,
     /// What people said by BM25, then what models said.
     People,
+    /// The same with neighbours.
+    PeopleAround,
     /// Whole sessions by BM25, as the data divides them.
     Sessions,
     /// Messages by how near their meaning is, where there are embeddings.
     Meaning,
-    /// Messages by their ranks in the two before, neighbours and meaning: the sum of 1 / (60 + rank).
+    /// Messages by their ranks by neighbours and by meaning: the sum of 1 / (60 + rank).
     Fused,
-    /// The evidence itself.
+    /// The same, what people said first.
+    FusedPeople,
+    /// The evidence itself, the shortest first, so that nothing can hold more of it.
     Oracle,
 }
 
 impl Choosing {
     /// All that need no embeddings.
-    pub const ALL: [Self; 6] = [Self::Last, Self::Words, Self::Neighbours, Self::People, Self::Sessions, Self::Oracle];
+    pub const ALL: [Self; 7] =
+        [Self::Last, Self::Words, Self::Neighbours, Self::People, Self::PeopleAround, Self::Sessions, Self::Oracle];
     /// All of them.
-    pub const EMBEDDED: [Self; 8] = [
+    pub const EMBEDDED: [Self; 10] = [
         Self::Last,
         Self::Words,
         Self::Neighbours,
         Self::People,
+        Self::PeopleAround,
         Self::Sessions,
         Self::Meaning,
         Self::Fused,
+        Self::FusedPeople,
         Self::Oracle,
     ];
 
@@ -49,9 +56,11 @@ impl Choosing {
             Self::Words => "BM25",
             Self::Neighbours => "BM25 with neighbours",
             Self::People => "BM25, people first",
+            Self::PeopleAround => "BM25 with neighbours, people first",
             Self::Sessions => "BM25, whole sessions",
             Self::Meaning => "embeddings",
             Self::Fused => "BM25 with neighbours and embeddings",
+            Self::FusedPeople => "BM25 with neighbours and embeddings, people first",
             Self::Oracle => "oracle",
         }
     }
@@ -69,15 +78,19 @@ impl Choosing {
 
     fn order(self, (talk, index): (&Talk, &Index), (asked, near): (&Asked, &[f64])) -> Vec<usize> {
         let words = || index.bm25(&asked.text);
+        let around = || best_first(&with_neighbours(&words()));
+        let joined = || best_first(&fused([&with_neighbours(&words()), near]));
         match self {
             Self::Last => (0..index.len()).rev().collect(),
             Self::Words => best_first(&words()),
-            Self::Neighbours => best_first(&with_neighbours(&words())),
+            Self::Neighbours => around(),
             Self::People => people_first(&talk.messages, &best_first(&words())),
+            Self::PeopleAround => people_first(&talk.messages, &around()),
             Self::Sessions => sessions(&talk.messages, &words()),
             Self::Meaning => best_first(near),
-            Self::Fused => best_first(&fused([&with_neighbours(&words()), near])),
-            Self::Oracle => asked.evidence.clone(),
+            Self::Fused => joined(),
+            Self::FusedPeople => people_first(&talk.messages, &joined()),
+            Self::Oracle => shortest_first(&talk.messages, &asked.evidence),
         }
     }
 }
@@ -105,6 +118,12 @@ fn fused(scores: [&[f64]; 2]) -> Vec<f64> {
         }
     }
     sums
+}
+
+fn shortest_first(messages: &[Said], places: &[usize]) -> Vec<usize> {
+    let mut places = places.to_vec();
+    places.sort_by_key(|&place| messages[place].tokens);
+    places
 }
 
 fn people_first(messages: &[Said], order: &[usize]) -> Vec<usize> {
@@ -139,5 +158,18 @@ mod tests {
         assert_eq!(with_neighbours(&[0.0, 2.0, 0.0, 1.0]), [1.0, 2.0, 1.5, 1.0]);
         assert_eq!(best_first(&[1.0, 3.0, 1.0]), [1, 2, 0]);
         assert_eq!(best_first(&fused([&[3.0, 2.0, 1.0], &[0.1, 0.9, 0.8]])), [1, 0, 2], "second and first is best");
+    }
+    #[test]
+    fn nothing_holds_more_evidence_than_the_oracle() {
+        let said = |text: &str| {
+            let (speaker, tokens) = ("Ann".to_owned(), crate::window::line_tokens(0, "Ann", text));
+            let voice = scrollback::search::gather::Voice::Person;
+            Said { voice, is_reply: false, speaker, is_named: true, at: None, session: 0, text: text.into(), tokens }
+        };
+        let messages = vec![said(&"long ".repeat(90)), said("short"), said("brief")];
+        let talk = Talk { messages, questions: Vec::new() };
+        let asked = Asked { kind: String::new(), text: "long?".into(), evidence: vec![0, 1, 2], answer: None };
+        let windows = Choosing::Oracle.windows((&talk, &Index::of(&talk)), (&asked, &[]), &[100, 1_000]);
+        assert_eq!(windows, [vec![1, 2], vec![0, 1, 2]]);
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! `LoCoMo`'s evidence names turns; a picture's caption is part of what was said. `LongMemEval` marks turns with `has_answer`.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -19,10 +21,10 @@ pub(super) enum Entry {
 
 impl Entry {
     /// The same conversation as a row.
-    pub(super) fn row(self) -> Row {
+    pub(super) fn row(self) -> serde_json::Result<Row> {
         match self {
             Self::Locomo(entry) => entry.row(),
-            Self::LongMemEval(entry) => entry.row(),
+            Self::LongMemEval(entry) => Ok(entry.row()),
         }
     }
 }
@@ -53,13 +55,16 @@ struct LocomoTurn {
 }
 
 impl Locomo {
-    fn row(self) -> Row {
+    fn row(self) -> serde_json::Result<Row> {
         let first = self.conversation.get("speaker_a").and_then(Value::as_str).unwrap_or_default().to_owned();
         let mut messages = Vec::new();
-        for session in 1.. {
-            let Some(turns) = self.conversation.get(&format!("session_{session}")) else { break };
+        let number = |name: &String| name.strip_prefix("session_")?.parse::<u32>().ok();
+        // Some have a gap in their numbers.
+        let sessions: BTreeSet<u32> = self.conversation.keys().filter_map(number).collect();
+        for session in sessions {
+            let turns = &self.conversation[&format!("session_{session}")];
             let time = self.conversation.get(&format!("session_{session}_date_time")).and_then(Value::as_str);
-            let turns: Vec<LocomoTurn> = Vec::deserialize(turns).unwrap_or_default();
+            let turns: Vec<LocomoTurn> = Vec::deserialize(turns)?;
             messages.extend(turns.into_iter().map(|turn| {
                 let role = if turn.speaker == first { "user" } else { "assistant" }.to_owned();
                 let caption = turn.blip_caption.map(|caption| format!(" [picture: {caption}]")).unwrap_or_default();
@@ -73,7 +78,7 @@ impl Locomo {
             evidence: asked.evidence,
             answer: asked.answer,
         };
-        Row { messages, questions: self.qa.into_iter().map(question).collect() }
+        Ok(Row { messages, questions: self.qa.into_iter().map(question).collect() })
     }
 }
 
@@ -135,5 +140,15 @@ mod tests {
             assert_eq!(talk.questions[0].evidence, [0]);
             assert_eq!(talk.questions[0].answer.as_deref(), Some(if named { "cello" } else { "cat" }));
         }
+    }
+
+    #[test]
+    fn a_turn_that_cannot_be_read_is_an_error_and_a_gap_in_the_sessions_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("set.json");
+        std::fs::write(&path, LOCOMO.replace("\"dia_id\":\"D1:2\",", "")).unwrap();
+        assert!(read(&path).is_err());
+        std::fs::write(&path, LOCOMO.replace("session_1", "session_3")).unwrap();
+        assert_eq!(read(&path).unwrap().talks[0].messages.len(), 2);
     }
 }

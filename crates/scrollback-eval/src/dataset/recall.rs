@@ -103,7 +103,13 @@ pub(super) struct Question {
 /// Reads a file: lines of ours, or `LoCoMo` or `LongMemEval` as published (`.json`).
 pub fn read(path: &Path) -> Result<Dataset, Error> {
     let published = path.extension().is_some_and(|ending| ending == "json");
-    let rows = if published { array(path)?.into_iter().map(Entry::row).collect() } else { rows(path)? };
+    let malformed = |(i, source)| Error::Malformed { path: path.to_owned(), line: i + 1, source };
+    let entry = |(i, entry): (usize, Entry)| entry.row().map_err(|source| malformed((i, source)));
+    let rows = if published {
+        array(path)?.into_iter().enumerate().map(entry).collect::<Result<_, Error>>()?
+    } else {
+        rows(path)?
+    };
     let talks = rows.into_iter().map(talk).collect();
     Ok(Dataset { name: name(path), talks })
 }
@@ -147,7 +153,7 @@ fn talk(row: Row) -> Talk {
         let evidence = question.evidence.iter().filter_map(|id| places.get(id).copied()).collect();
         Asked { kind: question.kind, text: question.text, evidence, answer: written(&question.answer) }
     };
-    // A question whose answer is nowhere says nothing about windows.
+    // A question whose answer is nowhere says nothing about windows; evidence that is no message is nobody's to find.
     let questions = row.questions.into_iter().map(asked).filter(|asked| !asked.evidence.is_empty()).collect();
     Talk { messages, questions }
 }

@@ -68,11 +68,17 @@ fn what_no_window_can_hold_is_said_all_the_same() {
     run(async {
         let mut player = Player::new(EngineSettings::default()).unwrap();
         let room = Room::of_window(StrategyName::Pages, 500);
-        let large = long(0).repeat(20);
-        assert!(player.ask(&[user(&large)], room).await.is_err());
-        player.say(&[model("Yes.")]).await.unwrap();
+        let mut ids = Vec::new();
+        for i in 0..2 {
+            let large = long(i).repeat(20);
+            assert!(player.ask(&[user(&large)], room).await.is_err());
+            ids.extend(player.fresh());
+            player.say(&[model("Yes.")]).await.unwrap();
+            ids.extend(player.fresh());
+        }
+        assert_eq!(ids, [0, 1, 2, 3].map(MessageId), "each is known by its number, whatever held it");
         let turn = player.ask(&[user("Go on?")], Room::of_window(StrategyName::Pages, 20_000)).await.unwrap();
-        assert_eq!(Shown::of(turn.window()).whole.len(), 3);
+        assert_eq!(Shown::of(turn.window()).whole.len(), 5);
     });
 }
 

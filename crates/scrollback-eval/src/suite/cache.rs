@@ -138,7 +138,10 @@ pub(crate) fn line(said: &Said) -> Line {
 /// Sends everything with every call.
 fn append(script: &Script, meter: &mut Meter) {
     meter.part();
-    (0..script.calls.len()).for_each(|call| meter.send(script.before(call)));
+    for call in 0..script.calls.len() {
+        meter.wait(script.at(call));
+        meter.send(script.before(call));
+    }
 }
 
 fn row(method: Method, meter: &Meter, whole: &Meter) -> Row {
@@ -160,7 +163,8 @@ fn table(dataset: &Dataset, limit: u32, tariffs: &[Tariff], rows: Vec<Row>, call
     let rest = rest.map(|(name, good, digits)| column(name.to_owned(), good, digits));
     let about = format!(
         "{calls} calls of {} conversations at a window of {limit} tokens. Hits are the share of prompt tokens that a provider's \
-         cache would hold; costs are against sending everything. Plain: a cached token costs 0.1, any other 1.25.",
+         cache would hold; costs are against sending everything. Plain: a cached token costs 0.1, any other 1.25, and nothing is \
+         ever forgotten; of the others it is after a silence, as far as the data tells when something was said.",
         dataset.talks.len()
     );
     Table { title: format!("Cache, {}", dataset.name), about, columns: charged.chain(rest).collect(), rows, plot: None }

@@ -64,7 +64,11 @@ pub(super) async fn told(player: &mut Player, talk: &Talk, room: Room) -> Result
         let is_answered = !is_long && talk.messages.get(place + 1).is_some_and(|next| next.is_reply);
         let is_time = new.len() >= ABREAST && (!said.is_reply || new.len() == 2 * ABREAST);
         if is_answered || is_time {
-            turn = player.ask(&new, room).await.ok().filter(|_| is_answered);
+            turn = match player.ask(&new, room).await {
+                Ok(turn) => Some(turn).filter(|_| is_answered),
+                Err(Error::TooLarge(_)) => None,
+                Err(error) => return Err(error),
+            };
             ids.extend(player.fresh());
             new.clear();
         }

@@ -251,8 +251,7 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_window_is_the_same_whatever_sizes_are_measured_beside_it() {
+    fn varied() -> Talk {
         let mut varied = talk();
         for i in 0..200 {
             let text = match i / 40 % 3 {
@@ -267,10 +266,28 @@ mod tests {
         varied.questions[0].text = "Which loaf had rye flour and a sour dough, and how long was it in the oven?".into();
         varied.questions[1].text =
             "Which violin pupil practised which sonata, and how should the buoy be painted?".into();
+        varied
+    }
+
+    #[test]
+    fn a_window_is_the_same_whatever_sizes_are_measured_beside_it() {
+        let varied = varied();
         let rooms = [1_000, 2_000];
         let alone = rooms.map(|room| of_topics(&varied, &[room]));
         for (question, windows) in of_topics(&varied, &rooms).into_iter().enumerate() {
             assert_eq!(windows, alone.each_ref().map(|alone| alone[question][0].clone()));
         }
+    }
+
+    #[test]
+    fn a_window_is_the_same_whatever_was_asked_before() {
+        let alone = varied();
+        let mut after = alone.clone();
+        let again =
+            |i: usize| Asked { text: format!("{} ({i})", alone.questions[0].text), ..alone.questions[0].clone() };
+        let others = (0..300).map(again);
+        after.questions.splice(0..0, others);
+        let (alone, after) = (of_topics(&alone, &[1_000]), of_topics(&after, &[1_000]));
+        assert_eq!(after[300..], alone);
     }
 }

@@ -44,7 +44,7 @@ pub fn measure(settings: &EngineSettings, limit: u32, sizes: &[u64], step: impl 
 }
 
 async fn played(settings: &EngineSettings, limit: u32, sizes: &[u64], mut step: impl FnMut()) -> Result<Vec<Reached>> {
-    let mut player = Player::new(settings.clone())?;
+    let mut player = Player::durable(settings.clone())?;
     let (room, mut chatter) = (Room::of_model(settings.strategy, limit), Chatter::new(Language::English, 1));
     let (last, mut steps) = (sizes.last().copied().unwrap_or(0), 0);
     let (mut tokens, mut times, mut reached) = (0, Vec::new(), Vec::new());
@@ -94,7 +94,7 @@ fn table(settings: &EngineSettings, limit: u32, reached: &[Reached]) -> Table {
     let column = |(name, good, digits): (&str, Good, usize)| Column { name: name.to_owned(), good, digits };
     let about = format!(
         "A conversation played turn by turn with {} for a model with {limit} tokens. A turn is what lays out its window, the newest \
-         {LAST} at each size; memory is that of the whole process; what is taken in includes replies and tidying up.",
+         {LAST} at each size, safe on the disk before it goes on; memory is that of the whole process; what is taken in includes replies and tidying up.",
         settings.strategy
     );
     Table {

@@ -46,6 +46,7 @@ impl Simple {
         meter.part();
         for call in 0..script.calls.len() {
             let all = script.before(call);
+            meter.wait(script.at(call));
             let cost = |from: usize| all[from..].iter().map(|link| link.tokens).fold(0, u32::saturating_add);
             if cost(start) > room {
                 let most = if self == Self::Slide { room } else { room / 2 };

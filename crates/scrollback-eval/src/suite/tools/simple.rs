@@ -50,6 +50,7 @@ impl Simple {
         tally.meter.part();
         for call in 0..script.calls.len() {
             let all = script.before(call);
+            tally.meter.wait(script.at(call));
             match self {
                 Self::Append => {}
                 Self::Last(limit) => start = first_that_fits(all, start, limit, &mut tally.meter),

@@ -168,10 +168,11 @@ impl Job {
             suite: self.suite.name().to_owned(),
             dataset: self.dataset.clone(),
             settings: format!(
-                "file {file}, windows {:?}, lengths {:?}, strategies {:?}, engine {engine}{}",
+                "file {file}, windows {:?}, lengths {:?}, strategies {:?}{}, engine {engine}{}",
                 self.limits,
                 self.lengths,
                 self.strategies,
+                if self.in_brief { ", in brief" } else { "" },
                 self.troupe.as_ref().map(|troupe| format!(", {}", troupe.settings)).unwrap_or_default()
             ),
             version: version.to_owned(),
