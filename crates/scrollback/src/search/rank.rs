@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::snippet::Snippet;
+use super::words::{each_run, lower, pairs};
 use super::{Need, Probe, Reach, Term, each_term, folded, is_unspaced};
 use crate::error::{Error, Result};
 use crate::ids::{At, SessionId, Tenant};
@@ -95,41 +96,37 @@ pub async fn find(store: &dyn Store, tenant: &Tenant, query: &Query) -> Result<V
     Ok(ranked(query, &terms, matches))
 }
 
-/// The terms of a query: words whole, runs without spaces as their pairs, a lone character as a prefix.
+/// The terms of a query: words whole, runs without spaces as their pairs, a lone character as a prefix. Each is a term of any text
+/// that holds the query's words.
 pub(super) fn query_terms(text: &str) -> Vec<Term> {
-    let mut terms: Vec<Term> = Vec::new();
-    for unit in units(text) {
-        let mut of_unit = Vec::new();
-        each_term(&unit, |term| of_unit.push(term.to_owned()));
-        if unit.starts_with(is_unspaced) {
-            let lone = of_unit.len() == 1;
-            of_unit.truncate((of_unit.len() - 1).max(1));
-            terms.extend(of_unit.into_iter().map(|text| Term { prefix: lone, ..Term::exact(text) }));
+    let (mut terms, mut lowered) = (Vec::new(), String::new());
+    each_run(text, |run| {
+        if run.starts_with(is_unspaced) {
+            terms.extend(terms_of_run(run));
         } else {
-            of_unit.truncate(1);
-            terms.extend(of_unit.into_iter().map(Term::exact));
+            terms.push(Term::exact(lower(run, &mut lowered)));
         }
-    }
+    });
     let mut seen = HashSet::new();
     terms.retain(|term| seen.insert(term.text.clone()));
     terms
 }
 
+fn terms_of_run(run: &str) -> Vec<Term> {
+    let mut terms = Vec::new();
+    pairs(run, &mut |pair: &str| terms.push(Term::exact(pair)));
+    match &mut terms[..] {
+        [lone] => lone.prefix = true,
+        // The last character stands alone for those who look for nothing else.
+        _ => drop(terms.pop()),
+    }
+    terms
+}
+
 /// The pieces of a query, folded: words, and runs of scripts without spaces.
 pub(super) fn units(text: &str) -> Vec<String> {
-    let folded = folded(text);
-    let mut units: Vec<String> = Vec::new();
-    let mut before = None;
-    for c in folded.chars() {
-        let kind =
-            (c.is_alphanumeric() || is_unspaced(c) || !c.is_ascii() && !c.is_whitespace()).then(|| is_unspaced(c));
-        match (kind, units.last_mut()) {
-            (Some(_), Some(unit)) if kind == before => unit.push(c),
-            (Some(_), _) => units.push(c.to_string()),
-            (None, _) => {}
-        }
-        before = kind;
-    }
+    let mut units = Vec::new();
+    each_run(text, |run| units.push(run.to_lowercase()));
     units
 }
 
@@ -210,6 +207,7 @@ fn ranked(query: &Query, terms: &[Term], matches: Matches) -> Vec<Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::terms;
 
     fn check(query: &str, expected: &[&str]) {
         let written = |term: Term| if term.prefix { format!("{}*", term.text) } else { term.text };
@@ -224,5 +222,31 @@ mod tests {
         check("猫", &["猫*"]);
         check("用 Rust写", &["用*", "rust", "写*"]);
         check("?!", &[]);
+    }
+
+    #[test]
+    fn no_word_of_a_query_is_lost() {
+        check("Redis、Kafka", &["redis", "kafka"]);
+        check("Zürich–Basel 2019–2021", &["zürich", "basel", "2019", "2021"]);
+        check("don’t “quote” 10€→12€", &["don", "t", "quote", "10", "12"]);
+        check("می\u{200c}خواهم", &["می", "خواهم"]);
+        check("ΟΔΟΣ", &["οδος"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn every_text_is_found_by_its_own_words(text in "(\\PC|[A-ZΣÉİẞ–、’ \u{331}数据]){0,40}") {
+            let held = terms(&text);
+            for term in query_terms(&text) {
+                proptest::prop_assert!(term.is_among(&held), "{term:?} is not among {held:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn capitals_count_as_what_they_are_searched_with() {
+        let units = units("ΟΔΟΣ");
+        assert!((together("Η ΟΔΟΣ είναι μακριά", &units) - 1.0).abs() < f64::EPSILON);
+        assert_eq!(Snippet::of("Η ΟΔΟΣ, η οδος", &units).marked("[", "]"), "Η [ΟΔΟΣ], η [οδος]");
     }
 }

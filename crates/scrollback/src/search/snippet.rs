@@ -74,7 +74,7 @@ fn finds(chars: &[char], units: &[String]) -> Vec<Range<usize>> {
     };
     let mut finds = Vec::new();
     for unit in units {
-        let wanted: Vec<Option<char>> = unit.chars().map(Some).collect();
+        let wanted: Vec<Option<char>> = unit.chars().map(within).map(Some).collect();
         let hits = folded.windows(wanted.len()).enumerate().filter(|(_, window)| *window == wanted);
         let hits: Vec<Range<usize>> = hits.map(|(at, _)| at..at + wanted.len()).collect();
         // Whole words where there are any: `art` is not meant in `start` if it stands alone elsewhere.
@@ -91,7 +91,12 @@ fn fold(c: char) -> Option<char> {
         return Some(c.to_ascii_lowercase());
     }
     let mut folded = std::iter::once(c).nfkc().flat_map(char::to_lowercase);
-    folded.next().filter(|_| folded.next().is_none())
+    folded.next().filter(|_| folded.next().is_none()).map(within)
+}
+
+/// A letter as it is written within a word: only Greek writes one of its letters otherwise at the end.
+fn within(c: char) -> char {
+    if c == 'ς' { 'σ' } else { c }
 }
 
 /// The start of the stretch that shows the most finds.

@@ -35,11 +35,24 @@ pub fn is_unspaced(c: char) -> bool {
 
 /// Text in the one form it is compared in: compatibility forms joined, lower case.
 pub fn folded(text: &str) -> String {
-    if text.is_ascii() { text.to_ascii_lowercase() } else { text.nfkc().flat_map(char::to_lowercase).collect() }
+    if text.is_ascii() { text.to_ascii_lowercase() } else { text.nfkc().collect::<String>().to_lowercase() }
 }
 
 /// Calls `take` with each term of a text, in order, repeats included.
 pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
+    let mut lowered = String::new();
+    each_run(text, |run| {
+        if run.starts_with(is_unspaced) {
+            pairs(run, &mut take);
+        } else {
+            word(run, &mut lowered, &mut take);
+        }
+    });
+}
+
+/// Calls `take` with each run of a text that terms are made of, compatibility forms joined: a word, or characters of a script without
+/// spaces.
+pub(super) fn each_run(text: &str, mut take: impl FnMut(&str)) {
     let composed: String;
     let text = if text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
         text
@@ -47,17 +60,13 @@ pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
         composed = text.nfkc().collect();
         &composed
     };
-    let (mut rest, mut lowered) = (text, String::new());
+    let mut rest = text;
     while let Some(start) = rest.find(is_term_char) {
         rest = &rest[start..];
         let unspaced = rest.starts_with(is_unspaced);
         let end = rest.find(|c| !is_term_char(c) || is_unspaced(c) != unspaced).unwrap_or(rest.len());
         let (run, tail) = rest.split_at(end);
-        if unspaced {
-            pairs(run, &mut take);
-        } else {
-            word(run, &mut lowered, &mut take);
-        }
+        take(run);
         rest = tail;
     }
 }
@@ -88,7 +97,8 @@ fn is_pictograph(c: char) -> bool {
     matches!(u32::from(c), 0x2600..=0x27BF | 0x1F300..=0x1FAFF)
 }
 
-fn pairs(run: &str, take: &mut impl FnMut(&str)) {
+/// Every pair of neighbouring characters, then the last one alone.
+pub(super) fn pairs(run: &str, take: &mut impl FnMut(&str)) {
     let mut ends = run.char_indices().map(|(at, c)| at + c.len_utf8()).peekable();
     let mut start = 0;
     while let Some(end) = ends.next() {
@@ -117,7 +127,7 @@ fn word(run: &str, lowered: &mut String, take: &mut impl FnMut(&str)) {
 }
 
 /// A word in lower case, cut if it is too long.
-fn lower<'a>(word: &str, lowered: &'a mut String) -> &'a str {
+pub(super) fn lower<'a>(word: &str, lowered: &'a mut String) -> &'a str {
     lowered.clear();
     if word.is_ascii() {
         lowered.push_str(&word[..word.len().min(TERM_MAX_CHARS)]);
