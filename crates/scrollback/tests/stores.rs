@@ -203,6 +203,16 @@ async fn records_are_read_in_order(bench: Bench) {
     assert_eq!(back("", 3).await, ["d", "c", "b"]);
     assert_eq!(back("b", 3).await, ["a"]);
     assert!(back("a", 3).await.is_empty());
+    let puts = ["b/", "b/2", "b/10", "b/ü", "b0", "bb/1"].map(|key| put(&scope, Kind::Event, key, "1", Expect::Any));
+    write(&bench, puts.to_vec()).await.unwrap();
+    let under = async |prefix: &str| {
+        let records = bench.store.records(&scope, Kind::Event, Keys::Under(prefix.into())).await.unwrap();
+        records.into_iter().map(|record| record.key).collect::<Vec<_>>()
+    };
+    assert_eq!(under("b/").await, ["b/", "b/10", "b/2", "b/ü"]);
+    assert_eq!(under("b/1").await, ["b/10"]);
+    assert!(under("e").await.is_empty());
+    assert_eq!(under("").await.len(), 10);
     assert!(
         bench
             .store

@@ -9,7 +9,7 @@ use super::Engine;
 use super::lanes::Lane;
 use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
-use crate::store::{Batch, Expect, Keys, Kind, Put, Scope, Store};
+use crate::store::{Batch, Expect, Keys, Kind, Put, Record, Scope, Store};
 use crate::strategy::{Asked, Leaf, Placeholder, Told, placeholder};
 use crate::task::HoldDigest;
 use crate::window::{Body, Window};
@@ -59,7 +59,9 @@ impl Held {
 
     /// The holds of a session, in order.
     pub async fn all(store: &dyn Store, session: &SessionKey) -> Result<Vec<Self>> {
-        Self::page(store, session, None, usize::MAX >> 1).await
+        let records =
+            store.records(&Scope::Session(session.clone()), Kind::Note, Keys::Under(PREFIX.to_owned())).await?;
+        records.iter().map(Self::read).collect()
     }
 
     /// A page of the holds of a session: those after a message, in order.
@@ -72,13 +74,13 @@ impl Held {
         let scope = Scope::Session(session.clone());
         let from = after.map_or_else(|| PREFIX.to_owned(), Self::key);
         let records = store.records(&scope, Kind::Note, Keys::After(from, count)).await?;
-        let ours = records.iter().take_while(|record| record.key.starts_with(PREFIX));
-        let held = |record: &crate::store::Record| -> Result<Self> {
-            let damaged = |_| Error::Damaged(format!("the record “{}” is unreadable", record.key));
-            let held: Self = serde_json::from_str(record.body.get()).map_err(damaged)?;
-            Ok(Self { at: record.at, ..held })
-        };
-        ours.map(held).collect()
+        records.iter().take_while(|record| record.key.starts_with(PREFIX)).map(Self::read).collect()
+    }
+
+    fn read(record: &Record) -> Result<Self> {
+        let damaged = |_| Error::Damaged(format!("the record “{}” is unreadable", record.key));
+        let held: Self = serde_json::from_str(record.body.get()).map_err(damaged)?;
+        Ok(Self { at: record.at, ..held })
     }
 }
 

@@ -24,8 +24,6 @@ use crate::window::Budget;
 /// would keep.
 const AHEAD_OVER: u32 = 30;
 
-/// How many entries the ledger may have of one instant.
-const ENTRIES: usize = 4_096;
 /// How often entries of the ledger are numbered anew when others were made meanwhile.
 const TRIES: usize = 8;
 
@@ -161,10 +159,10 @@ impl Engine {
     /// The number of the next entry of an instant.
     async fn next_entry(&self, session: &SessionKey, at: At) -> Result<usize> {
         let instant = format!("{:016x}-", at.0);
-        let keys = Keys::After(instant.clone(), ENTRIES);
+        let keys = Keys::Under(instant.clone());
         let records = self.store().records(&Scope::Session(session.clone()), Kind::Ledger, keys).await?;
-        let numbers = records.iter().map_while(|record| record.key.strip_prefix(&instant));
-        let numbers = numbers.filter_map(|number| number.parse::<usize>().ok());
+        let number = |record: &crate::store::Record| record.key.strip_prefix(&instant)?.parse::<usize>().ok();
+        let numbers = records.iter().filter_map(number);
         Ok(numbers.max().map_or(0, |number| number + 1))
     }
 
@@ -248,13 +246,13 @@ impl Engine {
     }
 
     async fn counts(&self, session: &SessionKey) -> Result<HashMap<MessageId, Count>> {
-        let keys = Keys::After(RECALLED.to_owned(), usize::MAX >> 1);
+        let keys = Keys::Under(RECALLED.to_owned());
         let records = self.store().records(&Scope::Session(session.clone()), Kind::Note, keys).await?;
-        let ours = records.iter().map_while(|record| Some((record.key.strip_prefix(RECALLED)?, record)));
-        let count = |(page, record): (&str, &crate::store::Record)| {
-            Some((MessageId(page.parse().ok()?), serde_json::from_str(record.body.get()).ok()?))
+        let count = |record: &crate::store::Record| {
+            let page = record.key.strip_prefix(RECALLED)?.parse().ok()?;
+            Some((MessageId(page), serde_json::from_str(record.body.get()).ok()?))
         };
-        Ok(ours.filter_map(count).collect())
+        Ok(records.iter().filter_map(count).collect())
     }
 }
 

@@ -289,6 +289,11 @@ impl Store for MemoryStore {
         };
         Ok(match keys {
             Keys::One(key) => state.records.get(&key_of(key)).cloned().into_iter().collect(),
+            Keys::Under(prefix) => {
+                let from = state.records.range(key_of(prefix.clone())..);
+                let ours = from.take_while(|(key, _)| mine(key) && key.3.starts_with(&prefix));
+                ours.map(|(_, record)| record.clone()).collect()
+            }
             Keys::After(after, limit) => {
                 let from = (Bound::Excluded(key_of(after)), Bound::Unbounded);
                 let page = state.records.range(from).take_while(|(key, _)| mine(key)).take(limit);

@@ -93,6 +93,8 @@ impl Kind {
 pub enum Keys {
     /// The one with this key.
     One(String),
+    /// Those whose keys begin like this, in order; no others are looked at.
+    Under(String),
     /// Those with greater keys, so many at most. Every key is greater than the empty one.
     After(String, usize),
     /// Those with smaller keys, so many at most, the greatest first. Every key is smaller than the empty one.

@@ -1,17 +1,20 @@
 //! Facts about pages: counts of recalls, entries that leave the contents page, pages too long to be shown at once.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
-use scrollback::MemoryStore;
 use scrollback::engine::EngineSettings;
 use scrollback::recall::{Part, RecallCall, RecallTool};
+use scrollback::store::{Batch, Expect, Kind, Put, Scope};
 use scrollback::strategy::{PageSettings, StrategyName};
 use scrollback::window::{Reason, Window};
+use scrollback::{At, MemoryStore, Store};
 use serde_json::{Value, json};
 
 use super::desk::{Desk, contents, raw, run, settings};
 use super::kit::{assistant, call, result, user};
 use super::reach::{hold, inside, load, page, recall, search};
+use super::sections::Watched;
 
 /// Pages fold after every third turn and leave the list as the settings say.
 fn desk(pages: &PageSettings) -> Desk {
@@ -50,6 +53,28 @@ fn recalls_are_counted_on_the_contents_page_after_the_next_fold() {
         assert_eq!(text.matches("recalled").count(), 1, "{text}");
         let views = desk.engine.views(&desk.session()).await.unwrap();
         assert_eq!(views[5].view.recalls, ["recall_page(2)"]);
+    });
+}
+
+/// How often pages were recalled stands before topics in the store, and is read without them.
+#[test]
+fn a_turn_that_recalls_a_page_reads_no_topics() {
+    run(async {
+        let store = Arc::new(Watched::default());
+        let mut desk = Desk { store: store.clone(), ..desk(&PageSettings::default()) };
+        desk.restart();
+        let mut history = Vec::new();
+        talk(&mut desk, &mut history, 6, &[]).await;
+        let (scope, body) = (Scope::Session(desk.session()), raw(&json!({})));
+        let topic = |number: u32| {
+            let (scope, body, key) = (scope.clone(), body.clone(), format!("topic/{number:010}/000000/0"));
+            Put { scope, kind: Kind::Note, key, at: At(0), body, expect: Expect::Absent }
+        };
+        store.commit(Batch::of_records(desk.session(), (0..1_000).map(topic).collect())).await.unwrap();
+        let before = store.records.load(Ordering::Relaxed);
+        talk(&mut desk, &mut history, 2, &[(0, 2), (1, 2)]).await;
+        let read = store.records.load(Ordering::Relaxed) - before;
+        assert!(read < 200, "{read} records were read");
     });
 }
 

@@ -13,8 +13,8 @@ use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
 use crate::store::{Expect, Keys, Kind, Lineage, Position, Put, Record, Scope, Store};
 use crate::topic::{Card, TopicId};
 
-/// How many records are read at once.
-const READ: usize = 64;
+/// How often it is looked where a message went from a topic.
+const MOVES: usize = 64;
 const TOPIC: &str = "topic/";
 
 /// A message of a topic: its number and its depth.
@@ -180,7 +180,7 @@ impl Editions<'_> {
     pub(super) async fn topic_of(&self, at: Position) -> Result<Option<TopicId>> {
         let Some(mut topic) = self.placed(at).await? else { return Ok(None) };
         // Topics are divided and merged now and then; each step leads to a newer one.
-        for _ in 0..READ {
+        for _ in 0..MOVES {
             let Some(edition) = self.of(topic).await? else { return Ok(Some(topic)) };
             let moved = match edition.merged {
                 Some(merged) => Some(merged),
@@ -247,20 +247,8 @@ impl Editions<'_> {
 
     /// The editions of a topic on one branch, the newest first.
     async fn on(&self, topic: TopicId, branch: BranchId) -> Result<Vec<Edition>> {
-        let prefix = editions(topic, branch);
-        let (mut found, mut after) = (Vec::new(), prefix.clone());
-        loop {
-            let records = self.records(Kind::Note, after.clone(), READ).await?;
-            let ours = records.iter().take_while(|record| record.key.starts_with(&prefix));
-            let (count, before) = (records.len(), found.len());
-            for record in ours {
-                found.push(read(record)?);
-            }
-            if count < READ || found.len() - before < count {
-                return Ok(found);
-            }
-            after.clone_from(&records[count - 1].key);
-        }
+        let (scope, keys) = (Scope::Session(self.session.clone()), Keys::Under(editions(topic, branch)));
+        self.store.records(&scope, Kind::Note, keys).await?.iter().map(read).collect()
     }
 
     async fn records(&self, kind: Kind, after: String, limit: usize) -> Result<Vec<Record>> {

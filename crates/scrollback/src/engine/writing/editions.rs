@@ -68,10 +68,10 @@ impl Engine {
     /// Every version of an artifact, the oldest first, on every branch.
     pub async fn versions(&self, session: &SessionKey, id: ArtifactId) -> Result<Vec<Version>> {
         let of = format!("artifact/{:010}/", id.0.0);
-        let keys = Keys::After(of.clone(), usize::MAX >> 1);
+        let keys = Keys::Under(of.clone());
         let records = self.store().records(&Scope::Session(session.clone()), Kind::Note, keys).await?;
         let mut versions: Vec<Version> = Vec::new();
-        for record in records.iter().take_while(|record| record.key.starts_with(&of)) {
+        for record in &records {
             let branch = record.key[of.len()..].split('/').next().and_then(|branch| branch.parse().ok());
             let EditionRecord { artifact, before } = read(record)?;
             let known = |edition: Edition| {

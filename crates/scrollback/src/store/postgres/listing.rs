@@ -128,6 +128,8 @@ pub(super) async fn records(
 ) -> Result<Vec<Record>, Fault> {
     let (condition, key, limit) = match keys {
         Keys::One(key) => ("= $4 ORDER BY key", key, 1),
+        // No key holds the last of all characters.
+        Keys::Under(key) => (">= $4 AND key < $4 || chr(1114111) ORDER BY key", key, usize::MAX >> 1),
         Keys::After(key, limit) => ("> $4 ORDER BY key", key, *limit),
         // Every key is greater than the empty one, so that it stands for no bound here.
         Keys::Before(key, limit) if key.is_empty() => ("> $4 ORDER BY key DESC", key, *limit),
