@@ -1,19 +1,23 @@
 //! Queued work: done once, by one process, through crashes and restarts, and given up in the end.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
 use scrollback::engine::{Claimed, EngineSettings, Job, JobKind, JobState};
 use scrollback::ids::{BranchId, Depth, Hash128, NodeId};
 use scrollback::search::Probe;
 use scrollback::store::{
-    Batch, Committed, Keys, Kind, Known, Matches, Position, Record, Scope, Session, Span, Stored, Which,
+    Batch, Committed, Expect, Keys, Kind, Known, Matches, Position, Put, Record, Scope, Session, Span, Stored, Which,
 };
 use scrollback::task::Tasks;
 use scrollback::{At, Engine, MemoryStore, MessageId, SessionId, SessionKey, Store, Tenant};
+use serde_json::json;
+use serde_json::value::to_raw_value;
 
 use super::desk::run;
 use super::kit::Bench;
+use super::sections::Watched;
 
 const SECOND: i64 = 1_000_000;
 const LEASE: i64 = 120;
@@ -40,6 +44,10 @@ fn job(kind: JobKind, session: u8, head: u32) -> Job {
 
 fn fold(session: u8) -> Job {
     job(JobKind::Tidy, session, 7)
+}
+
+fn key(session: u8) -> String {
+    format!("work/tidy/{}/0/pages@32000", fold(session).session)
 }
 
 async fn claim(engine: &Engine, second: i64) -> Option<Claimed> {
@@ -150,7 +158,6 @@ fn queued_jobs_survive_a_restart() {
             let cut_short = claim(&before, 12).await.unwrap();
             let after = engine(&bench.store);
             let keys = after.resume(&Tenant::local()).await.unwrap();
-            let key = |session: u8| format!("work/tidy/{}/0/pages@32000", fold(session).session);
             assert_eq!(keys, [key(2), key(3)]);
             assert_eq!(claim(&after, 20).await.unwrap().job, fold(3), "the other is still somebody's");
             assert_eq!(claim(&after, 12 + LEASE - 1).await, None);
@@ -202,6 +209,61 @@ fn jobs_that_bring_the_process_down_are_given_up() {
         let last = engine(&bench.store);
         assert_eq!(claim(&last, 5 * LEASE).await, None);
         assert!(matches!(state(&last).await, JobState::Failed { reason } if reason.contains("cut short")));
+    });
+}
+
+/// Work that ended stays for people to see, and costs nothing: its records are not read by those who look for work.
+#[test]
+fn looking_for_work_reads_nothing_that_ended() {
+    run(async {
+        let watched = Arc::new(Watched::default());
+        let store: Arc<dyn Store> = watched.clone();
+        let before = engine(&store);
+        for session in 0..200 {
+            assert!(submit(&before, fold(session), 0).await);
+            let claimed = claim(&before, 0).await.unwrap();
+            before.done(claimed, at(0)).await.unwrap();
+        }
+        assert!(submit(&before, fold(7), 1).await && submit(&before, fold(200), 1).await);
+        let read = watched.records.load(Ordering::Relaxed);
+        let after = engine(&store);
+        assert_eq!(after.resume(&Tenant::local()).await.unwrap(), [key(7), key(200)]);
+        let read = watched.records.load(Ordering::Relaxed) - read;
+        assert!(read < 20, "{read} records were read");
+        assert_eq!(after.jobs(&Tenant::local()).await.unwrap().len(), 201);
+        assert_eq!(claim(&after, 1).await.unwrap().job, fold(7));
+    });
+}
+
+/// Earlier versions kept no list of what is not done.
+#[test]
+fn work_of_an_earlier_version_is_found() {
+    run(async {
+        let bench = Bench::memory();
+        let states = [JobState::Done, JobState::Waiting { not_before: at(5) }, JobState::Claimed { until: at(9) }];
+        let put = |(session, state): (u8, JobState)| Put {
+            scope: Scope::Tenant(Tenant::local()),
+            kind: Kind::Job,
+            key: key(session),
+            at: at(0),
+            body: to_raw_value(&json!({"job": fold(session), "state": state, "tries": 1})).unwrap(),
+            expect: Expect::Absent,
+        };
+        let puts = (1..).zip(states).map(put).collect();
+        bench.store.commit(Batch::of_tenant(&Tenant::local(), puts)).await.unwrap();
+        let one = engine(&bench.store);
+        assert!(submit(&one, fold(18), 3).await, "others may be first to write");
+        for _ in 0..2 {
+            let keys = engine(&bench.store).resume(&Tenant::local()).await.unwrap();
+            assert_eq!(keys, [key(2), key(3), key(18)]);
+        }
+        assert_eq!(claim(&one, 20).await.unwrap().job, fold(18));
+        for session in [2, 3] {
+            let claimed = claim(&one, 20).await.unwrap();
+            assert_eq!((&claimed.job, claimed.tries), (&fold(session), 2));
+            one.done(claimed, at(20)).await.unwrap();
+        }
+        assert_eq!(engine(&bench.store).resume(&Tenant::local()).await.unwrap(), [key(18)]);
     });
 }
 
@@ -334,6 +396,10 @@ proptest! {
                     Happens::Restart(who) => engines[who] = engine(&store),
                 }
             }
+            let jobs = engines[0].jobs(&Tenant::local()).await.unwrap();
+            let open = jobs.into_iter().filter(|job| job.state.due().is_some());
+            let open: Vec<_> = open.map(|job| format!("work/tidy/{}/0/{}", job.session, job.layout)).collect();
+            assert_eq!(engine(&store).resume(&Tenant::local()).await.unwrap(), open, "the list is true");
         });
     }
 }

@@ -1,4 +1,4 @@
-//! Which work is not done yet, kept in mind so that nobody has to look through all that ever was.
+//! Which work is not done yet, kept in mind so that no store has to be asked while none is due.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use crate::ids::{At, Tenant};
 /// What is known of a tenant's work.
 #[derive(Default)]
 struct Known {
-    /// Whether all of it was looked through.
+    /// Whether the list of it was looked through.
     all: bool,
     /// The keys of what is not done, and when each may be claimed.
     keys: BTreeMap<String, At>,
@@ -25,9 +25,14 @@ pub(in crate::engine) struct Due {
 }
 
 impl Due {
-    /// Whether all of a tenant's work was looked through.
+    /// Whether the list of a tenant's work was looked through.
     pub(super) fn knows(&self, tenant: &Tenant) -> bool {
         self.held().get(tenant).is_some_and(|known| known.all)
+    }
+
+    /// When some work may be claimed, if it is in mind.
+    pub(super) fn of(&self, tenant: &Tenant, key: &str) -> Option<At> {
+        self.held().get(tenant)?.keys.get(key).copied()
     }
 
     /// Takes in all that was found; what was noted meanwhile stays.

@@ -2,11 +2,12 @@
 //!
 //! Both are records that say when the work is due and who has it now. Whoever finds it due claims it for a while, only if nobody
 //! else has meanwhile; a claim that is neither renewed nor done in time counts for nothing. `job` says what queued work is,
-//! `due` keeps in mind what is not done yet, `work` does it.
+//! `open` lists what is not done yet, `due` keeps it in mind, `work` does it.
 
 mod daily;
 mod due;
 mod job;
+mod open;
 mod queue;
 mod work;
 

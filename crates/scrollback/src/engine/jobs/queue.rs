@@ -22,7 +22,7 @@ const PAUSE_GROWS: i64 = 4;
 const MOST_PAUSE_SECONDS: i64 = 3_600;
 
 /// How often a record is read again that others keep changing.
-const MOST_ROUNDS: usize = 16;
+pub(super) const MOST_ROUNDS: usize = 16;
 
 impl Engine {
     /// Queues work; false if it waits already or somebody has it. Work that waits is done for the newest head, work that somebody
@@ -120,12 +120,18 @@ impl Engine {
         self.end_claim(&claimed, at, ended).await.map(drop)
     }
 
-    /// Looks through all work once and keeps in mind what is not done; returns its keys. For the start: from then on what is
-    /// submitted here is known.
+    /// Looks through the list of what is not done and keeps it in mind; returns its keys. For the start: from then on what is
+    /// submitted here is known. What was done is not read.
     pub async fn resume(&self, tenant: &Tenant) -> Result<Vec<String>> {
-        let records = self.job_records(tenant).await?;
-        let unfinished = |record: &Record| Some((record.key.clone(), Kept::read(record)?.state.due()?));
-        let found: BTreeMap<String, At> = records.iter().filter_map(unfinished).collect();
+        let mut found = BTreeMap::new();
+        for key in self.open_jobs(tenant).await? {
+            let mut due = self.due.of(tenant, &key);
+            if due.is_none() {
+                let record = self.job_record(tenant, &key).await?;
+                due = record.as_ref().and_then(Kept::read).and_then(|kept| kept.state.due());
+            }
+            found.extend(due.map(|due| (key, due)));
+        }
         let keys = found.keys().cloned().collect();
         self.due.learn(tenant, found);
         Ok(keys)
@@ -150,23 +156,23 @@ impl Engine {
         Err(Error::Conflict(key))
     }
 
-    async fn job_record(&self, tenant: &Tenant, key: &str) -> Result<Option<Record>> {
+    pub(super) async fn job_record(&self, tenant: &Tenant, key: &str) -> Result<Option<Record>> {
         let scope = Scope::Tenant(tenant.clone());
         Ok(self.store().records(&scope, Kind::Job, Keys::One(key.to_owned())).await?.pop())
     }
 
-    async fn job_records(&self, tenant: &Tenant) -> Result<Vec<Record>> {
-        let (scope, keys) = (Scope::Tenant(tenant.clone()), Keys::After(WORK.to_owned(), usize::MAX >> 1));
-        let mut records = self.store().records(&scope, Kind::Job, keys).await?;
-        records.retain(|record| record.key.starts_with(WORK));
-        Ok(records)
+    /// All work, done or not.
+    pub(super) async fn job_records(&self, tenant: &Tenant) -> Result<Vec<Record>> {
+        let (scope, keys) = (Scope::Tenant(tenant.clone()), Keys::Under(WORK.to_owned()));
+        self.store().records(&scope, Kind::Job, keys).await
     }
 
-    /// Writes the record; whether nobody else has meanwhile.
+    /// Writes the record, and what it changes in the list; whether nobody else has meanwhile.
     async fn put_job(&self, tenant: &Tenant, kept: &Kept, expect: Expect, at: At) -> Result<bool> {
         let key = kept.job.key();
         let put = Put::of_tenant(tenant, Kind::Job, key.clone(), at, kept).expecting(expect);
-        match self.store().commit(Batch::of_tenant(tenant, vec![put])).await {
+        let puts = [put].into_iter().chain(self.relisted_job(tenant, kept, at).await?).collect();
+        match self.store().commit(Batch::of_tenant(tenant, puts)).await {
             Ok(_) => {
                 let due = kept.state.due();
                 self.due.note(tenant, &key, due);
