@@ -108,7 +108,8 @@ pub struct Fold {
     /// What the messages under it cost, as far as they were counted.
     #[serde(default)]
     pub original_tokens: u32,
-    /// Instructions among the messages under it, as far as they were read: they hold however old they are.
+    /// Instructions among the messages under it, as far as they were read: they hold however old they are. Of equal ones the last
+    /// is named, of very many the first and the newest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instructions: Vec<MessageId>,
     /// The message that began the turn which goes on after it: what is being worked at.

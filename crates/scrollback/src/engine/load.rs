@@ -10,7 +10,7 @@ use super::Engine;
 use super::control::Folding;
 use super::folds::Folds;
 use super::lanes::{Hidden, Lane};
-use super::lay::{instructions, question};
+use super::lay::{instructed, question};
 use super::turn::Ask;
 use crate::error::{Error, Result};
 use crate::ids::{At, Depth, MessageId, SessionId, SessionKey};
@@ -241,8 +241,7 @@ impl Engine {
         let guess = read * u64::from(covers.count()) / lane.open.len().max(1) as u64;
         fold.original_tokens =
             lane.folded.fold.original_tokens.saturating_add(u32::try_from(guess).unwrap_or(u32::MAX));
-        fold.instructions.clone_from(&lane.folded.fold.instructions);
-        fold.instructions.extend(instructions(&lane.open[..begins]));
+        fold.instructions = instructed(&lane.folded.fold.instructions, &lane.pinned, &lane.open[..begins]);
         fold.question = question(lane.open.split_at(begins), lane.folded.fold.question);
         Ok(Some((fold, begins)))
     }

@@ -2,6 +2,7 @@
 //! instructions outside of the array.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use scrollback::engine::{Around, Ask, Finish, Turn};
 use scrollback::ids::Hash128;
@@ -13,7 +14,9 @@ use scrollback::{At, MemoryStore, Message, SqliteOptions, SqliteStore, Store};
 use serde_json::{Value, json};
 
 use super::desk::{Desk, LIMIT, raw, run, settings, texts};
+use super::erasing::fold;
 use super::kit::{assistant, call_item, output_item, reasoning, result, results, system, user, uses};
+use super::sections::Watched;
 
 fn strings(values: &[Value]) -> Vec<String> {
     values.iter().map(Value::to_string).collect()
@@ -265,6 +268,36 @@ fn instructions_on_the_path_are_kept_when_they_are_folded() {
                 assert!(turn.window().lost() == 0 && turn.window().fits());
                 desk.restart();
             }
+        }
+    });
+}
+
+/// Some clients remind the model at every turn: what all of that costs does not grow for ever.
+#[test]
+fn instructions_that_are_given_again_and_again_stay_few() {
+    run(async {
+        for strategy in [StrategyName::Pages, StrategyName::Summary] {
+            let store = Arc::new(Watched::default());
+            let mut desk = Desk::new(store.clone(), settings(strategy), 1_200);
+            let mut history = vec![user("Hello."), assistant("Hello."), system("From now on, answer in rhymes.")];
+            for i in 0..100 {
+                history.push(system("Remember to be kind."));
+                history.push(system(&format!("It is minute {i}.")));
+                let question = user(&format!("Question {i}: {}?", "boats and tides ".repeat(20)));
+                desk.turn(&mut history, question, assistant(&format!("Answer {i}."))).await;
+            }
+            let fold = fold(&desk).await;
+            let said: Vec<&Value> = fold.instructions.iter().map(|id| &history[id.0 as usize]).collect();
+            let kind = system("Remember to be kind.");
+            assert_eq!(said.iter().filter(|said| ***said == kind).count(), 1, "{strategy}: once");
+            assert_eq!((said.len(), said[0]), (64, &history[2]), "{strategy}: the first one stays");
+            let open = fold.open().0 as usize;
+            let newest = history[..open].iter().rposition(|said| said["role"] == "system").unwrap();
+            assert_eq!(said[63], &history[newest], "{strategy}");
+            let turn = desk.begin(&[&history[..], &[user("And?")]].concat()).await.unwrap();
+            assert!(texts(turn.window()).contains(&kind.to_string()), "{strategy}");
+            let most = store.most.load(Ordering::Relaxed);
+            assert!(most <= 80, "{strategy}: {most} were read at once");
         }
     });
 }

@@ -84,7 +84,7 @@ fn no_note_tells_what_was_erased() {
 }
 
 /// The fold that counts now.
-async fn fold(desk: &Desk) -> Fold {
+pub async fn fold(desk: &Desk) -> Fold {
     let head = desk.store.sessions(&desk.tenant, Which::Id(desk.session().id)).await.unwrap()[0].branches[0].head;
     desk.engine.fold_at(&desk.session(), head, &desk.engine.layout(desk.limit)).await.unwrap().1
 }

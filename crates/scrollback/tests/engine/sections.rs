@@ -19,7 +19,7 @@ use super::kit::{assistant, user};
 #[derive(Default)]
 pub struct Watched {
     store: MemoryStore,
-    most: AtomicUsize,
+    pub most: AtomicUsize,
     pub records: AtomicUsize,
 }
 
