@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use scrollback::task::{Choice, Unit, partition};
+use scrollback::task::{Choice, Unit, partition, partition_online};
 use serde::Serialize;
 
 use crate::baseline::Baseline;
@@ -15,8 +15,10 @@ use crate::metrics::{Agreement, Cuts, agreement, cuts};
 /// A way of sorting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// What Scrollback does.
+    /// What Scrollback does with what is folded together.
     Ours,
+    /// The same, without a look at what comes next.
+    Online,
     /// Something simpler.
     Baseline(Baseline),
 }
@@ -26,6 +28,7 @@ impl Method {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ours => "Scrollback",
+            Self::Online => "Scrollback, online",
             Self::Baseline(baseline) => baseline.name(),
         }
     }
@@ -34,6 +37,7 @@ impl Method {
     pub fn sort(self, units: &[Unit]) -> Vec<usize> {
         match self {
             Self::Ours => partition(units, &[]).into_iter().map(number).collect(),
+            Self::Online => partition_online(units).into_iter().map(number).collect(),
             Self::Baseline(baseline) => baseline.sort(units),
         }
     }
@@ -88,7 +92,7 @@ pub struct Measured {
 /// The ways of sorting that are measured on a dataset, ours last.
 pub fn methods(dataset: &Dataset) -> Vec<Method> {
     let baselines: &[Baseline] = if interleaved(dataset) { &Baseline::INTERLEAVED } else { &Baseline::LINEAR };
-    baselines.iter().map(|&baseline| Method::Baseline(baseline)).chain([Method::Ours]).collect()
+    baselines.iter().map(|&baseline| Method::Baseline(baseline)).chain([Method::Online, Method::Ours]).collect()
 }
 
 /// Measures every way of sorting on a dataset; `step` is called after each.

@@ -27,7 +27,7 @@ pub use artifact::{Decide, Draft, Drafted, Weave};
 pub use digest::{Digest, PageDigest, digest};
 pub use hold::{HoldBrief, HoldDigest};
 pub use model::{Model, Question, Said};
-pub use partition::{Choice, Known, Unit, partition};
+pub use partition::{Choice, Known, Unit, partition, partition_online};
 pub use purse::{Purse, SpendLimit};
 pub use run::{Answered, Asked, By, Heard, TaskSettings, Tasks, Why};
 pub use sentences::brief;

@@ -40,6 +40,11 @@ impl Index {
         Self { postings: (0..terms).map(|_| Vec::new()).collect(), volumes: Vec::new() }
     }
 
+    /// Makes room for so many words.
+    pub(super) fn grow(&mut self, terms: usize) {
+        self.postings.resize_with(terms.max(self.postings.len()), Vec::new);
+    }
+
     /// How many units a topic has.
     pub(super) fn size(&self, topic: usize) -> u32 {
         self.volumes[topic].size

@@ -51,3 +51,8 @@ pub fn partition(units: &[Unit], known: &[Known]) -> Vec<Choice> {
     let choice = |topic: usize| topic.checked_sub(known.len()).map_or(Choice::Known(topic), Choice::Fresh);
     topics.into_iter().map(choice).collect()
 }
+
+/// Sorts units as they come: each is given its topic before anything is known of the next.
+pub fn partition_online(units: &[Unit]) -> Vec<Choice> {
+    sorting::Sorting::online(units).into_iter().map(Choice::Fresh).collect()
+}

@@ -82,10 +82,10 @@ impl Sorting<'_> {
         signals.mark(Signal::AdjacentNextCloses, readings.get(unit + 1).is_some_and(|next| next.closes));
     }
 
-    /// Which part of the words of the next units another unit has.
+    /// Which part of the words of the next units, as far as they are known, another unit has.
     fn ahead(&self, unit: usize, other: usize) -> f64 {
-        let next = (unit + 1..self.units.len()).take(AHEAD_UNITS);
-        let overlaps = next.map(|next| self.readings.units[next].overlap(&self.readings.units[other]));
+        let next = self.readings.units.iter().skip(unit + 1).take(AHEAD_UNITS);
+        let overlaps = next.map(|next| next.overlap(&self.readings.units[other]));
         overlaps.fold(0.0, f64::max)
     }
 

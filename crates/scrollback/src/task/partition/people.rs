@@ -14,6 +14,7 @@ const AROUND: [char; 14] = [':', ',', '.', '?', '!', ';', '(', ')', '"', '\'', '
 pub(super) type Person = usize;
 
 /// Everyone who speaks.
+#[derive(Default)]
 pub(super) struct People {
     numbers: HashMap<String, Person>,
     /// Those whose name is written without spaces around it.
@@ -23,17 +24,23 @@ pub(super) struct People {
 impl People {
     /// Everyone who speaks in these units.
     pub(super) fn of(units: &[Unit]) -> Self {
-        let mut people = Self { numbers: HashMap::new(), unspaced: Vec::new() };
-        for name in units.iter().filter_map(|unit| unit.speaker.as_deref()).map(folded) {
-            let next = people.numbers.len();
-            people.numbers.entry(name.clone()).or_insert_with(|| {
-                if name.contains(is_unspaced) {
-                    people.unspaced.push((name, next));
-                }
-                next
-            });
+        let mut people = Self::default();
+        for unit in units {
+            people.meet(unit);
         }
         people
+    }
+
+    /// Whoever speaks in a unit is there from now on.
+    pub(super) fn meet(&mut self, unit: &Unit) {
+        let Some(name) = unit.speaker.as_deref().map(folded) else { return };
+        let next = self.numbers.len();
+        self.numbers.entry(name.clone()).or_insert_with(|| {
+            if name.contains(is_unspaced) {
+                self.unspaced.push((name, next));
+            }
+            next
+        });
     }
 
     /// How many there are.

@@ -80,6 +80,7 @@ impl Reading {
 }
 
 /// The readings of units and of known topics.
+#[derive(Default)]
 pub(super) struct Readings {
     pub(super) units: Vec<Reading>,
     pub(super) known: Vec<Reading>,
@@ -93,14 +94,32 @@ pub(super) fn read(units: &[Unit], known: &[Known], people: &People) -> Readings
     let texts = units.iter().map(|unit| unit.text.as_str()).chain(known.iter().map(|known| known.text.as_str()));
     let said: Vec<Vec<Said>> = texts.map(|text| words.of(text)).collect();
     let weights = words.weights(said.len());
-    let mut readings = said.iter().map(|terms| weighed(terms, &weights, &words.kinds));
+    let mut readings = said.iter().map(|terms| weighed(terms, |term| weights[term as usize], &words.kinds));
     let read = units.iter().map(|unit| formed(readings.next().unwrap_or_default(), unit, people)).collect();
     Readings { units: read, known: readings.collect(), shares: words.shares() }
 }
 
-fn weighed(said: &[Said], weights: &[f64], kinds: &[f64]) -> Reading {
-    let mut terms: Vec<(Term, f64)> =
-        said.iter().map(|said| (said.term, said.factor * weights[said.term as usize])).collect();
+/// Reads units one by one, with what is known from those before.
+#[derive(Default)]
+pub(super) struct Reader {
+    words: Words,
+    texts: usize,
+}
+
+impl Reader {
+    /// Reads the next unit.
+    pub(super) fn read(&mut self, unit: &Unit, people: &People, readings: &mut Readings) {
+        let said = self.words.of(&unit.text);
+        self.texts += 1;
+        let weight = |term: Term| self.words.weight(term as usize, self.texts);
+        let reading = formed(weighed(&said, weight, &self.words.kinds), unit, people);
+        readings.units.push(reading);
+        readings.shares = self.words.shares();
+    }
+}
+
+fn weighed(said: &[Said], weight: impl Fn(Term) -> f64, kinds: &[f64]) -> Reading {
+    let mut terms: Vec<(Term, f64)> = said.iter().map(|said| (said.term, said.factor * weight(said.term))).collect();
     if terms.len() > MOST_TERMS {
         terms.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         terms.truncate(MOST_TERMS);
@@ -226,12 +245,17 @@ impl Words {
         parts().map(|part| part / all).collect()
     }
 
-    /// What each word weighs among so many texts: 1 if only one has it.
-    #[expect(clippy::cast_precision_loss, reason = "counts of texts are small")]
+    /// What each word weighs among so many texts.
     fn weights(&self, texts: usize) -> Vec<f64> {
+        (0..self.spread.len()).map(|term| self.weight(term, texts)).collect()
+    }
+
+    /// What a word weighs among so many texts: 1 if only one has it.
+    #[expect(clippy::cast_precision_loss, reason = "counts of texts are small")]
+    fn weight(&self, term: usize, texts: usize) -> f64 {
         let rarity = |spread: f64| ((texts + UNSEEN_TEXTS) as f64 / (spread + 0.5)).ln().max(0.0);
         let most = rarity(1.0).max(f64::MIN_POSITIVE);
-        self.spread.iter().zip(&self.kinds).map(|(&spread, kind)| kind * rarity(f64::from(spread)) / most).collect()
+        self.kinds[term] * rarity(f64::from(self.spread[term])) / most
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::index::Index;
 use super::people::{People, Person};
-use super::reading::{Readings, read};
+use super::reading::{Reader, Readings, read};
 use super::signals::{Signals, Talk};
 use super::{Known, Unit};
 
@@ -47,8 +47,8 @@ pub(super) struct Sorting<'a> {
     pub(super) topics: Vec<Topic>,
     pub(super) index: Index,
     pub(super) habits: Vec<Habit>,
-    /// The topics of the units so far.
-    sorted: Vec<usize>,
+    /// The topics of the units so far, and whether each is one that speaks.
+    sorted: Vec<(usize, bool)>,
     /// The unit before, notices aside.
     pub(super) before: Option<usize>,
     /// How many in a row were of its topic.
@@ -70,10 +70,9 @@ impl<'a> Sorting<'a> {
     pub(super) fn new(units: &'a [Unit], known: &[Known]) -> Self {
         let people = People::of(units);
         let readings = read(units, known, &people);
-        let spoken = units.iter().filter(|unit| unit.speaker.is_some()).count();
         let mut sorting = Self {
             units,
-            talk: if 2 * spoken > units.len() { Talk::AmongSeveral } else { Talk::OfTwo },
+            talk: talk(units),
             topics: Vec::new(),
             index: Index::new(readings.shares.len()),
             habits: vec![Habit::default(); people.count()],
@@ -92,13 +91,33 @@ impl<'a> Sorting<'a> {
         sorting
     }
 
+    /// The topic of each unit, chosen before the next is known.
+    pub(super) fn online(units: &'a [Unit]) -> Vec<usize> {
+        let (mut reader, mut people) = (Reader::default(), People::default());
+        let mut sorting = Self { units, ..Self::new(&[], &[]) };
+        for (i, unit) in units.iter().enumerate() {
+            people.meet(unit);
+            reader.read(unit, &people, &mut sorting.readings);
+            sorting.talk = talk(&units[..=i]);
+            sorting.index.grow(sorting.readings.shares.len());
+            sorting.habits.resize(people.count(), Habit::default());
+            let topic = sorting.choose(i);
+            sorting.take(i, topic);
+        }
+        sorting.topics_of_units()
+    }
+
     /// The topic of each unit; known ones first, then new ones in the order of their first units.
     pub(super) fn run(mut self) -> Vec<usize> {
         for unit in 0..self.units.len() {
             let topic = self.choose(unit);
             self.take(unit, topic);
         }
-        self.sorted
+        self.topics_of_units()
+    }
+
+    fn topics_of_units(self) -> Vec<usize> {
+        self.sorted.into_iter().map(|(topic, _)| topic).collect()
     }
 
     /// The topic with the highest score; of equals, the first that was considered.
@@ -136,9 +155,8 @@ impl<'a> Sorting<'a> {
 
     /// The topics of the last units, newest first.
     fn recent(&self) -> Vec<usize> {
-        let from = self.sorted.len().saturating_sub(RECENT_UNITS);
-        let spoken = (from..self.sorted.len()).rev().filter(|&unit| !self.is_notice(unit));
-        spoken.map(|unit| self.sorted[unit]).collect()
+        let recent = self.sorted.iter().rev().take(RECENT_UNITS);
+        recent.filter(|(_, speaks)| *speaks).map(|(topic, _)| *topic).collect()
     }
 
     /// The topics that share most.
@@ -163,11 +181,12 @@ impl<'a> Sorting<'a> {
         if number == self.topics.len() {
             self.topics.push(Topic::default());
         }
-        self.sorted.push(number);
-        if self.is_notice(unit) {
+        let speaks = !self.is_notice(unit);
+        self.sorted.push((number, speaks));
+        if !speaks {
             return;
         }
-        let same = self.before.is_some_and(|before| self.sorted[before] == number);
+        let same = self.before.is_some_and(|before| self.sorted[before].0 == number);
         self.run = if same { self.run + 1 } else { 1 };
         self.before = Some(unit);
         let topic = &mut self.topics[number];
@@ -196,4 +215,9 @@ impl<'a> Sorting<'a> {
             self.habits[person].called = Some((unit, number));
         }
     }
+}
+
+fn talk(units: &[Unit]) -> Talk {
+    let spoken = units.iter().filter(|unit| unit.speaker.is_some()).count();
+    if 2 * spoken > units.len() { Talk::AmongSeveral } else { Talk::OfTwo }
 }

@@ -220,3 +220,19 @@ fn new_topics_are_numbered_in_their_order_and_the_same_every_time() {
     }
     assert_eq!(partition(&units, &[]), topics);
 }
+
+/// What is said later changes nothing, whoever speaks.
+#[test]
+fn sorted_as_they_come_units_depend_on_none_that_follow() {
+    for every in [1, 2, 3, 100] {
+        let (mut units, _) = units(ENGLISH);
+        for (i, unit) in units.iter_mut().enumerate().filter(|(i, _)| i / 4 % every == 0) {
+            unit.speaker = Some(["ann", "bob"][i % 2].to_owned());
+        }
+        let all = partition_online(&units);
+        for upto in 0..units.len() {
+            assert_eq!(partition_online(&units[..upto]), all[..upto], "{upto}");
+        }
+        assert!(every < 100 || all.contains(&Choice::Fresh(5)), "{all:?}");
+    }
+}
