@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use kit::postgres::{Server, fresh, shared};
 use kit::{assistant, long, result, talk, user};
+use scrollback::ids::Depth;
 use scrollback::log::{Arrival, History, Received};
 use scrollback::search::{Query, Reach, find};
-use scrollback::store::{Span, Stint, Which};
+use scrollback::store::{Moving, Span, Stint, Which};
 use scrollback::{At, Error, Forget, Log, MessageId, PostgresOptions, PostgresStore, Store, Tenant};
 use serde_json::Value;
 
@@ -25,7 +26,12 @@ struct Node {
 
 impl Node {
     async fn new(url: &str) -> Self {
-        let options = PostgresOptions { connections: 4, ..PostgresOptions::new(url) };
+        Self::within(url, PostgresOptions::new(url).timeout).await
+    }
+
+    /// One whose statements may take so long.
+    async fn within(url: &str, timeout: Duration) -> Self {
+        let options = PostgresOptions { connections: 4, timeout, ..PostgresOptions::new(url) };
         let store = Arc::new(PostgresStore::open(&options).await.unwrap());
         Self { log: Log::new(store.clone()), store }
     }
@@ -146,6 +152,57 @@ async fn the_longest_messages_are_found_by_all_their_words() {
     };
     assert_eq!(find(&[word(0), word(9_999), word(14_999)].join(" ")).await[0], 0);
     assert_eq!(find(&format!("kestrel {}", word(1))).await[0], 1);
+}
+
+/// Has a database do something with every statement that writes messages; `rows` are those.
+fn at_writing(url: &str, what: &str) {
+    let schema = schema(url);
+    shared().sql(&format!(
+        "CREATE FUNCTION {schema}.at_writing() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN {what}; RETURN NULL; END$$;
+         CREATE TRIGGER at_writing AFTER INSERT ON {schema}.message REFERENCING NEW TABLE AS rows
+         FOR EACH STATEMENT EXECUTE FUNCTION {schema}.at_writing()"
+    ));
+}
+
+/// A node whose database takes a millisecond for a message, and has a second for a statement.
+async fn slow() -> Node {
+    let url = fresh();
+    let node = Node::within(&url, Duration::from_secs(1)).await;
+    at_writing(&url, "PERFORM pg_sleep((SELECT count(*) FROM rows) / 1000.0)");
+    node
+}
+
+/// It takes longer than a statement may, and longer than a database may be silent.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_conversation_is_stored_at_once_however_long_it_takes() {
+    let history = talk("ann", 1_800);
+    let slow = slow().await;
+    let sent = slow.send(&history).await;
+    let all = slow.store.read(&sent.session, Span::path(sent.head.unwrap(), Depth(0))).await.unwrap();
+    assert!(all.iter().map(|stored| stored.raw.get().to_owned()).eq(history.iter().map(Value::to_string)));
+    assert_eq!(slow.store.check(|_| {}).await.unwrap().problems, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_conversation_is_moved_however_long_it_takes() {
+    let (from, to) = (Node::new(&fresh()).await, slow().await);
+    from.send(&talk("ann", 1_800)).await;
+    let label = from.store.labels().await.unwrap().remove(0);
+    let parcel = from.store.pack(&label).await.unwrap().unwrap();
+    let digest = parcel.digest();
+    to.store.unpack(parcel).await.unwrap();
+    assert_eq!(to.store.pack(&label).await.unwrap().unwrap().digest(), digest);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_stored_whole_is_not_stored_in_part() {
+    let url = fresh();
+    let node = Node::new(&url).await;
+    at_writing(&url, "IF EXISTS (SELECT 1 FROM rows WHERE no = 1500) THEN RAISE 'enough'; END IF");
+    assert!(node.try_send(&talk("ann", 1_000)).await.is_err());
+    let kept = ["session", "message", "word", "branch"];
+    let counts = kept.map(|table| shared().sql(&format!("SELECT count(*) FROM {}.{table}", schema(&url))));
+    assert_eq!(counts, ["0"; 4]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

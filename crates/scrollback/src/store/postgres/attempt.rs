@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use deadpool_postgres::{ClientWrapper, Object, Pool};
 
 use super::PostgresStore;
+use super::pieces::pieces;
 use super::trouble::{Cure, Fault};
 use crate::error::Result;
 use crate::store::{Batch, Expect, Origin};
@@ -34,7 +35,7 @@ impl PostgresStore {
     {
         if !self.replicas.is_empty() {
             let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.replicas.len();
-            match self.once(&self.replicas[turn], &question).await {
+            match self.once(&self.replicas[turn], &question, 1).await {
                 Ok(found) => return Ok(found),
                 Err(Fault::Ours(error)) => return Err(error),
                 // It is away, or behind the layout of the tables: the primary knows everything.
@@ -53,7 +54,7 @@ impl PostgresStore {
         let began = Instant::now();
         let mut pause = FIRST_PAUSE;
         loop {
-            let fault = match self.once(&self.pool, &work).await {
+            let fault = match self.once(&self.pool, &work, repeat.pieces).await {
                 Ok(done) => {
                     self.away.store(false, Ordering::Relaxed);
                     return Ok(done);
@@ -74,14 +75,15 @@ impl PostgresStore {
         }
     }
 
-    async fn once<T, F, W>(&self, pool: &Pool, work: &F) -> Result<T, Fault>
+    async fn once<T, F, W>(&self, pool: &Pool, work: &F, pieces: u32) -> Result<T, Fault>
     where
         F: Fn(Lent) -> W + Send,
         W: Future<Output = Result<T, Fault>> + Send,
     {
         let client = Lent { client: Some(pool.get().await?) };
-        // The database keeps its own limit for each statement; this one is for a database that says nothing at all.
-        let limit = 3 * self.options.timeout;
+        // The database keeps its own limit for each statement, of which a piece needs two; this one is for a database that says
+        // nothing at all.
+        let limit = self.options.timeout.saturating_mul(pieces.saturating_mul(2).saturating_add(1));
         tokio::time::timeout(limit, work(client)).await.unwrap_or(Err(Fault::Silent(limit)))
     }
 }
@@ -122,23 +124,33 @@ impl std::ops::DerefMut for Lent {
     }
 }
 
-/// Whether work may be done again when nobody knows whether it was, and for how much longer than usual it is tried.
+/// Whether work may be done again when nobody knows whether it was, and for how much longer than usual it is tried and may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Repeat {
     /// Whether twice is the same as once.
     freely: bool,
     /// How many times the usual patience it has.
     insists: u32,
+    /// In how many pieces it is done, each of which has its time.
+    pieces: u32,
 }
 
 impl Repeat {
-    pub(super) const FREELY: Self = Self { freely: true, insists: 1 };
-    pub(super) const IF_UNDONE: Self = Self { freely: false, insists: 1 };
+    pub(super) const FREELY: Self = Self { freely: true, insists: 1, pieces: 1 };
+    pub(super) const IF_UNDONE: Self = Self { freely: false, insists: 1, pieces: 1 };
 
     pub(super) fn of(batch: &Batch) -> Self {
         let freely = batch.records.iter().all(|put| put.expect == Expect::Any);
         let replies = batch.path.iter().any(|draft| draft.origin == Origin::Reply);
-        Self { freely, insists: if replies { REPLIES_INSIST } else { 1 } }
+        let insists = if replies { REPLIES_INSIST } else { 1 };
+        let path = pieces(&batch.path, |draft| draft.message.raw().get().len()).count();
+        let beside = pieces(&batch.beside, |sidelong| sidelong.draft.message.raw().get().len()).count();
+        Self { freely, insists, pieces: 1 }.in_pieces(path + beside)
+    }
+
+    /// The same for work of so many pieces.
+    pub(super) fn in_pieces(self, pieces: usize) -> Self {
+        Self { pieces: u32::try_from(pieces.max(1)).unwrap_or(u32::MAX), ..self }
     }
 
     fn allows(self, fault: &Fault) -> bool {

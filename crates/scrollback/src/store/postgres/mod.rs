@@ -1,8 +1,8 @@
 //! The store in PostgreSQL, which any number of nodes may share.
 //!
 //! Every batch is one short transaction under a lock of its session's row, so that numbers have no gaps and two nodes never
-//! write at once to one session. `connect` is the way there, `schema` migrates; `append` (with `plan`, which decides, and
-//! `write`) and `query` are the log, `listing` is sessions and records, `words` the search index, `forget` erases, `doctor` checks, `trouble` says what went wrong.
+//! write at once to one session. `connect` is the way there, `schema` migrates; `append` (with `plan`, which decides,
+//! `write` and `pieces`) and `query` are the log, `listing` is sessions and records, `words` the search index, `forget` erases, `doctor` checks, `trouble` says what went wrong.
 
 mod append;
 mod attempt;
@@ -11,6 +11,7 @@ mod doctor;
 mod forget;
 mod listing;
 mod parcel;
+mod pieces;
 mod plan;
 mod query;
 mod rows;

@@ -6,6 +6,7 @@ use tokio_postgres::types::ToSql;
 
 use super::append::Opened;
 use super::attempt::Repeat;
+use super::pieces::pieces;
 use super::rows::{self, MESSAGE, escaped, number, session_id, stored, unescaped};
 use super::trouble::Fault;
 use super::{PostgresStore, words, write};
@@ -15,9 +16,6 @@ use crate::message::Message;
 use crate::store::parcel::{Head, Label, Moving, Parcel};
 use crate::store::row::{MessageRow, record_seal, session_seal};
 use crate::store::{Alias, NodeRef, Record, Stint};
-
-/// How many rows are written at once.
-const ROWS: usize = 2_000;
 
 #[async_trait]
 impl Moving for PostgresStore {
@@ -42,12 +40,13 @@ impl Moving for PostgresStore {
 
     async fn unpack(&self, parcel: Parcel) -> Result<()> {
         let (writer, parcel) = (self.writer()?, &parcel);
+        let size = messages(parcel).count() + records_of(parcel).count() + pieces(&parcel.branches, |_| 0).count();
         self.attempt(
             |mut client| async move {
                 let done = unpack(&mut client, parcel, writer).await;
                 client.back(done)
             },
-            Repeat::IF_UNDONE,
+            Repeat::IF_UNDONE.in_pieces(size),
         )
         .await
     }
@@ -157,12 +156,21 @@ async fn records(snapshot: &Transaction<'_>, label: &Label) -> Result<Vec<(Strin
     found.iter().map(record).collect()
 }
 
+/// A parcel's messages, as many at once as are written at once.
+fn messages(parcel: &Parcel) -> impl Iterator<Item = &[MessageRow]> {
+    pieces(&parcel.messages, |row| row.raw.len())
+}
+
+fn records_of(parcel: &Parcel) -> impl Iterator<Item = &[(String, Record)]> {
+    pieces(&parcel.records, |(_, record)| record.body.get().len())
+}
+
 async fn unpack(client: &mut ClientWrapper, parcel: &Parcel, writer: i64) -> Result<(), Fault> {
     let transaction = client.transaction().await?;
     if let (Some(head), Some(id)) = (&parcel.head, parcel.label.session) {
         let key = SessionKey { tenant: parcel.label.tenant.clone(), id };
         let opened = write_head(&transaction, &key, (head, parcel), writer).await?;
-        for rows in parcel.messages.chunks(ROWS) {
+        for rows in messages(parcel) {
             let all: Vec<&MessageRow> = rows.iter().collect();
             write::insert(&transaction, &key, &all).await?;
             let read = |row: &MessageRow| Some((row.id, Message::from_json(&row.raw).ok()?));
@@ -176,7 +184,7 @@ async fn unpack(client: &mut ClientWrapper, parcel: &Parcel, writer: i64) -> Res
         }
     }
     write::aliases(&transaction, &parcel.label.tenant, &parcel.aliases).await?;
-    for records in parcel.records.chunks(ROWS) {
+    for records in records_of(parcel) {
         write_records(&transaction, &parcel.label, records).await?;
     }
     transaction.commit().await?;

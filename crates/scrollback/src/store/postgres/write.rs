@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use deadpool_postgres::Transaction;
-use futures_util::future::try_join4;
+use futures_util::future::{try_join, try_join3};
 use tokio_postgres::types::ToSql;
 
 use super::append::{Address, Opened, address};
+use super::pieces::pieces;
 use super::plan::Plan;
 use super::rows::{escaped, number, seal};
 use super::trouble::Fault;
@@ -24,14 +25,15 @@ pub(super) async fn messages(
     plan: &Plan,
 ) -> Result<(), Fault> {
     let session = &batch.session;
-    let rows: Vec<&MessageRow> = plan.rows.iter().map(|(row, _)| row).collect();
-    try_join4(
-        insert(transaction, session, &rows),
-        words::insert(transaction, (session, opened), &plan.rows),
-        begun(transaction, session, plan),
-        grow(transaction, batch, opened, plan),
-    )
-    .await?;
+    let told = async {
+        for piece in pieces(&plan.rows, |(row, _)| row.raw.len()) {
+            let rows: Vec<&MessageRow> = piece.iter().map(|(row, _)| row).collect();
+            let indexed = words::insert(transaction, (session, opened), piece);
+            try_join(insert(transaction, session, &rows), indexed).await?;
+        }
+        Ok(())
+    };
+    try_join3(told, begun(transaction, session, plan), grow(transaction, batch, opened, plan)).await?;
     Ok(())
 }
 
