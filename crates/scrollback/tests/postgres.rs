@@ -205,6 +205,43 @@ async fn what_cannot_be_stored_whole_is_not_stored_in_part() {
     assert_eq!(counts, ["0"; 4]);
 }
 
+/// How many rows of the index are looked at to search for a text.
+async fn looked_at(url: &str, query: &Query) -> u64 {
+    let looked_at = || {
+        let sql = "SELECT sum(coalesce(idx_tup_fetch, 0) + seq_tup_read) FROM pg_stat_all_tables";
+        let rows = shared().sql(&format!("{sql} WHERE schemaname = '{}' AND relname = 'word'", schema(url)));
+        rows.parse::<u64>().unwrap()
+    };
+    // Elsewhere the server sees to this itself.
+    shared().sql(&format!("ANALYZE {0}.word, {0}.message", schema(url)));
+    let before = looked_at();
+    let (own, rest) = url.split_once('?').unwrap();
+    let named = PostgresOptions::new(format!("{own}?application_name={}&{rest}", schema(url)));
+    let store = PostgresStore::open_reading(&PostgresOptions { connections: 1, ..named }).await.unwrap();
+    assert_eq!(find(&store, &Tenant::local(), query).await.unwrap().len(), query.limit);
+    drop(store);
+    // A connection reports what it did when it ends.
+    let is_there = format!("SELECT count(*) FROM pg_stat_activity WHERE application_name = '{}'", schema(url));
+    while shared().sql(&is_there) != "0" {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    looked_at() - before
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_common_word_costs_the_same_however_long_a_session_is() {
+    let url = fresh();
+    let node = Node::new(&url).await;
+    let history: Vec<Value> = (0..9_000).map(|i| user(&format!("boats {i}"))).collect();
+    let mut costs = Vec::new();
+    for length in [4_500, 9_000] {
+        let session = node.send(&history[..length]).await.session.id;
+        let query = Query { reach: Reach::Session(session), ..Query::new("boats") };
+        costs.push(looked_at(&url, &query).await);
+    }
+    assert!(costs[1] < 6_000 && costs[1] <= costs[0] + 10, "{costs:?}");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn damage_is_noticed_and_the_index_mended() {
     let url = fresh();

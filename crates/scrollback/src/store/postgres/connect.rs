@@ -86,9 +86,9 @@ impl Address {
     /// A bounded set of connections. None is made before it is needed.
     pub(super) fn pool(mut self, options: &PostgresOptions) -> Result<Pool> {
         let limit = options.timeout.as_millis();
-        // Set with the connection, so that no statement ever runs without.
+        // Set with the connection, so that no statement ever runs without. None of them is worth being compiled.
         let bounds = format!(
-            "-c statement_timeout={limit} -c lock_timeout={limit} -c idle_in_transaction_session_timeout={}",
+            "-c jit=off -c statement_timeout={limit} -c lock_timeout={limit} -c idle_in_transaction_session_timeout={}",
             2 * limit
         );
         let said = self.config.get_options().map_or_else(String::new, |said| format!("{said} "));

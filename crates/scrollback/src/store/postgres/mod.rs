@@ -2,7 +2,7 @@
 //!
 //! Every batch is one short transaction under a lock of its session's row, so that numbers have no gaps and two nodes never
 //! write at once to one session. `connect` is the way there, `schema` migrates; `append` (with `plan`, which decides,
-//! `write` and `pieces`) and `query` are the log, `listing` is sessions and records, `words` the search index, `forget` erases, `doctor` checks, `trouble` says what went wrong.
+//! `write` and `pieces`) and `query` are the log, `listing` is sessions and records, `words` the search index, `sought` asks it, `forget` erases, `doctor` checks, `trouble` says what went wrong.
 
 mod append;
 mod attempt;
@@ -16,6 +16,7 @@ mod plan;
 mod query;
 mod rows;
 mod schema;
+mod sought;
 mod trouble;
 mod words;
 mod write;
@@ -202,7 +203,7 @@ impl Store for PostgresStore {
     async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches> {
         let probe = &probe;
         let search = |client: Lent| async move {
-            let found = words::matching(&client, tenant, probe).await;
+            let found = sought::matching(&client, tenant, probe).await;
             client.back(found)
         };
         // What a conversation may see of itself is never old; neither is what it is recognised by.
