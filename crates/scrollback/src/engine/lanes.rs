@@ -184,12 +184,12 @@ impl Lane {
         let open: usize = self.open.iter().map(|leaf| leaf.stored.raw.get().len() + asides(leaf) + 256).sum();
         let hidden: usize = self.hidden.values().map(|hidden| hidden.bytes()).sum();
         let consulted = self.consulted.as_ref().map_or(0, |consulted| consulted.bytes());
-        let pinned: usize = self.pinned.iter().map(|stored| stored.raw.get().len()).sum();
+        let apart: usize = self.preamble.iter().chain(&self.pinned).map(|stored| stored.raw.get().len()).sum();
         let artifacts: usize = self.artifacts.iter().map(|(_, artifact)| artifact.bytes()).sum();
         let rules: usize = self.rules.stated.iter().map(|stated| stated.rule.text.len() + 64).sum();
         let summary = self.folded.fold.summary.as_ref().map_or(0, Summary::bytes);
         let notes = artifacts + rules + summary + 2 * self.folded.fold.text.len();
-        open + hidden + pinned + notes + self.shelf.bytes() + consulted
+        open + hidden + apart + notes + self.shelf.bytes() + consulted
     }
 }
 
@@ -264,5 +264,33 @@ impl Lanes {
         kept.young.retain(|key, _| stays(key));
         kept.old.retain(|key, _| stays(key));
         kept.bytes = kept.young.values().map(|lane| lane.bytes()).sum();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{At, NodeId};
+    use crate::message::{Message, Role};
+    use crate::store::{Beside, Origin, Place};
+    use crate::tokens::Measure;
+
+    #[test]
+    fn lanes_with_long_instructions_are_bounded_in_bytes() {
+        let message = Message::text(&Role::System, &"x".repeat(1 << 20));
+        let measure = Measure::of(&Message::text(&Role::System, ""), "gpt-5");
+        let (place, origin) = (Place::Beside(Beside::Preamble), Origin::Client);
+        let lanes = Lanes::default();
+        for number in 0..100 {
+            let hash = Hash128([number; 16]);
+            let raw = message.raw().clone();
+            let stored =
+                Stored { id: MessageId(0), parent: None, place, role: Role::System, at: At(0), origin, measure, raw };
+            let head = Position { id: MessageId(1), branch: BranchId(0), depth: Depth(0), node: NodeId(hash) };
+            let lane = Lane::new(SessionId(hash), "pages@32000".into(), head);
+            lanes.keep(Lane { preamble: vec![Arc::new(stored)], ..lane });
+            let kept = lanes.kept.lock().unwrap();
+            assert!((kept.young.len() + kept.old.len()) << 20 <= BYTES + (1 << 20));
+        }
     }
 }
