@@ -16,6 +16,22 @@ fn engine(store: &Arc<dyn Store>) -> Engine {
 }
 
 #[test]
+fn a_job_does_not_stand_still_when_the_clock_goes_back() {
+    run(async {
+        let (bench, tenant) = (Bench::memory(), Tenant::local());
+        let (engine, at) = (engine(&bench.store), |hour: i64| At(hour * HOUR));
+        let daily = engine.daily_review(&tenant, 4);
+        assert_eq!(daily.due(at(1_000)).await.unwrap(), None);
+        assert_eq!(daily.due(at(988)).await.unwrap(), None, "that is a day");
+        let claim = daily.due(at(5)).await.unwrap().expect("nothing is due in six weeks");
+        let claim = daily.renewed(claim, at(1_000)).await.unwrap().unwrap();
+        assert_eq!(daily.due(at(999)).await.unwrap(), None, "somebody has it");
+        assert!(daily.due(at(5)).await.unwrap().is_some(), "no claim is as long");
+        assert_eq!(daily.renewed(claim, at(5)).await.unwrap(), None);
+    });
+}
+
+#[test]
 fn a_job_is_done_once_a_day_by_one_process() {
     for bench in [Bench::memory(), Bench::sqlite()] {
         run(async {

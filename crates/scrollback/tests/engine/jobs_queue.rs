@@ -199,6 +199,26 @@ fn failed_jobs_are_tried_later_each_time_and_given_up_with_their_reason() {
 }
 
 #[test]
+fn jobs_do_not_stand_still_when_the_clock_goes_back() {
+    run(async {
+        let (bench, year) = (Bench::memory(), 365 * 24 * 3_600);
+        assert!(submit(&engine(&bench.store), fold(1), year).await);
+        let before = engine(&bench.store);
+        let claimed = claim(&before, year - 3_700).await;
+        assert_eq!(claimed, None, "clocks differ a little");
+        let claimed = claim(&before, 0).await.expect("nothing is due in a year");
+        before.failed(claimed, "the disk is full", at(year)).await.unwrap();
+        assert!(claim(&before, year - 600).await.is_none(), "pauses may be long");
+        let claimed = claim(&before, 0).await.unwrap();
+        let late = before.renew(claimed, at(year)).await.unwrap().unwrap();
+        let after = engine(&bench.store);
+        assert!(claim(&after, year - LEASE).await.is_none(), "somebody has it");
+        let again = claim(&after, year - LEASE - 1).await.expect("no claim is as long");
+        assert_eq!((&again.job, again.tries), (&late.job, 3));
+    });
+}
+
+#[test]
 fn jobs_that_bring_the_process_down_are_given_up() {
     run(async {
         let bench = Bench::memory();

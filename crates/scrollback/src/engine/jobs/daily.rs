@@ -12,7 +12,7 @@ use crate::store::{Batch, Expect, Keys, Kind, Put, Record, Scope, Store};
 
 const HOUR_MICROSECONDS: i64 = 3_600_000_000;
 const DAY_MICROSECONDS: i64 = 24 * HOUR_MICROSECONDS;
-/// How long a claim counts.
+/// How long a claim counts; clocks of several machines differ by less.
 const LEASE_MICROSECONDS: i64 = HOUR_MICROSECONDS;
 
 /// Work that is due once a day at some hour, for one tenant.
@@ -59,7 +59,9 @@ impl Daily<'_> {
             self.put(&job, Expect::Absent, now).await?;
             return Ok(None);
         };
-        if job.next > now || job.claimed.is_some_and(|until| until > now) {
+        // What lies further ahead than it may was noted by a clock that has gone back since.
+        let waits = |until: At, most: i64| until > now && until.0.saturating_sub(now.0) <= most + LEASE_MICROSECONDS;
+        if waits(job.next, DAY_MICROSECONDS) || job.claimed.is_some_and(|until| waits(until, LEASE_MICROSECONDS)) {
             return Ok(None);
         }
         let (last, next) = (job.last, job.next);

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
+use super::job::Wait;
 use crate::ids::{At, Tenant};
 
 /// What is known of a tenant's work.
@@ -12,8 +13,8 @@ use crate::ids::{At, Tenant};
 struct Known {
     /// Whether the list of it was looked through.
     all: bool,
-    /// The keys of what is not done, and when each may be claimed.
-    keys: BTreeMap<String, At>,
+    /// The keys of what is not done, and until when each waits.
+    keys: BTreeMap<String, Wait>,
 }
 
 /// What is to be looked at, and when. The records decide; this only says where to look.
@@ -30,25 +31,25 @@ impl Due {
         self.held().get(tenant).is_some_and(|known| known.all)
     }
 
-    /// When some work may be claimed, if it is in mind.
-    pub(super) fn of(&self, tenant: &Tenant, key: &str) -> Option<At> {
+    /// Until when some work waits, if it is in mind.
+    pub(super) fn of(&self, tenant: &Tenant, key: &str) -> Option<Wait> {
         self.held().get(tenant)?.keys.get(key).copied()
     }
 
     /// Takes in all that was found; what was noted meanwhile stays.
-    pub(super) fn learn(&self, tenant: &Tenant, found: BTreeMap<String, At>) {
+    pub(super) fn learn(&self, tenant: &Tenant, found: BTreeMap<String, Wait>) {
         let mut held = self.held();
         let known = held.entry(tenant.clone()).or_default();
         known.all = true;
         known.keys.extend(found);
     }
 
-    /// Takes note of when some work may be claimed; never, if it came to an end.
-    pub(super) fn note(&self, tenant: &Tenant, key: &str, due: Option<At>) {
+    /// Takes note of until when some work waits; `None` if it came to an end.
+    pub(super) fn note(&self, tenant: &Tenant, key: &str, wait: Option<Wait>) {
         let mut held = self.held();
         let keys = &mut held.entry(tenant.clone()).or_default().keys;
-        match due {
-            Some(due) => keys.insert(key.to_owned(), due),
+        match wait {
+            Some(wait) => keys.insert(key.to_owned(), wait),
             None => keys.remove(key),
         };
     }
@@ -65,8 +66,8 @@ impl Due {
     /// The work that has been due for longest.
     pub(super) fn earliest(&self, tenant: &Tenant, now: At) -> Option<String> {
         let held = self.held();
-        let due = held.get(tenant)?.keys.iter().filter(|(_, due)| **due <= now);
-        due.min_by_key(|(_, due)| **due).map(|(key, _)| key.clone())
+        let due = held.get(tenant)?.keys.iter().filter(|(_, wait)| wait.is_over(now));
+        due.min_by_key(|(_, wait)| wait.until).map(|(key, _)| key.clone())
     }
 
     fn held(&self) -> MutexGuard<'_, HashMap<Tenant, Known>> {

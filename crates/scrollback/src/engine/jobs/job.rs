@@ -10,6 +10,11 @@ use crate::store::{Position, Record};
 /// What the keys of queued work begin with.
 pub(super) const WORK: &str = "work/";
 
+/// How long a claim counts; clocks of several machines differ by less.
+pub(super) const LEASE_MICROSECONDS: i64 = 120_000_000;
+/// How long work that failed waits at most.
+pub(super) const MOST_PAUSE_MICROSECONDS: i64 = 3_600_000_000;
+
 /// What kind of work it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -91,10 +96,31 @@ pub enum JobState {
 impl JobState {
     /// When it may be claimed; never if it came to an end.
     pub fn due(&self) -> Option<At> {
+        self.wait().map(|wait| wait.until)
+    }
+
+    /// How long it has to wait; `None` if it came to an end.
+    pub(super) fn wait(&self) -> Option<Wait> {
         match self {
-            Self::Waiting { not_before: at } | Self::Claimed { until: at } => Some(*at),
+            Self::Waiting { not_before: until } => Some(Wait { until: *until, most: MOST_PAUSE_MICROSECONDS }),
+            Self::Claimed { until } => Some(Wait { until: *until, most: LEASE_MICROSECONDS }),
             Self::Done | Self::Failed { .. } => None,
         }
+    }
+}
+
+/// Until when work waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Wait {
+    pub(super) until: At,
+    /// How long any such wait is at most, in microseconds.
+    most: i64,
+}
+
+impl Wait {
+    /// Whether it is over. What lies further ahead than it may was noted by a clock that has gone back since.
+    pub(super) fn is_over(self, now: At) -> bool {
+        self.until <= now || self.until.0.saturating_sub(now.0) > self.most + LEASE_MICROSECONDS
     }
 }
 

@@ -6,20 +6,16 @@
 use std::collections::BTreeMap;
 
 use super::super::Engine;
-use super::job::{Claimed, Job, JobLine, JobState, Kept, WORK};
+use super::job::{Claimed, Job, JobLine, JobState, Kept, LEASE_MICROSECONDS, MOST_PAUSE_MICROSECONDS, WORK};
 use crate::error::{Error, Result};
 use crate::ids::{At, Tenant};
 use crate::store::{Batch, Expect, Keys, Kind, Put, Record, Scope};
 
-const SECOND_MICROSECONDS: i64 = 1_000_000;
-/// How long a claim counts.
-const LEASE_MICROSECONDS: i64 = 120 * SECOND_MICROSECONDS;
 /// After how many tries work is given up.
 const MOST_TRIES: u32 = 5;
-/// How long work waits after its first failure, how much longer after each, and how long at most.
-const FIRST_PAUSE_SECONDS: i64 = 30;
+/// How long work waits after its first failure, and how much longer after each.
+const FIRST_PAUSE_MICROSECONDS: i64 = 30_000_000;
 const PAUSE_GROWS: i64 = 4;
-const MOST_PAUSE_SECONDS: i64 = 3_600;
 
 /// How often a record is read again that others keep changing.
 pub(super) const MOST_ROUNDS: usize = 16;
@@ -57,9 +53,9 @@ impl Engine {
         while let Some(key) = self.due.earliest(tenant, now) {
             let record = self.job_record(tenant, &key).await?;
             let known = record.and_then(|record| Some((Kept::read(&record)?, record.version)));
-            let due = known.as_ref().and_then(|(kept, _)| kept.state.due());
-            match known.filter(|_| due.is_some_and(|due| due <= now)) {
-                None => self.due.note(tenant, &key, due),
+            let wait = known.as_ref().and_then(|(kept, _)| kept.state.wait());
+            match known.filter(|_| wait.is_some_and(|wait| wait.is_over(now))) {
+                None => self.due.note(tenant, &key, wait),
                 Some((kept, version)) => {
                     let claimed = self.taken(tenant, kept, version, now).await?;
                     if claimed.is_some() {
@@ -108,8 +104,8 @@ impl Engine {
         let state = if claimed.tries >= MOST_TRIES {
             JobState::Failed { reason: reason.to_owned() }
         } else {
-            let pause = FIRST_PAUSE_SECONDS * PAUSE_GROWS.pow(claimed.tries.saturating_sub(1));
-            JobState::Waiting { not_before: At(at.0 + pause.min(MOST_PAUSE_SECONDS) * SECOND_MICROSECONDS) }
+            let pause = FIRST_PAUSE_MICROSECONDS * PAUSE_GROWS.pow(claimed.tries.saturating_sub(1));
+            JobState::Waiting { not_before: At(at.0 + pause.min(MOST_PAUSE_MICROSECONDS)) }
         };
         let failed = Kept { last_error: Some(reason.to_owned()), ..claimed.kept(state) };
         let ended = |again: Option<Job>| match (again, &failed.state) {
@@ -125,12 +121,12 @@ impl Engine {
     pub async fn resume(&self, tenant: &Tenant) -> Result<Vec<String>> {
         let mut found = BTreeMap::new();
         for key in self.open_jobs(tenant).await? {
-            let mut due = self.due.of(tenant, &key);
-            if due.is_none() {
+            let mut wait = self.due.of(tenant, &key);
+            if wait.is_none() {
                 let record = self.job_record(tenant, &key).await?;
-                due = record.as_ref().and_then(Kept::read).and_then(|kept| kept.state.due());
+                wait = record.as_ref().and_then(Kept::read).and_then(|kept| kept.state.wait());
             }
-            found.extend(due.map(|due| (key, due)));
+            found.extend(wait.map(|wait| (key, wait)));
         }
         let keys = found.keys().cloned().collect();
         self.due.learn(tenant, found);
@@ -174,9 +170,9 @@ impl Engine {
         let puts = [put].into_iter().chain(self.relisted_job(tenant, kept, at).await?).collect();
         match self.store().commit(Batch::of_tenant(tenant, puts)).await {
             Ok(_) => {
-                let due = kept.state.due();
-                self.due.note(tenant, &key, due);
-                if due.is_some_and(|due| due <= at) {
+                let wait = kept.state.wait();
+                self.due.note(tenant, &key, wait);
+                if wait.is_some_and(|wait| wait.is_over(at)) {
                     self.due.wake();
                 }
                 Ok(true)
