@@ -12,7 +12,7 @@ use std::task::Poll;
 use std::time::Duration;
 
 use serde::Serialize;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::Instant;
 
 use super::Task;
@@ -80,6 +80,8 @@ pub enum Why {
     BreakerOpen,
     /// What may be spent in an hour is spent.
     SpendLimit,
+    /// Too little time was left to ask: others were asking, or whoever waits had waited long enough.
+    NoTime,
 }
 
 /// One question to the helper.
@@ -148,7 +150,8 @@ impl Tasks {
         self.run_within(task, None).await
     }
 
-    /// Answers a task that somebody waits for: the helper has so long from when it is asked, and counts as failing after that.
+    /// Answers a task that somebody waits for within so long. Half of that is the helper's at least, which counts as failing if it
+    /// takes longer; if it cannot be asked by then because of others, it is not.
     pub async fn run_within<T: Task>(&self, task: &T, most: Option<Duration>) -> Answered<T::Answer> {
         let mut calls = Vec::new();
         match self.helped(task, most, &mut calls).await {
@@ -164,11 +167,15 @@ impl Tasks {
         calls: &mut Vec<Asked>,
     ) -> Result<T::Answer, Why> {
         let helper = self.helper.as_ref().ok_or(Why::NoHelper)?;
+        if most.is_some_and(|most| most.is_zero()) {
+            return Err(Why::NoTime);
+        }
+        let begun = Instant::now();
         let entry = helper.breaker().enter();
         if entry == Entry::Refused {
             return Err(Why::BreakerOpen);
         }
-        let _seat = helper.seats.acquire().await.expect("the seats are never closed");
+        let _seat = helper.seat(most.map(|most| begun + most / 2)).await?;
         // Those who waited for a seat while the helper failed others need not find out for themselves.
         if entry == Entry::Usual && helper.breaker().is_open() {
             return Err(Why::BreakerOpen);
@@ -176,14 +183,14 @@ impl Tasks {
         let answer = match most {
             None => helper.answer(task, calls).await,
             Some(most) => {
-                let answered = tokio::time::timeout(most, helper.answer(task, calls)).await;
+                let answered = tokio::time::timeout_at(begun + most, helper.answer(task, calls)).await;
                 answered.unwrap_or_else(|_| Err(late::<T>(calls)))
             }
         };
         match answer {
             Ok(_) => helper.breaker().succeeded(),
             // It was not asked, so nothing is known of how it is.
-            Err(Why::SpendLimit) => {}
+            Err(Why::SpendLimit | Why::NoTime) => {}
             Err(_) => helper.breaker().failed(entry),
         }
         answer
@@ -193,6 +200,15 @@ impl Tasks {
 impl Helper {
     fn breaker(&self) -> MutexGuard<'_, Breaker> {
         self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A seat, if one comes free in time.
+    async fn seat(&self, until: Option<Instant>) -> Result<SemaphorePermit<'_>, Why> {
+        let seat = match until {
+            None => self.seats.acquire().await,
+            Some(until) => tokio::time::timeout_at(until, self.seats.acquire()).await.map_err(|_| Why::NoTime)?,
+        };
+        Ok(seat.expect("the seats are never closed"))
     }
 
     /// Sets aside what a question may cost, if there is a limit.
@@ -230,7 +246,7 @@ impl Helper {
             Ok(_) => Heard::Answer,
             Err(Why::Nonsense(complaint)) => Heard::Nonsense(complaint.clone()),
             Err(Why::Failed(reason)) => Heard::Nothing(reason.clone()),
-            Err(Why::NoHelper | Why::BreakerOpen | Why::SpendLimit) => return answer,
+            Err(Why::NoHelper | Why::BreakerOpen | Why::SpendLimit | Why::NoTime) => return answer,
         };
         let (input_tokens, output_tokens) = (said.input_tokens, said.output_tokens);
         calls.push(Asked { task: T::NAME, input_tokens, output_tokens, outcome });

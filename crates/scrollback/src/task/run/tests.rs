@@ -163,6 +163,28 @@ async fn a_silent_helper_is_waited_for_a_few_times_and_then_left_alone() {
     assert_eq!((late, refused), (3, 7));
 }
 
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_does_not_wait_for_a_seat_without_end() {
+    let settings = TaskSettings { at_once: 1, breaker_after: 3, ..TaskSettings::default() };
+    let tasks = Arc::new(Tasks::new(Arc::new(Silent), settings));
+    let other = tokio::spawn({
+        let tasks = tasks.clone();
+        async move { tasks.run(&Word).await.answer }
+    });
+    tokio::task::yield_now().await;
+    let begun = Instant::now();
+    for _ in 0..10 {
+        let answered = tasks.run_within(&Word, Some(Duration::from_secs(1))).await;
+        assert_eq!((answered.by, answered.calls.len()), (By::Offline(Why::NoTime), 0), "the helper did not fail");
+    }
+    assert!(begun.elapsed() <= Duration::from_secs(10), "{:?}", begun.elapsed());
+    other.abort();
+    assert!(other.await.is_err());
+    let answered = tasks.run_within(&Word, Some(Duration::from_secs(1))).await;
+    assert_eq!(answered.by, By::Offline(Why::Failed("it took too long".into())), "now there was time");
+    assert_eq!(tasks.run_within(&Word, Some(Duration::ZERO)).await.by, By::Offline(Why::NoTime));
+}
+
 #[tokio::test]
 async fn an_abandoned_trial_is_followed_by_another() {
     let model = Scripted::new(&[Act::Fail]);

@@ -67,7 +67,7 @@ pub async fn summed(tasks: &Tasks, segment: &Segment<'_>) -> Summed {
             let by = author(&second);
             (measure.drafted(second.answer, by), [first.calls, second.calls].concat())
         }
-        By::Offline(Why::NoHelper | Why::BreakerOpen | Why::SpendLimit) => {
+        By::Offline(Why::NoHelper | Why::BreakerOpen | Why::SpendLimit | Why::NoTime) => {
             (measure.drafted(first.answer, Author::Offline), first.calls)
         }
     };
