@@ -1,7 +1,7 @@
 //! Scrollback keeps whole conversations and shows a model the part that fits.
 //!
-//! This crate is everything but the network: it opens the store it is told to, reads no clock, no environment and no
-//! terminal. Messages are received and make a log; the log finds the place of every history that is sent again; a store
+//! This crate is everything but the network: it opens the store it is told to, reads no environment and no terminal, and is told
+//! what time it is; only how long something takes it measures itself. Messages are received and make a log; the log finds the place of every history that is sent again; a store
 //! keeps it; search finds its words.
 //!
 //! ```

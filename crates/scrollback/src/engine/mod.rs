@@ -2,7 +2,8 @@
 //!
 //! `begin` takes a request into the log, folds if it is time and lays out the window; whoever called it sends that to a
 //! model. While the model asks for what it cannot see, `recall` answers; `finish` keeps the reply, the view and the ledger;
-//! `tidy` does what can wait. The engine knows no network and no clock: what time it is, its callers say.
+//! `tidy` does what can wait. The engine knows no network, and what time it is, its callers say; only how long a
+//! helper may take it measures itself.
 
 mod asides;
 mod control;

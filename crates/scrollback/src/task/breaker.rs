@@ -1,4 +1,4 @@
-//! The breaker: a helper that keeps failing is left alone for a while, counted in tasks because there is no clock.
+//! The breaker: a helper that keeps failing is left alone for a while, counted in tasks: one that nobody asks need not be tried again.
 //!
 //! While it is open, tasks are refused; after a pause one is let through as a trial. A failed trial doubles the pause, a success
 //! closes the breaker. A trial that is abandoned leaves the next one to come after another pause, so nothing gets stuck.

@@ -9,8 +9,8 @@ use crate::error::Result;
 
 /// Answers questions.
 ///
-/// An implementation enforces its own timeout and returns [`crate::Error::Model`] when it is over: the library has no clock and waits as
-/// long as it is made to. It asks once, without retrying what it did not understand. Dropping the future abandons the question.
+/// An implementation enforces its own timeout and returns [`crate::Error::Model`] when it is over: where no turn waits, the library
+/// waits as long as it is made to. It asks once, without retrying what it did not understand. Dropping the future abandons the question.
 /// A panic inside is taken for an error. An answer without words is an answer, so that what it cost is known; only
 /// [`crate::Error::Unreachable`] says that nothing was asked and nothing spent.
 #[async_trait]
