@@ -1,13 +1,12 @@
-//! Gathering: of all that was said, what should stand word for word beside a question, in so many tokens.
+//! Gathering: of all that was said, what should stand word for word beside a question.
 //!
 //! Pure. A caller reads a [`Question`], asks its index for the messages that hold its terms, and reads them as [`Lead`]s. [`beside`]
-//! names the neighbours worth loading too; [`gather`] chooses. `words` makes terms, `score` says what a message is worth, `cover`
-//! orders them, `pack` fits a window; with embeddings, `near` says which mean the same, and what that adds. An index has to tell, for
-//! each term, in how many messages it stands; terms are stems, names of speakers included.
+//! names the neighbours worth loading too; [`ranked`] orders them all, and whoever asks takes what fits. `words` makes terms, `score`
+//! says what a message is worth, `cover` orders them; with embeddings, `near` says which mean the same, and what that adds. An index
+//! has to tell, for each term, in how many messages it stands; terms are stems, names of speakers included.
 
 mod cover;
 mod near;
-mod pack;
 mod score;
 mod stretch;
 #[cfg(test)]
@@ -15,7 +14,6 @@ mod tests;
 mod words;
 
 pub use near::Near;
-pub use pack::Room;
 pub use words::{Question, stems};
 
 use std::collections::HashSet;
@@ -139,9 +137,4 @@ pub fn beside(question: &Question, known: &Known, leads: &[Lead]) -> Vec<u64> {
 pub fn ranked(question: &Question, known: &Known, leads: Vec<Lead>) -> Vec<(u64, f64)> {
     let scored = Scored::of(question, known, leads);
     scored.order().into_iter().map(|(i, worth)| (scored.leads[i].place, worth)).collect()
-}
-
-/// What should stand beside a question, in the order of the log.
-pub fn gather(question: &Question, known: &Known, leads: Vec<Lead>, room: Room) -> Vec<u64> {
-    pack::pack(&Scored::of(question, known, leads), room)
 }

@@ -1,6 +1,4 @@
-//! What is gathered fits, is the same every time, and holds what answers.
-
-use proptest::prelude::*;
+//! What is worth most holds what answers.
 
 use super::*;
 
@@ -9,14 +7,17 @@ fn said<'a>(place: u64, name: Option<&'a str>, text: &'a str) -> Said<'a> {
     Said { place, at: Some(At(0)), voice: Voice::Person, name, text, tokens }
 }
 
-/// Gathers from a small log in which every message is a lead.
-fn gathered(question: &str, log: &[Said<'_>], room: u32) -> Vec<u64> {
+/// The places of so many of the worthiest in a small log in which every message is a lead, in order.
+fn best(question: &str, log: &[Said<'_>], count: usize) -> Vec<u64> {
     let question = Question::read(question);
     let leads: Vec<Lead> = log.iter().map(|said| Lead::read(&question, *said)).collect();
     let holds = |term: usize| leads.iter().filter(|lead| lead.counts.terms[term] > 0.0 || lead.named[term]).count();
     let frequencies = (0..question.terms().len()).map(|term| u32::try_from(holds(term)).unwrap()).collect();
     let known = Known { frequencies, total: log.len() as u64 };
-    gather(&question, &known, leads, Room { tokens: room, day_tokens: 6 })
+    let mut places: Vec<u64> =
+        ranked(&question, &known, leads).into_iter().map(|(place, _)| place).take(count).collect();
+    places.sort_unstable();
+    places
 }
 
 const TALK: [&str; 8] = [
@@ -36,12 +37,12 @@ fn talk() -> Vec<Said<'static>> {
 
 #[test]
 fn what_holds_the_words_comes_first() {
-    assert_eq!(gathered("What had the plumber to replace in the boiler?", &talk(), 24), [4]);
+    assert_eq!(best("What had the plumber to replace in the boiler?", &talk(), 1), [4]);
 }
 
 #[test]
 fn an_answer_comes_with_its_question() {
-    let found = gathered("Which instrument do I play?", &talk(), 40);
+    let found = best("Which instrument do I play?", &talk(), 2);
     assert!(found.contains(&1) && found.contains(&2), "{found:?}");
 }
 
@@ -61,7 +62,7 @@ fn a_name_means_who_speaks_rather_than_who_is_spoken_to() {
         said(9, Some("Ann"), "I went hiking."),
         said(18, Some("Cid"), "Nice."),
     ];
-    assert_eq!(gathered("When did Ann go hiking?", &log, 17), [9]);
+    assert_eq!(best("When did Ann go hiking?", &log, 1), [9]);
 }
 
 #[test]
@@ -73,8 +74,7 @@ fn a_long_reply_does_not_crowd_out_what_a_person_said() {
     );
     let mut log = vec![said(0, None, "My budget is 900 francs."), said(2, None, "We leave in May, the budget stays.")];
     log.insert(1, Said { voice: Voice::Model, ..said(1, None, &reply) });
-    let room = log[0].tokens + log[2].tokens + 6;
-    assert_eq!(gathered("What is my budget?", &log, room.max(log[1].tokens)), [0, 2]);
+    assert_eq!(best("What is my budget?", &log, 2), [0, 2]);
 }
 
 #[test]
@@ -114,14 +114,14 @@ fn words_that_stand_together_count_where_they_do_again() {
         said(0, None, "Object detection is slow on every old phone."),
         said(40, None, "Detection is slow on every old phone object."),
     ];
-    assert_eq!(gathered("How slow was object detection?", &log, 20), [0]);
+    assert_eq!(best("How slow was object detection?", &log, 1), [0]);
 }
 
 #[test]
 fn who_asks_how_it_began_gets_the_oldest() {
     let log: Vec<Said<'_>> = (0..4).map(|i| said(i * 10_000, None, "My garden plan has roses.")).collect();
-    assert_eq!(gathered("What was my first garden plan?", &log, 16), [0]);
-    assert_eq!(gathered("What was my garden plan?", &log, 16), [30_000]);
+    assert_eq!(best("What was my first garden plan?", &log, 1), [0]);
+    assert_eq!(best("What was my garden plan?", &log, 1), [30_000]);
 }
 
 #[test]
@@ -131,9 +131,9 @@ fn code_that_a_person_shows_does_not_make_their_words_weigh_less() {
     let told = format!("The scheduler fails. {prose}");
     let tokens = 140;
     let log = [Said { tokens, ..said(0, None, &shown) }, Said { tokens, ..said(40, None, &told) }];
-    assert_eq!(gathered("Why does the scheduler fail?", &log, 150), [0]);
+    assert_eq!(best("Why does the scheduler fail?", &log, 1), [0]);
     let of_models = log.map(|said| Said { voice: Voice::Model, ..said });
-    assert_eq!(gathered("Why does the scheduler fail?", &of_models, 150), [40]);
+    assert_eq!(best("Why does the scheduler fail?", &of_models, 1), [40]);
 }
 
 #[test]
@@ -161,39 +161,13 @@ fn all_leads_are_ranked_the_worthiest_first() {
 #[test]
 fn words_to_ask_with_count_less_than_what_is_asked_about() {
     let log = [said(0, None, "Please describe more."), said(40, None, "The harbour was calm.")];
-    assert_eq!(gathered("Please describe the harbour.", &log[..], 14), [40]);
+    assert_eq!(best("Please describe the harbour.", &log[..], 1), [40]);
     let log = [said(0, None, "The harbour was calm."), said(40, None, "Please describe more.")];
-    assert_eq!(gathered("Please describe the harbour.", &log[..], 14), [0]);
+    assert_eq!(best("Please describe the harbour.", &log[..], 1), [0]);
 }
 
 #[test]
 fn nothing_asked_and_nothing_said() {
-    assert!(gathered("", &[], 100).is_empty());
-    assert_eq!(gathered("?!", &talk(), 1_000).len(), TALK.len());
-}
-
-proptest! {
-    #[test]
-    fn windows_hold_what_fits_in_the_order_of_the_log(
-        log in proptest::collection::vec((0u64..60, 0i64..5, "[a-d ]{0,30}", 1u32..60), 0..40),
-        question in "[a-d ]{0,12}",
-        room in 0u32..300,
-    ) {
-        let say = |(place, day, text, tokens): &(u64, i64, String, u32)| {
-            let at = Some(At(day * 24 * 3600 * 1_000_000));
-            Lead::read(&Question::read(&question), Said { place: *place, at, voice: Voice::Person, name: None, text, tokens: *tokens })
-        };
-        let asked = Question::read(&question);
-        let known = Known { frequencies: vec![1; asked.terms().len()], total: 60 };
-        let room = Room { tokens: room, day_tokens: 6 };
-        let leads: Vec<Lead> = log.iter().map(say).collect();
-        let places = gather(&asked, &known, leads.clone(), room);
-        prop_assert!(places.is_sorted_by(|a, b| a < b));
-        prop_assert_eq!(&places, &gather(&asked, &known, leads.clone(), room));
-        let chosen: Vec<&Lead> = places.iter().filter_map(|place| leads.iter().find(|lead| lead.place == *place)).collect();
-        let days: Vec<_> = chosen.iter().map(|lead| lead.at).collect();
-        let lines = days.windows(2).filter(|pair| pair[0] != pair[1]).count() + usize::from(!days.is_empty());
-        let cost = chosen.iter().map(|lead| lead.tokens).sum::<u32>() + 6 * u32::try_from(lines).unwrap();
-        prop_assert!(cost <= room.tokens);
-    }
+    assert!(best("", &[], 9).is_empty());
+    assert_eq!(best("?!", &talk(), 9).len(), TALK.len());
 }
