@@ -235,7 +235,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn every_text_is_found_by_its_own_words(text in "(\\PC|[A-ZΣÉİẞ–、’ \u{331}数据]){0,40}") {
+        fn every_text_is_found_by_its_own_words(text in "[a-bA-BΣσİẞé–、’ \u{331}数据]{0,12}") {
             let held = terms(&text);
             for term in query_terms(&text) {
                 proptest::prop_assert!(term.is_among(&held), "{term:?} is not among {held:?}");
