@@ -106,7 +106,9 @@ fn unindexed_hits(
     frequencies: &mut [u32],
 ) -> Result<Vec<Waiting>, Fault> {
     let mut found = Vec::new();
-    for (no, since) in unindexed(connection)? {
+    let unindexed = unindexed(connection)?;
+    fresh.forget_indexed(&unindexed);
+    for (no, since) in unindexed {
         let outside = no < session_of(bounds.low) || no > session_of(bounds.high);
         let Some(session) = (if outside { None } else { visible(connection, tenant, no, bounds)? }) else { continue };
         for key in key_of(no, since)..=last_key(connection, no)?.min(bounds.high) {

@@ -8,17 +8,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, params};
 
-use super::rows::{MESSAGE, key_of, stored};
+use super::rows::{MESSAGE, id_of, key_of, session_of, stored};
 use super::trouble::Fault;
 use crate::error::Error;
 use crate::ids::MessageId;
 use crate::search::{ANCHOR, index_terms};
 use crate::store::Stored;
 
-/// How many messages one transaction indexes at most.
-const INDEX_ROWS: usize = 4096;
-/// How many messages' terms are kept in mind until they are indexed.
-const FRESH: usize = 2_048;
+/// How many messages one transaction indexes at most, and about how many bytes of them: whoever writes waits for it.
+const INDEX_ROWS: usize = 512;
+const INDEX_BYTES: usize = 256 << 10;
+/// How many bytes of terms are kept in mind until their messages are indexed.
+const FRESH_BYTES: usize = 4 << 20;
 
 /// Notes that a session has unindexed messages from a number on.
 pub(super) fn mark_unindexed(connection: &Connection, session: i64, since: MessageId) -> rusqlite::Result<()> {
@@ -46,82 +47,117 @@ pub(super) fn unindexed_count(connection: &Connection) -> rusqlite::Result<usize
     )
 }
 
-/// Indexes a group of messages in one transaction. Returns how many.
-pub(super) fn index_some(connection: &Connection) -> Result<usize, Fault> {
+/// What one transaction indexed.
+#[derive(Debug, Default)]
+pub(super) struct Indexed {
+    pub(super) messages: usize,
+    /// Sessions with nothing left to be indexed.
+    pub(super) whole: Vec<i64>,
+}
+
+/// How much more one transaction indexes.
+struct Room {
+    rows: usize,
+    bytes: usize,
+}
+
+/// Indexes a group of messages in one transaction, at least one if there is any.
+pub(super) fn index_some(connection: &Connection) -> Result<Indexed, Fault> {
     let transaction = connection.unchecked_transaction()?;
-    let mut room = INDEX_ROWS;
+    let (mut indexed, mut room) = (Indexed::default(), Room { rows: INDEX_ROWS, bytes: INDEX_BYTES });
     for (session, since) in unindexed(&transaction)? {
-        let done = index_session(&transaction, session, since, room)?;
-        room -= done;
-        if room == 0 {
-            let next = since.0 + u32::try_from(done).expect("at most INDEX_ROWS");
+        let (count, is_whole) = index_session(&transaction, session, since, &mut room)?;
+        indexed.messages += count as usize;
+        if !is_whole {
+            let next = since.0 + count;
             transaction.execute("UPDATE unindexed SET since = ?2 WHERE session = ?1", params![session, next])?;
             break;
         }
         transaction.execute("DELETE FROM unindexed WHERE session = ?1", [session])?;
+        indexed.whole.push(session);
     }
     transaction.commit()?;
-    Ok(INDEX_ROWS - room)
+    Ok(indexed)
 }
 
-fn index_session(connection: &Connection, session: i64, since: MessageId, limit: usize) -> Result<usize, Fault> {
-    let mut insert = connection.prepare_cached("INSERT INTO word (rowid, terms) VALUES (?1, ?2)")?;
-    let mut count = 0;
-    each_from(connection, session, since, limit, |key, message| {
-        count += 1;
-        // A damaged row is for `doctor` to report; it must not keep the others from being found.
-        if let Some(message) = message {
-            insert.execute(params![key, index_terms(&message.message()).join(" ")])?;
-        }
-        Ok(())
-    })?;
-    Ok(count)
-}
-
-/// Calls `take` with each message of a session from a number on; damaged ones as `None`.
-fn each_from(
+/// Indexes messages of a session from a number on, as far as there is room: how many, and whether those were all.
+fn index_session(
     connection: &Connection,
     session: i64,
     since: MessageId,
-    limit: usize,
-    mut take: impl FnMut(i64, Option<Stored>) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    let sql = format!("SELECT {MESSAGE} FROM message m WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id LIMIT ?3");
+    room: &mut Room,
+) -> Result<(u32, bool), Fault> {
+    let sql = format!("SELECT {MESSAGE} FROM message m WHERE m.id BETWEEN ?1 AND ?2 ORDER BY m.id");
     let mut statement = connection.prepare_cached(&sql)?;
-    let mut rows = statement.query(params![key_of(session, since), key_of(session, MessageId(u32::MAX)), limit])?;
+    let mut rows = statement.query(params![key_of(session, since), key_of(session, MessageId(u32::MAX))])?;
+    let mut insert = connection.prepare_cached("INSERT INTO word (rowid, terms) VALUES (?1, ?2)")?;
+    let mut count = 0;
     while let Some(row) = rows.next()? {
-        take(row.get(0)?, stored(row).ok())?;
+        if room.rows == 0 || room.bytes == 0 {
+            return Ok((count, false));
+        }
+        (count, room.rows) = (count + 1, room.rows - 1);
+        // A damaged row is for `doctor` to report; it must not keep the others from being found.
+        let Ok(message) = stored(row) else { continue };
+        room.bytes = room.bytes.saturating_sub(message.raw.get().len());
+        insert.execute(params![row.get::<_, i64>(0)?, index_terms(&message.message()).join(" ")])?;
     }
-    Ok(())
+    Ok((count, true))
 }
 
 /// The terms of messages that are not indexed yet, by their keys, made once: until they are indexed, every search looks at
 /// them.
 #[derive(Debug, Default)]
-pub(super) struct Fresh(Mutex<HashMap<i64, Arc<[String]>>>);
+pub(super) struct Fresh(Mutex<Terms>);
+
+#[derive(Debug, Default)]
+struct Terms {
+    /// Each with what it takes in memory, roughly.
+    of: HashMap<i64, (Arc<[String]>, usize)>,
+    bytes: usize,
+}
+
+impl Terms {
+    fn keep(&mut self, key: i64, terms: Arc<[String]>) {
+        let bytes = terms.iter().map(|term| term.len() + size_of::<String>()).sum();
+        if self.bytes + bytes > FRESH_BYTES {
+            *self = Self::default();
+        }
+        if bytes <= FRESH_BYTES && self.of.insert(key, (terms, bytes)).is_none() {
+            self.bytes += bytes;
+        }
+    }
+
+    fn retain(&mut self, stays: impl Fn(i64) -> bool) {
+        self.of.retain(|key, _| stays(*key));
+        self.bytes = self.of.values().map(|(_, bytes)| bytes).sum();
+    }
+}
 
 impl Fresh {
     /// The terms of a message; `None` if there is none with this key, or it is damaged.
     pub(super) fn terms(&self, connection: &Connection, key: i64) -> Result<Option<Arc<[String]>>, Fault> {
-        if let Some(known) = self.lock().get(&key) {
+        if let Some((known, _)) = self.lock().of.get(&key) {
             return Ok(Some(known.clone()));
         }
         let Some(message) = message_at(connection, key)? else { return Ok(None) };
         let terms: Arc<[String]> = index_terms(&message.message()).into();
-        let mut all = self.lock();
-        if all.len() >= FRESH {
-            all.clear();
-        }
-        all.insert(key, terms.clone());
+        self.lock().keep(key, terms.clone());
         Ok(Some(terms))
+    }
+
+    /// Forgets those of messages that are indexed by now; sessions with others are given in order.
+    pub(super) fn forget_indexed(&self, unindexed: &[(i64, MessageId)]) {
+        let since = |session: i64| unindexed.binary_search_by_key(&session, |(no, _)| *no).map(|at| unindexed[at].1);
+        self.lock().retain(|key| since(session_of(key)).is_ok_and(|since| id_of(key) >= since));
     }
 
     /// Forgets them; needed after something was erased.
     pub(super) fn forget(&self) {
-        self.lock().clear();
+        *self.lock() = Terms::default();
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<i64, Arc<[String]>>> {
+    fn lock(&self) -> MutexGuard<'_, Terms> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -141,8 +177,12 @@ pub(super) fn rebuild(connection: &Connection) -> Result<(), Fault> {
         "INSERT INTO word (word) VALUES ('delete-all'); DELETE FROM unindexed; INSERT INTO unindexed SELECT no, 0 FROM session;",
     )?;
     transaction.commit()?;
-    while index_some(connection)? > 0 {}
-    Ok(())
+    loop {
+        let Indexed { messages, whole } = index_some(connection)?;
+        if messages == 0 && whole.is_empty() {
+            return Ok(());
+        }
+    }
 }
 
 /// Whether the index finds as many messages as it lists: each is under exactly one anchor of its words.
@@ -172,5 +212,43 @@ pub(super) fn first_gap(connection: &Connection) -> Result<Option<i64>, Error> {
         Ok(session) => Ok(Some(session)),
         Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
         Err(cause) => Err(Error::Damaged(format!("the search index cannot be read: {cause}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn held(fresh: &Fresh) -> (usize, usize) {
+        let terms = fresh.lock();
+        (terms.of.len(), terms.bytes)
+    }
+
+    #[test]
+    fn terms_in_mind_are_bounded_in_bytes() {
+        let fresh = Fresh::default();
+        let terms: Arc<[String]> = (0..1_000).map(|i| format!("{i:01000}")).collect();
+        for id in 0..100 {
+            fresh.lock().keep(key_of(1, MessageId(id)), terms.clone());
+            let (count, bytes) = held(&fresh);
+            assert!(count > 0 && count * 1_000_000 <= bytes && bytes <= FRESH_BYTES, "{count} in {bytes}");
+        }
+        let endless: Arc<[String]> = [" ".repeat(FRESH_BYTES)].into();
+        fresh.lock().keep(key_of(1, MessageId(100)), endless);
+        assert_eq!(held(&fresh), (0, 0));
+    }
+
+    #[test]
+    fn terms_of_what_is_indexed_are_forgotten() {
+        let fresh = Fresh::default();
+        for (session, id) in [(1, 7), (2, 3), (2, 4), (3, 0)] {
+            fresh.lock().keep(key_of(session, MessageId(id)), ["term".to_owned()].into());
+        }
+        fresh.forget_indexed(&[(2, MessageId(4)), (3, MessageId(0)), (4, MessageId(0))]);
+        let mut left: Vec<i64> = fresh.lock().of.keys().copied().collect();
+        left.sort_unstable();
+        assert_eq!(left, [key_of(2, MessageId(4)), key_of(3, MessageId(0))]);
+        fresh.forget_indexed(&[]);
+        assert_eq!(held(&fresh), (0, 0));
     }
 }

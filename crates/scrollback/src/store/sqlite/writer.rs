@@ -1,7 +1,8 @@
 //! The one thread that writes.
 //!
 //! Whatever waits when it is free is committed together, so that many writers share one flush to disk. Each batch stands
-//! in a savepoint of its own: one that is refused does not disturb the others. When nobody waits, it indexes and tidies.
+//! in a savepoint of its own: one that is refused does not disturb the others. When nobody waits, it indexes and tidies; between
+//! two orders it indexes no more than a group.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ use crate::store::{Batch, Committed, Urgency};
 
 /// How many batches share a commit at most.
 const GROUP_BATCHES: usize = 512;
-/// So many unindexed messages are indexed even while others wait.
+/// When so many messages are not indexed, some are even while others wait.
 const INDEX_AT: usize = 256;
 /// So long a batch that nobody waits for waits for others.
 const SOON: Duration = Duration::from_millis(5);
@@ -100,15 +101,22 @@ struct Desk {
 
 impl Desk {
     fn work(&mut self, inbox: &Receiver<Order>) {
+        let mut wait = IDLE;
         loop {
-            match inbox.recv_timeout(IDLE) {
+            let order = inbox.recv_timeout(wait);
+            let is_idle = order.is_err();
+            match order {
                 Ok(order) => self.serve(order, inbox),
-                Err(RecvTimeoutError::Timeout) => self.tidy(),
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            self.index(INDEX_AT);
+            let has_more = self.index(if is_idle { 1 } else { INDEX_AT });
+            if is_idle && !has_more {
+                self.checkpoint();
+            }
+            wait = if has_more { Duration::ZERO } else { IDLE };
         }
-        self.index(1);
+        while self.index(1) {}
     }
 
     fn serve(&mut self, first: Order, inbox: &Receiver<Order>) {
@@ -208,23 +216,26 @@ impl Desk {
         Ok(applied.committed)
     }
 
-    /// What is done when nobody waits: the index is completed and the journal moved into the file.
-    fn tidy(&mut self) {
-        self.index(1);
+    /// Moves the journal into the file.
+    fn checkpoint(&mut self) {
         if std::mem::take(&mut self.journal) {
             // What cannot be moved now, because somebody reads it, is moved at the next chance.
             let _ = self.connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
         }
     }
 
-    fn index(&mut self, at: usize) {
-        // A failure here leaves the messages marked: they are found by reading, and indexed at the next chance.
-        while self.unindexed >= at.max(1) {
-            match words::index_some(&self.connection) {
-                Ok(0) | Err(_) => break,
-                Ok(_) => drop(self.recount()),
-            }
+    /// Indexes a group if so many messages wait for that; whether more do, and can be indexed.
+    fn index(&mut self, at: usize) -> bool {
+        if self.unindexed < at {
+            return false;
         }
+        // A failure here leaves the messages marked: they are found by reading, and indexed at the next chance.
+        let Ok(indexed) = words::index_some(&self.connection) else { return false };
+        self.unindexed = self.unindexed.saturating_sub(indexed.messages);
+        for session in &indexed.whole {
+            self.marked.remove(session);
+        }
+        self.unindexed > 0 && indexed.messages > 0
     }
 
     /// Reads from the file what this thread keeps in mind.
@@ -238,5 +249,51 @@ impl Desk {
         let (marked, unindexed) = read().map_err(|cause| super::trouble::told(&self.path, cause))?;
         (self.marked, self.unindexed) = (marked, unindexed);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{SqliteOptions, schema};
+    use super::*;
+    use crate::ids::{At, Hash128, NodeId, SessionId, SessionKey, Tenant};
+    use crate::message::{Message, Role};
+    use crate::store::{Draft, Origin};
+    use crate::tokens::Measure;
+
+    fn desk(path: PathBuf) -> Desk {
+        let connection = schema::open_writing(&SqliteOptions::new(&path)).unwrap();
+        Desk { connection, path, marked: HashSet::new(), unindexed: 0, journal: true }
+    }
+
+    /// A session of so many messages, each so long.
+    fn batch(count: u32, bytes: usize) -> Box<Batch> {
+        let measure = Measure::of(&Message::text(&Role::User, ""), "gpt-5");
+        let draft = |i: u32| Draft {
+            message: Message::text(&Role::User, &format!("{i} {}", "x".repeat(bytes))),
+            node: NodeId(Hash128::of("test", &[&i.to_le_bytes()])),
+            at: At(0),
+            origin: Origin::Import,
+            measure,
+        };
+        let session = SessionKey { tenant: Tenant::local(), id: SessionId(Hash128([1; 16])) };
+        Box::new(Batch { path: (0..count).map(draft).collect(), ..Batch::new(session) })
+    }
+
+    /// Whoever writes next waits for a group, however much was imported.
+    #[test]
+    fn between_two_orders_no_more_than_a_group_is_indexed() {
+        for (count, bytes, group) in [(2_500, 10, 512), (300, 50_000, 6)] {
+            let folder = tempfile::tempdir().unwrap();
+            let mut desk = desk(folder.path().join("store.db"));
+            desk.write(&[batch(count, bytes)]).unwrap();
+            assert!(desk.index(INDEX_AT), "there is more");
+            assert_eq!(desk.unindexed, count as usize - group);
+            while desk.index(1) {}
+            assert_eq!((desk.unindexed, desk.marked.len()), (0, 0));
+            assert_eq!(words::unindexed_count(&desk.connection).unwrap(), 0);
+            assert_eq!(words::first_gap(&desk.connection).unwrap(), None);
+            assert!(words::is_whole(&desk.connection).unwrap());
+        }
     }
 }
