@@ -118,6 +118,13 @@ async fn branches_know_their_fork_and_head(bench: Bench) {
     assert_eq!(seen, [0, 1, 2, 3, 8, 10]);
     let path: Vec<_> = bench.path(&again).await.iter().map(|stored| stored.id.0).collect();
     assert_eq!(path, seen);
+    let (head, depth) = (again.head.unwrap(), scrollback::ids::Depth);
+    let depths = [1, 3, 4, 9].map(depth).into();
+    let part = Span::Path { head, from: depth(2), to: depth(4) };
+    for (span, expected) in [(Span::Depths { head, depths }, [1, 3, 8]), (part, [2, 3, 8])] {
+        let found = bench.store.read(&first.session, span).await.unwrap();
+        assert_eq!(found.iter().map(|stored| stored.id.0).collect::<Vec<_>>(), expected);
+    }
     for (branch, forks) in session.branches.iter().zip([&[][..], &[3], &[8, 3]]) {
         let left = bench.store.read(&first.session, Span::Forks(branch.id)).await.unwrap();
         assert_eq!(left.iter().map(|stored| stored.id.0).collect::<Vec<_>>(), forks);

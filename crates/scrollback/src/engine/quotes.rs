@@ -165,7 +165,7 @@ impl Engine {
         self.at_places(session, lane.head, &places, last).await
     }
 
-    /// The messages at some places of a path, up to a depth; places are in order.
+    /// The messages at some places of a path, up to a depth, in their order.
     pub(super) async fn at_places(
         &self,
         session: &SessionKey,
@@ -175,17 +175,10 @@ impl Engine {
     ) -> Result<Vec<Stored>> {
         let depths = places.iter().filter_map(|place| u32::try_from(*place).ok()).map(Depth);
         let depths: BTreeSet<Depth> = depths.filter(|depth| *depth <= last).collect();
-        let mut found = Vec::with_capacity(depths.len());
-        let mut depths = depths.into_iter().peekable();
-        while let Some(from) = depths.next() {
-            let mut to = from;
-            while depths.peek() == Some(&to.plus(1)) {
-                to = to.plus(1);
-                depths.next();
-            }
-            found.extend(self.store().read(session, Span::Path { head, from, to }).await?);
+        if depths.is_empty() {
+            return Ok(Vec::new());
         }
-        Ok(found)
+        self.store().read(session, Span::Depths { head, depths }).await
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a store is asked for: which messages, which sessions, and what matched.
 
+use std::collections::BTreeSet;
+
 use super::{Position, Stored};
 use crate::ids::{BranchId, Depth, MessageId, SessionId};
 
@@ -25,6 +27,13 @@ pub enum Span {
         from: Depth,
         /// The last depth wanted.
         to: Depth,
+    },
+    /// The messages at some depths of the path that ends in `head`, oldest first.
+    Depths {
+        /// The end of the path.
+        head: Position,
+        /// The depths wanted.
+        depths: BTreeSet<Depth>,
     },
     /// The newest messages that directly follow one, or begin a conversation, oldest first; at most [`CHILDREN`].
     After(Option<Position>),

@@ -148,15 +148,19 @@ impl Kept {
                 newest.reverse();
                 newest
             }
-            Span::Path { head, from, to } => {
-                let lineage = Lineage::of(head, &self.branches());
-                let within = |m: &Stored| m.position().is_some_and(|p| (from..=to).contains(&p.depth));
-                let wanted = |m: &&Stored| lineage.holds(&m.place) && within(m);
-                let mut path: Vec<_> = all.filter(wanted).cloned().collect();
-                path.sort_by_key(|message| message.position().map(|position| position.depth));
-                path
-            }
+            Span::Path { head, from, to } => self.path(head, |depth| (from..=to).contains(&depth)),
+            Span::Depths { head, depths } => self.path(head, |depth| depths.contains(&depth)),
         }
+    }
+
+    /// The messages of a path at the depths wanted, oldest first.
+    fn path(&self, head: Position, is_wanted: impl Fn(Depth) -> bool) -> Vec<Stored> {
+        let lineage = Lineage::of(head, &self.branches());
+        let depth = |stored: &Stored| stored.position().map(|position| position.depth);
+        let on_it = |stored: &&Stored| lineage.holds(&stored.place) && depth(stored).is_some_and(&is_wanted);
+        let mut path: Vec<_> = self.messages.iter().filter(on_it).cloned().collect();
+        path.sort_by_key(depth);
+        path
     }
 
     /// When something was said last.

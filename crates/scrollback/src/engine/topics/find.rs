@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::ids::{Depth, MessageId, SessionKey};
 use crate::search::{Reach, Related, related};
-use crate::store::{Lineage, Stored};
+use crate::store::{Lineage, Span, Stored};
 use crate::topic::{Reading, TopicId};
 
 /// A message that answers to less of a text than this has nothing to do with it.
@@ -110,13 +110,17 @@ impl Engine {
         let mut all: HashMap<MessageId, Stored> =
             quoted.iter().map(|stored| (stored.id, Stored::clone(stored))).collect();
         let wanted: HashSet<Depth> = quoted.iter().filter_map(|stored| Some(stored.position()?.depth)).collect();
+        let beside = |stored: &Stored| {
+            let at = stored.position()?.depth.0;
+            let beside = if stored.role == crate::Role::User { at.checked_add(1) } else { at.checked_sub(1) };
+            beside.map(Depth).filter(|depth| !wanted.contains(depth))
+        };
+        let depths = quoted.iter().filter_map(|stored| beside(stored)).collect();
+        let partners = self.store().read(session, Span::Depths { head, depths }).await?;
         for stored in quoted {
-            let Some(at) = stored.position() else { continue };
-            let beside =
-                if stored.role == crate::Role::User { at.depth.0.checked_add(1) } else { at.depth.0.checked_sub(1) };
-            let Some(depth) = beside.map(Depth).filter(|depth| !wanted.contains(depth)) else { continue };
-            let span = crate::store::Span::Path { head, from: depth, to: depth };
-            let partner = self.store().read(session, span).await?.pop();
+            let depth = beside(stored);
+            let is_it = |partner: &&Stored| partner.position().map(|at| at.depth) == depth;
+            let partner = partners.iter().find(is_it).cloned();
             let belongs = |partner: &Stored| match (&stored.role, &partner.role) {
                 (crate::Role::User, crate::Role::Assistant) => partner.measure.tokens <= short_tokens,
                 (crate::Role::Assistant, crate::Role::User) => true,

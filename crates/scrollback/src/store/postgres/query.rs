@@ -1,6 +1,6 @@
 //! Reading the log: nodes and spans. What is read never changes, so that several statements see one truth without a lock.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
 use deadpool_postgres::ClientWrapper;
@@ -151,6 +151,7 @@ pub(super) async fn read(client: &ClientWrapper, key: &SessionKey, span: &Span) 
         }
         Span::After(parent) => children(client, key, *parent).await,
         Span::Path { head, from, to } => path(client, key, *head, *from..=*to).await,
+        Span::Depths { head, depths } => at_depths(client, key, *head, depths).await,
     }
 }
 
@@ -176,25 +177,54 @@ async fn children(client: &ClientWrapper, key: &SessionKey, parent: Option<Posit
     Ok(found)
 }
 
-/// A path is a few stretches of branches, read from the root to the head.
+/// A path is a few stretches of branches, from the root to the head: each a branch, and the first and the last depth on it.
+async fn stretches(
+    client: &ClientWrapper,
+    key: &SessionKey,
+    head: Position,
+) -> Result<Vec<(BranchId, Depth, Depth)>, Fault> {
+    let (mut start, mut stretches) = (Depth(0), Vec::new());
+    for Position { branch, depth: end, .. } in forks(client, key, head.branch).await?.into_iter().rev().chain([head]) {
+        stretches.push((branch, start, end));
+        start = end.plus(1);
+    }
+    Ok(stretches)
+}
+
+/// The messages of a path within some depths. Only stretches that lie there are read.
 async fn path(
     client: &ClientWrapper,
     key: &SessionKey,
     head: Position,
     wanted: RangeInclusive<Depth>,
 ) -> Result<Vec<Stored>, Fault> {
-    let (mut start, mut stretches) = (wanted.start().0, Vec::new());
-    let forks = forks(client, key, head.branch).await?;
-    for Position { branch, depth: end, .. } in forks.into_iter().rev().chain([head]) {
-        let last = end.0.min(wanted.end().0);
-        if start <= last {
-            stretches.push((branch, number(start)?, number(last)?));
-        }
-        start = start.max(end.0 + 1);
-    }
-    let parts = stretches.into_iter().map(|(branch, first, last)| async move {
+    let within = |(branch, first, last): (BranchId, Depth, Depth)| {
+        let (first, last) = (first.max(*wanted.start()), last.min(*wanted.end()));
+        (first <= last).then_some((branch, first, last))
+    };
+    let parts = stretches(client, key, head).await?.into_iter().filter_map(within);
+    let parts = parts.map(|(branch, first, last)| async move {
         let rest = format!("m.depth BETWEEN $3 AND $4 AND {} ORDER BY m.depth", of(branch, "$5"));
-        collect(client, key, &rest, &[&first, &last, &number(branch.0)?]).await
+        collect(client, key, &rest, &[&number(first.0)?, &number(last.0)?, &number(branch.0)?]).await
+    });
+    Ok(try_join_all(parts).await?.into_iter().flatten().collect())
+}
+
+/// The messages at some depths of a path.
+async fn at_depths(
+    client: &ClientWrapper,
+    key: &SessionKey,
+    head: Position,
+    depths: &BTreeSet<Depth>,
+) -> Result<Vec<Stored>, Fault> {
+    let parts = stretches(client, key, head).await?.into_iter().filter_map(|(branch, first, last)| {
+        let wanted: Vec<Depth> = depths.iter().copied().filter(|depth| (first..=last).contains(depth)).collect();
+        (!wanted.is_empty()).then_some((branch, wanted))
+    });
+    let parts = parts.map(|(branch, wanted)| async move {
+        let wanted = wanted.iter().map(|depth| number(depth.0)).collect::<Result<Vec<i32>>>()?;
+        let rest = format!("m.depth = ANY($3) AND {} ORDER BY m.depth", of(branch, "$4"));
+        collect(client, key, &rest, &[&wanted, &number(branch.0)?]).await
     });
     Ok(try_join_all(parts).await?.into_iter().flatten().collect())
 }

@@ -1,5 +1,6 @@
 //! Reading the log: nodes, spans, sessions and records.
 
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -147,6 +148,7 @@ pub(super) fn read(connection: &Connection, key: &SessionKey, span: &Span) -> Re
         Span::Forks(branch) => at(connection, session, forks(connection, session, *branch)?),
         Span::After(parent) => at(connection, session, children(connection, session, *parent)?),
         Span::Path { head, from, to } => path(connection, session, *head, *from..=*to),
+        Span::Depths { head, depths } => at_depths(connection, session, *head, depths),
     }
 }
 
@@ -187,23 +189,60 @@ fn forks(connection: &Connection, session: i64, mut branch: BranchId) -> Result<
     Ok(forks)
 }
 
-/// A path is a few stretches of branches, read from the root to the head.
+/// A path is a few stretches of branches, from the root to the head: each a branch, and the first and the last depth on it.
+fn stretches(connection: &Connection, session: i64, head: Position) -> Result<Vec<(BranchId, Depth, Depth)>, Fault> {
+    let (mut start, mut stretches) = (Depth(0), Vec::new());
+    for Position { branch, depth: end, .. } in forks(connection, session, head.branch)?.into_iter().rev().chain([head])
+    {
+        stretches.push((branch, start, end));
+        start = end.plus(1);
+    }
+    Ok(stretches)
+}
+
+/// The messages of a stretch.
+fn stretch(
+    connection: &Connection,
+    session: i64,
+    branch: BranchId,
+    (first, last): (Depth, Depth),
+) -> Result<Vec<Stored>, Fault> {
+    let sql = format!(
+        "SELECT {MESSAGE} FROM message m WHERE session = ?1 AND depth BETWEEN ?2 AND ?4 AND {} ORDER BY depth",
+        of(branch)
+    );
+    collect(connection, &sql, params![session, first.0, branch.0, last.0])
+}
+
+/// The messages at some depths of a path.
+fn at_depths(
+    connection: &Connection,
+    session: i64,
+    head: Position,
+    depths: &BTreeSet<Depth>,
+) -> Result<Vec<Stored>, Fault> {
+    let stretches = stretches(connection, session, head)?;
+    let mut messages = Vec::new();
+    for depth in depths.iter().take_while(|depth| **depth <= head.depth) {
+        let (branch, ..) = stretches[stretches.partition_point(|(_, _, last)| last < depth)];
+        messages.extend(stretch(connection, session, branch, (*depth, *depth))?);
+    }
+    Ok(messages)
+}
+
+/// The messages of a path within some depths. Only stretches that lie there are read.
 fn path(
     connection: &Connection,
     session: i64,
     head: Position,
     wanted: RangeInclusive<Depth>,
 ) -> Result<Vec<Stored>, Fault> {
-    let (mut start, mut messages) = (wanted.start().0, Vec::new());
-    let forks = forks(connection, session, head.branch)?;
-    for Position { branch, depth: end, .. } in forks.into_iter().rev().chain([head]) {
-        let sql = format!(
-            "SELECT {MESSAGE} FROM message m WHERE session = ?1 AND depth BETWEEN ?2 AND ?4 AND {} ORDER BY depth",
-            of(branch)
-        );
-        let end = end.min(*wanted.end());
-        messages.extend(collect(connection, &sql, params![session, start, branch.0, end.0])?);
-        start = start.max(end.0.saturating_add(1));
+    let mut messages = Vec::new();
+    for (branch, first, last) in stretches(connection, session, head)? {
+        let (first, last) = (first.max(*wanted.start()), last.min(*wanted.end()));
+        if first <= last {
+            messages.extend(stretch(connection, session, branch, (first, last))?);
+        }
     }
     Ok(messages)
 }
