@@ -22,6 +22,7 @@ struct Watched {
     calls: AtomicUsize,
     messages: AtomicUsize,
     listings: AtomicUsize,
+    records: AtomicUsize,
 }
 
 #[async_trait]
@@ -55,6 +56,7 @@ impl Store for Watched {
 
     async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
         tokio::task::yield_now().await;
+        self.records.fetch_add(1, Ordering::Relaxed);
         self.inner.records(scope, kind, keys).await
     }
 
@@ -69,8 +71,8 @@ fn watched(budget: u32) -> (Arc<Watched>, Desk) {
 }
 
 fn over(inner: Arc<dyn Store>, strategy: StrategyName, budget: u32) -> (Arc<Watched>, Desk) {
-    let (calls, messages, listings) = Default::default();
-    let store = Arc::new(Watched { inner, calls, messages, listings });
+    let (calls, messages, listings, records) = Default::default();
+    let store = Arc::new(Watched { inner, calls, messages, listings, records });
     (store.clone(), Desk::new(store, settings(strategy), budget))
 }
 
@@ -181,6 +183,53 @@ fn a_turn_looks_at_no_branch_that_it_is_not_on() {
             assert_eq!(store.listings.load(Ordering::Relaxed), 0, "{strategy:?}");
             let session = store.sessions(&desk.tenant, Which::Id(desk.session().id)).await.unwrap().remove(0);
             assert!(session.branches.len() > 3, "{}", session.branches.len());
+        }
+    });
+}
+
+/// Turns of a client that puts each reply in other words before it goes on: every one of them begins a branch on the path.
+async fn rewriting(desk: &mut Desk, history: &mut Vec<Value>, turns: usize) {
+    for _ in 0..turns {
+        let i = history.len() / 2;
+        let about = ["boats and tides", "bread and ovens", "roses and thorns", "stars and lenses"][i / 3 % 4];
+        history.push(user(&format!("Question zq{i:05}x: what of the {} this time?", format!("{about} ").repeat(8))));
+        let turn = desk.begin(history).await.unwrap();
+        desk.finish(turn, &assistant(&format!("Draft {i}, soon to be replaced."))).await;
+        history.push(assistant(&format!(
+            "The {about} of number {i} are well, said otherwise: {}",
+            "so it is. ".repeat(9)
+        )));
+    }
+}
+
+/// A path may consist of many branches: a turn reads what it needs of it in few steps, and one that begins yet another branch
+/// knows what those before it knew.
+#[test]
+fn a_turn_on_a_path_of_many_branches_asks_the_store_for_little() {
+    run(async {
+        for strategy in [StrategyName::Pages, StrategyName::Topics] {
+            let folder = tempfile::tempdir().unwrap();
+            let file = SqliteStore::open(&SqliteOptions::new(folder.path().join("log.db"))).unwrap();
+            let (store, mut desk) = over(Arc::new(file), strategy, 3_000);
+            let mut history = Vec::new();
+            rewriting(&mut desk, &mut history, 60).await;
+            let mut asked = Vec::new();
+            for (i, replied) in ["The boats are well.", "Draft, soon to be replaced.", "Draft."].into_iter().enumerate()
+            {
+                history.push(user(&format!(
+                    "What did we say of the tides, the ovens and the thorns, for the {i}th time?"
+                )));
+                let before = [&store.calls, &store.records].map(|count| count.load(Ordering::Relaxed));
+                let turn = desk.begin(&history).await.unwrap();
+                let after = [&store.calls, &store.records].map(|count| count.load(Ordering::Relaxed));
+                asked.push((turn.received().head.unwrap().branch, after[0] - before[0], after[1] - before[1]));
+                desk.finish(turn, &assistant(replied)).await;
+                history.push(assistant(if i == 0 { replied } else { "The tides turn, said otherwise and at length." }));
+            }
+            let [_, (old, reads, records), (new, reads_anew, records_anew)] = asked[..] else { panic!() };
+            assert!(old.0 >= 60 && new > old, "{strategy:?}: {asked:?}");
+            assert!(reads_anew < 20 && records_anew < 500, "{strategy:?}: {asked:?}");
+            assert!(reads_anew <= reads + 6 && records_anew <= records + 20, "{strategy:?}: {asked:?}");
         }
     });
 }

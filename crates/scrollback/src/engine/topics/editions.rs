@@ -16,6 +16,7 @@ use crate::topic::{Card, TopicId};
 /// How often it is looked where a message went from a topic.
 const MOVES: usize = 64;
 const TOPIC: &str = "topic/";
+const CHUNK: &str = "sorted/";
 
 /// A message of a topic: its number and its depth.
 pub(super) type Member = (MessageId, Depth);
@@ -123,7 +124,9 @@ pub(super) struct Editions<'a> {
 impl Editions<'_> {
     /// The newest edition of a topic on this path.
     pub(super) async fn of(&self, topic: TopicId) -> Result<Option<Edition>> {
-        for &(branch, depth) in &self.lineage.0 {
+        let mut below = None;
+        while let Some((branch, depth)) = self.nearest(topic, below).await? {
+            below = Some(branch);
             let mut after = editions(topic, branch);
             // Nearly always the newest is the one.
             while let Some(record) = self.next(topic, branch, after).await? {
@@ -142,9 +145,31 @@ impl Editions<'_> {
         Ok(found.filter(|record| record.key.starts_with(&editions(topic, branch))))
     }
 
+    /// The nearest branch of this path, below one, on which a topic may have editions, and how far along it the path goes. Branches
+    /// are numbered as they begin, so that one leads to the next however many lie between.
+    async fn nearest(&self, topic: TopicId, below: Option<BranchId>) -> Result<Option<(BranchId, Depth)>> {
+        let mut below = below;
+        loop {
+            let mut left = self.lineage.0.iter().filter(|(branch, _)| below.is_none_or(|below| *branch < below));
+            let Some(&next) = left.next() else { return Ok(None) };
+            if left.next().is_none() {
+                return Ok(Some(next));
+            }
+            let keys = Keys::Before(format!("{}~", editions(topic, next.0)), 1);
+            let found = self.store.records(&Scope::Session(self.session.clone()), Kind::Note, keys).await?.pop();
+            let Some(branch) = found.and_then(|record| branch_in(&record.key, topic)) else { return Ok(None) };
+            if let Some(here) = self.lineage.0.iter().find(|(known, _)| *known == branch) {
+                return Ok(Some(*here));
+            }
+            below = Some(branch);
+        }
+    }
+
     /// One edition, as it was when it was shown.
     pub(super) async fn numbered(&self, topic: TopicId, number: u32) -> Result<Option<Edition>> {
-        for &(branch, _) in &self.lineage.0 {
+        let mut below = None;
+        while let Some((branch, _)) = self.nearest(topic, below).await? {
+            below = Some(branch);
             let found = self.on(topic, branch).await?.into_iter().find(|edition| edition.number == number);
             if found.is_some() {
                 return Ok(found);
@@ -155,8 +180,9 @@ impl Editions<'_> {
 
     /// Every edition of a topic on this path, the newest first.
     pub(super) async fn all(&self, topic: TopicId) -> Result<Vec<Edition>> {
-        let mut all = Vec::new();
-        for &(branch, depth) in &self.lineage.0 {
+        let (mut all, mut below) = (Vec::new(), None);
+        while let Some((branch, depth)) = self.nearest(topic, below).await? {
+            below = Some(branch);
             let on = self.on(topic, branch).await?;
             all.extend(on.into_iter().filter(|edition| edition.upto <= depth.plus(1)));
         }
@@ -225,24 +251,31 @@ impl Editions<'_> {
 
     /// The topic that a message was sorted into: on its own branch, or on one that left it later.
     async fn placed(&self, at: Position) -> Result<Option<TopicId>> {
-        for &(branch, depth) in &self.lineage.0 {
+        // Mostly that is soon after it was said: on its own branch, or on one of the next. Where a branch left before that, it
+        // sorted the message itself; if it only sorted later ones, it took over where this one went.
+        let (mut from, mut found) = (at.branch, None);
+        while let Some(&(branch, depth)) = self.lineage.0.iter().rev().find(|(branch, _)| *branch >= from) {
+            let Some((chunk, (on, to))) = self.chunk(branch, at.depth).await? else { break };
             // What was sorted after the paths parted is another path's.
-            let chunk = self.chunk(branch, at.depth).await?.filter(|(_, to)| *to <= depth);
-            let found = chunk.and_then(|(chunk, _)| chunk.place(at.depth));
-            if found.is_some() || branch == at.branch {
-                return Ok(found);
+            if on == branch && to <= depth {
+                match chunk.place(at.depth) {
+                    None if found.is_some() => break,
+                    placed => found = placed,
+                }
             }
+            from = on.max(BranchId(branch.0 + 1));
         }
-        Ok(None)
+        Ok(found)
     }
 
-    /// The chunk that ends at a depth or next after it, and where it ends.
-    async fn chunk(&self, branch: BranchId, depth: Depth) -> Result<Option<(Chunk, Depth)>> {
+    /// The chunk of a branch that ends at a depth or next after it, or the first one of a later branch; and where it ends.
+    async fn chunk(&self, branch: BranchId, depth: Depth) -> Result<Option<(Chunk, (BranchId, Depth))>> {
         let after = depth.0.checked_sub(1).map_or_else(|| chunks(branch), |before| chunk(branch, Depth(before)));
         let found = self.records(Kind::Note, after, 1).await?.pop();
         let Some(record) = found else { return Ok(None) };
-        let to = record.key.strip_prefix(&chunks(branch)).and_then(|to| to.parse().ok());
-        to.map(|to| Ok((read::<Chunk>(&record)?, Depth(to)))).transpose()
+        let end = record.key.strip_prefix(CHUNK).and_then(|key| key.split_once('/'));
+        let end = end.and_then(|(branch, to)| Some((BranchId(branch.parse().ok()?), Depth(to.parse().ok()?))));
+        end.map(|end| Ok((read::<Chunk>(&record)?, end))).transpose()
     }
 
     /// The editions of a topic on one branch, the newest first.
@@ -299,7 +332,7 @@ fn editions(topic: TopicId, branch: BranchId) -> String {
 }
 
 fn chunks(branch: BranchId) -> String {
-    format!("sorted/{:06}/", branch.0)
+    format!("{CHUNK}{:06}/", branch.0)
 }
 
 fn chunk(branch: BranchId, to: Depth) -> String {
@@ -310,6 +343,12 @@ fn chunk(branch: BranchId, to: Depth) -> String {
 pub(in crate::engine) fn topic_in(key: &str) -> Option<TopicId> {
     let number = key.strip_prefix(TOPIC)?.split('/').next()?;
     number.parse().ok().map(|number| TopicId(MessageId(number)))
+}
+
+/// The branch of the edition of a topic that a record's key names.
+fn branch_in(key: &str, topic: TopicId) -> Option<BranchId> {
+    let on = key.strip_prefix(&format!("{TOPIC}{:010}/", topic.0.0))?;
+    on.split('/').next()?.parse().ok().map(BranchId)
 }
 
 pub(super) fn read<T: serde::de::DeserializeOwned>(record: &Record) -> Result<T> {

@@ -67,11 +67,15 @@ impl Engine {
         if lane.strategy != StrategyName::Topics {
             return Ok(());
         }
-        let mut shelf = Shelf::clone(&lane.shelf);
-        let current = shelf.is_of(lane.head.branch) && self.is_current(session, &mut shelf).await?;
-        if !current {
+        let (mut shelf, branch) = (Shelf::clone(&lane.shelf), lane.head.branch);
+        let current = self.is_current(session, &mut shelf).await?;
+        if !current || !shelf.is_of(branch) {
             let lineage = self.store().lineage(session, lane.head).await?;
-            shelf = self.shelf(session, &lineage).await?;
+            // A branch that begins knows what the one it leaves knows.
+            let handed_on = current && shelf.hand_on(&lineage) && !self.has_shelf(session, branch).await?;
+            if !handed_on {
+                shelf = self.shelf(session, &lineage).await?;
+            }
         }
         lane.shelf = Arc::new(shelf);
         Ok(())

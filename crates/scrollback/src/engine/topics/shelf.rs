@@ -93,6 +93,16 @@ impl Shelf {
         !self.is_cut
     }
 
+    /// Hands it on to a branch that begins, if what was sorted on its own is all on that one's path.
+    pub(super) fn hand_on(&mut self, lineage: &Lineage) -> bool {
+        let [(branch, _), (left, depth), ..] = lineage.0[..] else { return false };
+        if self.branch != Some(left) || self.is_cut || self.progress.frontier > depth.plus(1) {
+            return false;
+        }
+        (self.branch, self.version) = (Some(branch), 0);
+        true
+    }
+
     /// What it takes in memory, roughly.
     pub(in crate::engine) fn bytes(&self) -> usize {
         let cards = self.cards.values().map(|shelved| shelved.card.name.len() + shelved.card.brief.len() + 200);
@@ -203,6 +213,13 @@ impl Engine {
             && activity.rewritten == shelf.activity.rewritten;
         shelf.activity = activity;
         Ok(as_before)
+    }
+
+    /// Whether a branch has a word of its own on its topics.
+    pub(super) async fn has_shelf(&self, session: &SessionKey, branch: BranchId) -> Result<bool> {
+        let progress = self.setting::<Progress>(session, progress_key(branch)).await?;
+        let activity = self.setting::<Activity>(session, activity_key(branch)).await?;
+        Ok(progress.is_some() || activity.is_some())
     }
 
     /// How active the topics of a shelf are by now: somebody else may have written it meanwhile.
