@@ -21,6 +21,7 @@ use serde_json::Value;
 use super::desk::{Desk, run, settings};
 use super::kit::{assistant, user};
 use super::reach::recall;
+use super::world::{Move, World};
 
 const FACT: &str = "The spare key of the boathouse hangs behind the blue barometer.";
 const ASKED: &str = "Where does the spare key of the boathouse hang?";
@@ -316,5 +317,29 @@ fn a_long_history_that_comes_at_once_is_sorted_bit_by_bit() {
         let head = desk.store.read(&desk.session(), Span::Last).await.unwrap().pop().unwrap().position().unwrap();
         assert!(excerpt(&window).contains(FACT));
         assert_sorted(&desk, &window, head).await;
+    });
+}
+
+#[test]
+fn quotes_that_need_less_room_later_in_a_turn_are_the_same_after_a_restart() {
+    run(async {
+        let mut world = World::new(StrategyName::Topics, 4484, Arc::new(MemoryStore::default()));
+        let script = [
+            Move::Chat(1),
+            Move::Regenerate,
+            Move::Chat(13),
+            Move::Chat(24),
+            Move::Agent { steps: 1, parallel: 1, chars: 1601 },
+            Move::Agent { steps: 2, parallel: 1, chars: 317 },
+            Move::Chat(116),
+            Move::Retry,
+            Move::Items { steps: 3, parallel: 3, chars: 854 },
+            Move::Chat(51),
+            Move::Chinese(34),
+            Move::Agent { steps: 3, parallel: 3, chars: 2677 },
+        ];
+        for step in &script {
+            Box::pin(world.make(step)).await;
+        }
     });
 }

@@ -21,7 +21,7 @@ use crate::search::is_unspaced;
 use crate::store::Stored;
 use crate::strategy::topics::activation::{self, Why};
 use crate::strategy::topics::{Finding, Shown};
-use crate::strategy::{Leaf, turns};
+use crate::strategy::{Leaf, in_order, turns};
 use crate::task::{self, Answered, By, ReadTopic, Route, Task};
 use crate::topic::{Card, Reading, TopicId};
 
@@ -85,10 +85,9 @@ impl Consulted {
         Self { findings, gathered, remark, is_again: true, ..Self::new(self.turn) }
     }
 
-    /// The same with nothing gathered but what was quoted: later requests of the turn show no more.
-    pub(in crate::engine) fn quoting(mut self, quoted: &[MessageId]) -> Self {
-        self.gathered.retain(|leaf| quoted.contains(&leaf.stored.id));
-        self
+    /// The same with nothing gathered but what was quoted, as a view tells it: later requests of the turn show no more.
+    pub(in crate::engine) fn quoting(self, quoted: &[MessageId]) -> Self {
+        Self { gathered: in_order(self.gathered, quoted), ..self }
     }
 
     /// What it takes in memory, roughly.
