@@ -224,6 +224,15 @@ fn caches_and_tools_are_replayed() {
 }
 
 #[test]
+fn what_measures_memory_comes_before_others_take_it() {
+    let desk = Desk::new();
+    let only = ["all", "--data", "sets", "--only", "pets,scale", "--length", "2000", "--resume", "kept.jsonl"];
+    assert!(desk.says(&only).contains("### Recall, pets"));
+    let kept = desk.read("kept.jsonl");
+    assert!(kept.starts_with(r#"{"key":{"suite":"scale""#) && kept.lines().count() > 1, "{kept}");
+}
+
+#[test]
 fn a_growing_conversation_needs_no_data() {
     let desk = Desk::empty();
     let arguments = ["scale", "--length", "2000,8000", "--budget", "4000", "--resume", "kept.jsonl"];

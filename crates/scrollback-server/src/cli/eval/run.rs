@@ -15,12 +15,13 @@ use super::job::{Job, program};
 /// More threads than this wait for memory more than they compute.
 const MOST_THREADS: usize = 4;
 
-/// Measures every job that was not measured before. What is finished is kept at once; what runs alone comes at the end.
+/// Measures every job that was not measured before. What is finished is kept at once. What runs alone comes first, before others
+/// leave memory behind that it would be blamed for.
 pub(super) fn all(jobs: &[Job], kept: Option<&Kept>) -> anyhow::Result<Vec<Finding>> {
     let bench = Bench::new(jobs, kept)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let (alone, others): (Vec<usize>, Vec<usize>) = bench.missing().into_iter().partition(|i| jobs[*i].is_alone());
-    let worked = bench.together(others, cores.min(MOST_THREADS)).and_then(|()| bench.together(alone, 1));
+    let worked = bench.together(alone, 1).and_then(|()| bench.together(others, cores.min(MOST_THREADS)));
     bench.bar.finish_and_clear();
     worked?;
     let findings = bench.state.into_inner().unwrap_or_else(PoisonError::into_inner).findings;
