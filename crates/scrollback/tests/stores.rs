@@ -34,7 +34,7 @@ contract! {
     records_have_versions, records_are_read_in_order, a_refused_batch_changes_nothing, one_of_many_writers_wins,
     a_batch_may_be_committed_twice, nothing_follows_an_unknown_node, words_are_found_in_every_language,
     search_has_filters, a_path_sees_only_itself, snippets_show_the_words, common_words_are_ranked_too,
-    a_long_message_with_every_word_comes_before_short_ones_with_some, what_was_said_up_to_a_message_is_counted, what_weighs_most_is_taken, each_role_has_places_of_its_own, common_words_tell_of_old_messages_too, forms_of_a_word_and_names_of_speakers_are_found,
+    a_long_message_with_every_word_comes_before_short_ones_with_some, what_was_said_up_to_a_message_is_counted, what_weighs_most_is_taken, each_role_has_places_of_its_own, what_a_filter_wants_is_found_behind_much_else, common_words_tell_of_old_messages_too, forms_of_a_word_and_names_of_speakers_are_found,
     forgetting_erases_one_session, tenants_are_apart, odd_names_are_only_names, large_messages_are_kept,
     a_title_may_come_later, one_alias_among_many_is_found, erased_results_keep_their_place,
 }
@@ -445,6 +445,20 @@ async fn each_role_has_places_of_its_own(bench: Bench) {
         let found = bench.store.matching(&bench.tenant, probe).await.unwrap().messages;
         let ids: Vec<u32> = found.iter().map(|(_, message)| message.id.0).collect();
         assert_eq!(ids, [12, 10, 8, 11, 9]);
+    }
+}
+
+async fn what_a_filter_wants_is_found_behind_much_else(bench: Bench) {
+    let others = (0..300).map(|i| assistant(&format!("the kestrel {i}")));
+    let history: Vec<_> = [user("a kestrel"), user("the kestrel again")].into_iter().chain(others).collect();
+    let sent = bench.send(Some("s"), &history).await;
+    for weights in [Some(vec![1.0]), None] {
+        let terms = vec![scrollback::search::Term::exact("kestrel")];
+        let (reach, roles) = (Reach::Session(sent.session.id), vec![("user".to_owned(), 2)]);
+        let probe = Probe { weights, roles, ..Probe::new(terms, Need::Any, reach, usize::MAX) };
+        let found = bench.store.matching(&bench.tenant, probe).await.unwrap().messages;
+        let ids: Vec<u32> = found.iter().map(|(_, message)| message.id.0).collect();
+        assert_eq!(ids, [1, 0]);
     }
 }
 

@@ -31,6 +31,7 @@ mod reach;
 mod rules;
 mod sections;
 mod topics;
+mod topics_branches;
 mod topics_files;
 mod topics_review;
 mod turns;

@@ -62,12 +62,12 @@ pub fn desk_naming(store: Arc<dyn Store>, name: &'static str) -> Desk {
     Desk::with_tasks(store, settings, 2_400, tasks)
 }
 
-fn desk() -> Desk {
+pub fn desk() -> Desk {
     desk_over(Arc::new(MemoryStore::default()))
 }
 
 /// What can be said of three subjects that share no word.
-const SOURDOUGH: [&str; 6] = [
+pub const SOURDOUGH: [&str; 6] = [
     "How often should a rye sourdough starter be fed?",
     "My sourdough starter smells like acetone; is the rye flour stale?",
     "Can the rye sourdough starter stay in a cold fridge overnight?",
@@ -75,7 +75,7 @@ const SOURDOUGH: [&str; 6] = [
     "Does a sourdough starter need sugar besides rye flour?",
     "When is a rye sourdough starter ripe enough for baking?",
 ];
-const GAUGE: [&str; 6] = [
+pub const GAUGE: [&str; 6] = [
     "Linker errors: undefined symbol tide_gauge_open; why?",
     "Linker flags -lgauge vanish whenever cmake builds tide_gauge.",
     "Undefined symbol tide_gauge_read again after cmake reconfigure.",
@@ -83,7 +83,7 @@ const GAUGE: [&str; 6] = [
     "Linker order: must -lgauge follow tide_gauge objects?",
     "Cmake target tide_gauge links libgauge twice, linker warns.",
 ];
-const VISA: [&str; 6] = [
+pub const VISA: [&str; 6] = [
     "Embassy wants passport photos with visa forms; what size?",
     "Visa appointment moved; embassy closed Friday.",
     "Passport expires soon, would embassy refuse my visa?",
@@ -122,7 +122,7 @@ pub async fn topics(desk: &Desk) -> Vec<TopicLine> {
     desk.engine.topics(&desk.session(), head(desk).await).await.unwrap()
 }
 
-async fn review(desk: &Desk, day: i64, mode: ReviewMode) -> ReviewReport {
+pub async fn review(desk: &Desk, day: i64, mode: ReviewMode) -> ReviewReport {
     desk.engine.review(&desk.session(), head(desk).await, At(day * DAY), mode).await.unwrap()
 }
 
@@ -314,37 +314,6 @@ fn two_topics_about_one_thing_become_one() {
     });
 }
 
-/// What a branch sorts of the stretch before its fork is in its topics there, and a review of one branch leaves others alone.
-#[test]
-fn branches_sort_and_review_for_themselves() {
-    run(async {
-        let mut desk = desk();
-        let mut history = Vec::new();
-        talk(&mut desk, &mut history, &SOURDOUGH, 6).await;
-        talk(&mut desk, &mut history, &GAUGE, 6).await;
-        let sorted: u32 = topics(&desk).await.iter().map(|topic| topic.card.messages).sum();
-        let mut fork = history[..history.len() - 2].to_vec();
-        assert!((sorted as usize) < fork.len(), "some of the stretch before the fork is open");
-        let old = head(&desk).await;
-        talk(&mut desk, &mut fork, &VISA, 16).await;
-        let new = head(&desk).await;
-        assert_ne!(old.branch, new.branch);
-        let session = desk.session();
-        let path = desk.store.read(&session, Span::path(new, scrollback::ids::Depth(0))).await.unwrap();
-        let folded: u32 = topics(&desk).await.iter().map(|topic| topic.card.messages).sum();
-        assert!(folded > sorted);
-        for stored in &path[..folded as usize] {
-            let found = desk.engine.topic_of(&session, new, stored.position().unwrap()).await.unwrap();
-            assert!(found.is_some(), "{} is in no topic", stored.id);
-        }
-        let before = desk.engine.topics(&session, old).await.unwrap();
-        review(&desk, 1, ReviewMode::Do).await;
-        let unseen = |topic: &TopicLine| topic.summary.is_empty();
-        assert!(desk.engine.topics(&session, old).await.unwrap().iter().all(unseen), "{before:?}");
-        assert!(desk.engine.topics(&session, new).await.unwrap().iter().all(|topic| !unseen(topic)));
-    });
-}
-
 #[test]
 fn a_review_goes_on_beside_turns_and_in_a_file() {
     run(async {
@@ -367,29 +336,5 @@ fn a_review_goes_on_beside_turns_and_in_a_file() {
             assert_eq!(members.len(), topic.card.messages as usize, "{}", topic.card.name);
         }
         assert!(sorted > 24);
-    });
-}
-
-/// A branch that has sorted nothing of its own counts the topics it sees, whatever the branch it left does later.
-#[test]
-fn a_branch_counts_its_own_topics() {
-    run(async {
-        use super::world::{Move, World};
-        let mut world = World::new(StrategyName::Topics, 700, Arc::new(MemoryStore::default()));
-        let script = [
-            Move::Chat(1),
-            Move::Chat(74),
-            Move::Fork(13),
-            Move::Chat(29),
-            Move::ComeBack(0),
-            Move::Chat(89),
-            Move::Chinese(26),
-            Move::ComeBack(0),
-            Move::Chinese(43),
-            Move::Chat(75),
-        ];
-        for step in &script {
-            Box::pin(world.make(step)).await;
-        }
     });
 }
