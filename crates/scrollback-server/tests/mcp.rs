@@ -43,12 +43,16 @@ const AGREEING: [&str; 3] = ["mcp-protocol-version: 2026-07-28", "mcp-method: to
 
 /// Sends a request to `/mcp`; its status and its body.
 fn send(server: &Server, verb: &str, headers: &[&str], body: &str) -> (u16, String) {
+    send_to(server, &format!("{verb} /mcp"), headers, body)
+}
+
+fn send_to(server: &Server, line: &str, headers: &[&str], body: &str) -> (u16, String) {
     let mut stream = TcpStream::connect(&server.address).unwrap();
     let own = if headers.iter().any(|header| header.starts_with("host:")) { "" } else { "host: localhost\r\n" };
     let headers: String = headers.iter().flat_map(|header| [*header, "\r\n"]).collect();
     let usual =
         "content-type: application/json\r\naccept: application/json, text/event-stream\r\nconnection: close\r\n";
-    let head = format!("{verb} /mcp HTTP/1.1\r\n{own}{headers}{usual}content-length: {}\r\n\r\n", body.len());
+    let head = format!("{line} HTTP/1.1\r\n{own}{headers}{usual}content-length: {}\r\n\r\n", body.len());
     stream.write_all((head + body).as_bytes()).unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
@@ -141,6 +145,57 @@ fn only_those_who_may_are_answered() {
     // No stream stays open, so nothing keeps the server from stopping.
     assert_eq!(send(&server, "GET", &[], "").0, 405);
     assert_eq!(send(&server, "DELETE", &[], "").0, 405);
+}
+
+#[test]
+fn what_a_person_leaves_out_is_told_nowhere() {
+    let home = home();
+    for strategy in ["pages", "truncate"] {
+        let words = r#"{"role": "user", "content": "The lock has the number 4711."}"#;
+        let talk = format!(r#"{{"id": "lock-{strategy}", "messages": [{words}]}}"#);
+        std::fs::write(home.0.path().join("lock.jsonl"), talk).unwrap();
+        home.says(&["import", "lock.jsonl"]);
+    }
+    let server = Server::start(&home);
+    let call = |method: &str, name: &str, params: Value| {
+        let headers = [AGREEING[0], &format!("mcp-method: {method}"), &format!("mcp-name: {name}")];
+        let (status, answer) =
+            post(&server, &headers[..3 - usize::from(name.is_empty())], &request(method, params, STATELESS));
+        assert_eq!(status, 200, "{answer}");
+        answer.to_string()
+    };
+    let read = |uri: &str| call("resources/read", uri, json!({"uri": uri}));
+    for strategy in ["pages", "truncate"] {
+        let at = format!("/api/sessions/lock-{strategy}");
+        let say = |words: &str| {
+            let said = json!({"session": format!("lock-{strategy}"), "message": words}).to_string();
+            let (status, answer) = send_to(&server, "POST /api/chat", &[], &said);
+            assert_eq!(status, 200, "{answer}");
+        };
+        let looks = || {
+            let uri = format!("scrollback://sessions/lock-{strategy}");
+            [
+                call("tools/call", "list_sessions", json!({"name": "list_sessions", "arguments": {}})),
+                call("resources/list", "", json!({})),
+                read("scrollback://sessions"),
+                read(&uri),
+                read(&format!("{uri}/window")),
+                read(&format!("{uri}/notes")),
+            ]
+        };
+        let chosen = json!({"strategy": strategy}).to_string();
+        assert_eq!(server.send(&format!("PUT {at}/strategy"), &chosen).0, 200);
+        say("Where is the key?");
+        assert!(looks()[..5].iter().all(|told| told.contains("4711")), "{:?}", looks());
+        assert_eq!(server.send(&format!("PUT {at}/excluded/m0"), "").0, 200);
+        assert!(!looks()[4].contains("4711"), "the window from before is told without it");
+        say("And the lamp?");
+        for told in &looks()[3..] {
+            assert!(!told.contains("4711"), "{told}");
+        }
+    }
+    let listed = read("scrollback://sessions");
+    assert!(!listed.contains("4711") && listed.contains("Where is the key?"), "{listed}");
 }
 
 #[test]

@@ -3,10 +3,12 @@
 
 use axum::http::header::ALLOW;
 use axum::http::{HeaderMap, Method, StatusCode};
+use scrollback::Error;
 use scrollback::recall::{RecallCall, RecallTool};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::place::Place;
 use super::{Ask, Refusal, Room};
 use crate::wire::{self, Wire, WireName};
 
@@ -73,14 +75,20 @@ pub(super) async fn recall(room: &Room, ask: &Ask) -> Result<Value, Refusal> {
     let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
     let place = room.place(ask, &session).await?;
     let content = match RecallCall::read(tool, &arguments) {
-        Ok(call) => {
-            let fold = room.fold(&place).await?;
-            room.engine.recall_at(&place.key, place.head, &fold, &call).await?
-        }
+        Ok(call) => recalled(room, &place, &call).await?,
         // The model can act on it.
         Err(complaint) => complaint,
     };
     Ok(json!({"content": content}))
+}
+
+/// What a model is told; of what is not there too.
+async fn recalled(room: &Room, place: &Place, call: &RecallCall) -> Result<String, Refusal> {
+    let fold = room.fold(place).await?;
+    match room.engine.recall_for_model(&place.key, place.head, &fold, call).await {
+        Err(Error::NotFound(what) | Error::Invalid(what)) => Ok(what),
+        told => Ok(told?),
+    }
 }
 
 /// That only POST is taken.

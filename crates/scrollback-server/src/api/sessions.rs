@@ -173,12 +173,22 @@ pub(crate) fn one_line(text: &str, most_chars: usize) -> String {
 
 /// What a session is called: its title, else how it begins, else its declared name.
 pub(crate) async fn title_of(store: &dyn Store, tenant: &Tenant, session: &Session) -> scrollback::Result<String> {
+    title_without(store, tenant, session, &BTreeSet::new()).await
+}
+
+/// The same for a model, which is not told what a person wants left out.
+pub(crate) async fn title_without(
+    store: &dyn Store,
+    tenant: &Tenant,
+    session: &Session,
+    excluded: &BTreeSet<MessageId>,
+) -> scrollback::Result<String> {
     if let Some(title) = session.title.as_ref().filter(|title| !title.is_empty()) {
         return Ok(title.clone());
     }
     let key = SessionKey { tenant: tenant.clone(), id: session.id };
     let first = store.read(&key, Span::Arrival { from: MessageId(0), limit: BEGINNING }).await?;
-    let first = first.into_iter().find(|stored| stored.position().is_some());
+    let first = first.into_iter().find(|stored| stored.position().is_some() && !excluded.contains(&stored.id));
     let begins = first.map(|stored| stored.message().to_text()).filter(|text| !text.trim().is_empty());
     Ok(begins.or_else(|| session.declared.clone()).unwrap_or_default())
 }

@@ -95,7 +95,7 @@ impl Recall {
         let meant = Where::on(&self.session, self.branch, self.limit);
         let place = room.place(&meant.ask(Method::GET, &[]), &self.session).await?;
         let fold = room.fold(&place).await?;
-        let told = room.engine.recall_at(&place.key, place.head, &fold, &call).await?;
+        let told = room.engine.recall_for_model(&place.key, place.head, &fold, &call).await?;
         let is_open = |number: u32| fold.covers.is_none_or(|covers| number > covers.last.0);
         if let RecallCall::Page { number, .. } = call
             && is_open(number)

@@ -1,5 +1,7 @@
 //! Reading: a session's messages, windows and notes, as text inside a fence.
 
+use std::sync::Arc;
+
 use axum::http::Method;
 use bytes::Bytes;
 use rmcp::model::{ReadResourceResult, ResourceContents};
@@ -8,7 +10,7 @@ use scrollback::ids::Depth;
 use scrollback::recall::{fence, heading};
 use scrollback::sketch;
 use scrollback::store::{Lineage, Span, Stored};
-use scrollback::window::Block;
+use scrollback::window::{Block, Body};
 use scrollback::{MessageId, SessionKey};
 
 use super::resources::{SCHEME, TEXT};
@@ -117,9 +119,14 @@ async fn view(room: &Room, name: &str, wanted: &str) -> Result<String, Refusal> 
     let window = room.engine.window_of(&key, &recorded.view).await?;
     let excluded = room.engine.controls(&key).await?.excluded;
     // What was shown before a person wanted it left out is not told again.
-    let is_in = |block: &&Block| block.message().is_none_or(|stored| !excluded.contains(&stored.id));
+    let is_in = |block: &&Block| stands_for(block).is_none_or(|stored| !excluded.contains(&stored.id));
     let lines = window.blocks().iter().filter(is_in).map(sketch::line).chain([sketch::summary(&window)]);
     Ok(fence("window", &line(&recorded), &lines.collect::<Vec<_>>().join("\n")))
+}
+
+/// The message that a block is about, shown or not.
+fn stands_for(block: &Block) -> Option<&Arc<Stored>> {
+    if let Body::Nothing(stored) = &block.body { Some(stored) } else { block.message() }
 }
 
 async fn views(room: &Room, name: &str) -> Result<String, Refusal> {

@@ -1,10 +1,11 @@
 //! The sessions, a page at a time, newest first.
 
+use scrollback::SessionKey;
 use scrollback::recall::fence;
 use scrollback::store::{Session, Which};
 use serde::Serialize;
 
-use crate::api::{Refusal, Room, one_line, title_of};
+use crate::api::{Refusal, Room, one_line, title_without};
 
 /// How many are listed unless somebody says.
 pub(super) const PAGE: usize = 20;
@@ -44,7 +45,9 @@ pub(super) async fn page(room: &Room, skip: usize, limit: usize) -> Result<Page,
     found.truncate(limit);
     let mut sessions = Vec::with_capacity(found.len());
     for session in found {
-        let title = title_of(store, &room.tenant, &session).await?;
+        let key = SessionKey { tenant: room.tenant.clone(), id: session.id };
+        let excluded = room.engine.controls(&key).await?.excluded;
+        let title = title_without(store, &room.tenant, &session, &excluded).await?;
         sessions.push(Line::of(session, &title));
     }
     Ok(Page { sessions, next })

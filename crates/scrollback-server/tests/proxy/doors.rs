@@ -1,7 +1,7 @@
 //! Who comes through which door: keys in two headers, another Scrollback on the way, what every reply tells, and windows for
 //! those who call their model themselves.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::scene::{Server, Upstream, chat, events, reply, says, send, stream, user};
 use crate::talk::{question, talk};
@@ -132,6 +132,36 @@ fn a_window_is_laid_out_without_being_sent() {
     assert_eq!(server.send("POST /v1/context/render", "", "{}").status(), 400);
     assert_eq!(server.send("POST /v1/context/render?format=morse", "", "{}").status(), 400);
     assert_eq!(send(server.port, "GET /v1/context/render", "", "").status(), 405);
+}
+
+/// Whoever lays out windows here and sends them elsewhere is told for its model what the proxy tells one.
+#[test]
+fn what_a_person_leaves_out_is_recalled_for_no_model() {
+    let upstream = Upstream::new(|_, _| reply(&says("Noted, and I will remember it.")));
+    let server = Server::new(upstream.port, WINDOW);
+    let mut history = vec![user("The harbour master's number is 4711.")];
+    talk(&server, &mut history, 0..40);
+    let session = server.send("POST /v1/context/render", "", &chat(&history).to_string()).json()["session"].clone();
+    let recall = |name: &str, arguments: Value| {
+        let call = json!({"session": session, "name": name, "arguments": arguments}).to_string();
+        let told = server.send("POST /v1/context/recall", "", &call);
+        assert_eq!(told.status(), 200, "{}", told.text());
+        told.json()["content"].as_str().unwrap().to_owned()
+    };
+    assert!(recall("recall_page", json!({"index": 0})).contains("4711"), "before it is left out");
+    let out = format!("PUT /api/sessions/{}/excluded/m0", session.as_str().unwrap());
+    assert_eq!(server.send(&out, "", "").status(), 200);
+    let asked = [
+        ("recall_page", json!({"index": 0})),
+        ("search_history", json!({"words": "harbour master's number"})),
+        ("activate_topic", json!({"topic": "harbour master's number"})),
+    ];
+    for (name, arguments) in asked {
+        let told = recall(name, arguments);
+        assert!(!told.contains("4711"), "{name}: {told}");
+    }
+    // What is not there is told as the proxy tells it.
+    assert!(recall("recall_page", json!({"index": 9999})).starts_with("There is no page #9999"));
 }
 
 #[test]

@@ -39,7 +39,7 @@ const LEAST: u32 = 60;
 const KEEP: u32 = 10;
 /// What a model is told of a message that a person wants left out.
 const LEFT_OUT: &str = "[left out, as the person wants it]";
-/// The room of a recall by a person, in tokens.
+/// The room of a recall where no window is at hand, in tokens.
 const ROOM: u32 = 100_000;
 
 /// Whose eyes a recall sees with: a path, what of it is folded, and the window that its model has before it.
@@ -112,7 +112,7 @@ impl Engine {
         }
     }
 
-    /// What a model at the end of a path would be told, for a person: with as much room as nearly every window has.
+    /// What a person is told of a path who asks as a model would: all of it, also what they want left out.
     pub async fn recall_at(
         &self,
         session: &SessionKey,

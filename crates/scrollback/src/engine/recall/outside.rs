@@ -1,7 +1,7 @@
-//! Recall by a model that is not in the conversation, such as a client of MCP. It has no window of it, so every page is as far
-//! away as a folded one; what a person wants left out stays out.
+//! Recall by a model whose window is not at hand: because its client sends what we lay out, or because it is not in the
+//! conversation at all, such as a client of MCP. What a person wants left out stays out.
 
-use super::Sight;
+use super::{ROOM, Sight};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::ids::{Depth, MessageId, SessionKey};
@@ -9,11 +9,25 @@ use crate::note::{Covers, Fold};
 use crate::recall::RecallCall;
 use crate::store::Position;
 
-/// The room of such a recall, in tokens: what clients pass on whole.
-const ROOM: u32 = 20_000;
+/// The room of a recall by a model elsewhere, in tokens: what clients pass on whole.
+const OUTSIDE: u32 = 20_000;
 
 impl Engine {
-    /// What a model elsewhere is told of the path that ends in `head`.
+    /// What a model at the end of a path is told, whoever passes on its call.
+    pub async fn recall_for_model(
+        &self,
+        session: &SessionKey,
+        head: Position,
+        fold: &Fold,
+        call: &RecallCall,
+    ) -> Result<String> {
+        let excluded = &self.controls(session).await?.excluded;
+        let sight = Sight { session, head, fold, window: None, excluded, is_person: false, sorted: true };
+        self.looked_up(&sight, call, ROOM).await.map(|answered| answered.text)
+    }
+
+    /// What a model elsewhere is told of the path that ends in `head`. It has no window of it, so that every page is as far away
+    /// as a folded one.
     pub async fn recall_from_outside(
         &self,
         session: &SessionKey,
@@ -25,7 +39,7 @@ impl Engine {
         let fold = behind(fold, head);
         let sight =
             Sight { session, head, fold: &fold, window: None, excluded: &excluded, is_person: false, sorted: true };
-        self.looked_up(&sight, call, ROOM).await.map(|answered| answered.text)
+        self.looked_up(&sight, call, OUTSIDE).await.map(|answered| answered.text)
     }
 }
 
