@@ -1,8 +1,9 @@
 //! `scrollback serve`: the proxy, a word on its health, and numbers for Prometheus. Around all of it is one layer that decides who
 //! may ask (`access`).
 //!
-//! `connections` serves them one by one, `body` reads what requests say.
+//! `connections` serves them one by one, `body` reads what requests say, and `apart` has threads for those that say much.
 
+mod apart;
 pub(crate) mod body;
 mod connections;
 
@@ -22,6 +23,8 @@ use percent_encoding::percent_decode_str;
 use scrollback::Tenant;
 use scrollback::store::Which;
 use tokio::net::TcpListener;
+
+use apart::Apart;
 
 use crate::access::{self, Access, Guest};
 use crate::hop::{self, Before};
@@ -69,6 +72,7 @@ impl Server {
             .merge(crate::api::router(&proxy))
             .merge(crate::web::router())
             .merge(crate::mcp::router(&proxy))
+            .layer(from_fn_with_state(Arc::new(Apart::new()?), apart::layer))
             .layer(from_fn_with_state(proxy.access.clone(), access::layer));
         proxy.access.tokens.read().await.context("the tokens cannot be read")?;
         Ok(Self { listener, router, access: proxy.access.clone(), live: proxy.live.clone(), address })
