@@ -22,6 +22,17 @@ export const talking = {
     quiet(page);
   },
 
+  async 'tags in a message are words like any others'() {
+    const text = 'What is <notes>, and Vec<String>?';
+    const { session } = await say(null, text);
+    await say(session, '<div>\n  <p>Only a page</p>\n</div>');
+    const page = await chat(session);
+    same(await words(page, 'm0'), text);
+    same(await words(page, 'm2'), '<div> <p>Only a page</p> </div>');
+    await picture(page, 'chat-tags');
+    quiet(page);
+  },
+
   async 'words are seen as the model says them, and can be stopped'() {
     const model = await puppet();
     const page = await open('/#/new', { base: model.base });
