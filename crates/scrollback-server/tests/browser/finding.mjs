@@ -1,6 +1,6 @@
 // Finding and bringing: search in any language, import by drag and drop, settings, and tokens.
 import { readFileSync } from 'node:fs';
-import { accessible, api, assert, BASE, everyLook, FEW, fixture, open, picture, play, quiet, settled, until } from './kit.mjs';
+import { accessible, api, assert, BASE, everyLook, FEW, fixture, imported, open, picture, play, quiet, settled, until } from './kit.mjs';
 import { field } from './talk.mjs';
 import { played } from './seed.mjs';
 import { puppet } from './model.mjs';
@@ -61,6 +61,19 @@ await play({
     await page.waitForURL(/words=propeller/);
     await page.reload();
     await page.locator('.hit mark', { hasText: /propeller/i }).first().waitFor();
+    quiet(page);
+  },
+
+  async 'an address with many hits is opened and reloaded, and tells of more'() {
+    await imported(JSON.stringify({ id: 'gulls', messages: Array.from({ length: 30 }, (_, at) => ({ role: 'user', content: `Gull number ${at} sits on the pier.` })) }));
+    const page = await open(search({ words: 'gull' }));
+    const hits = (count) => until(`${count} hits`, async () => (await page.locator('.hit').count()) === count);
+    await hits(20);
+    await page.reload();
+    await hits(20);
+    await page.getByRole('button', { name: 'More', exact: true }).click();
+    await hits(30);
+    assert.equal(await page.getByRole('alert').count(), 0);
     quiet(page);
   },
 

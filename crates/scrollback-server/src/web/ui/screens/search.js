@@ -59,7 +59,11 @@ export async function show(root, place) {
     return null;
   }
 
-  const more = () => h('button', { class: 'button', type: 'button', on: { click: () => { count = Math.min(MOST, count * 2 + STEP); search(); } } }, t('more'));
+  // Hoisted like the others: the first search runs before this line is reached.
+  function more() {
+    const ask = () => { count = Math.min(MOST, count * 2 + STEP); search(); };
+    return h('button', { class: 'button', type: 'button', on: { click: ask } }, t('more'));
+  }
 }
 
 // Days are the reader's own; the server counts in UTC unless it is told a time.
