@@ -1,5 +1,5 @@
 // What a person decides about a conversation: pins, notes, the strategy, branches, commands.
-import { accessible, api, assert, picture, quiet, say, until } from './kit.mjs';
+import { accessible, api, assert, imported, picture, quiet, say, until } from './kit.mjs';
 import { chat, choose, field, folded, openCard, ready, STORY, told, write } from './talk.mjs';
 
 const controls = async (session) => (await api('GET', `/sessions/${session}`)).controls;
@@ -91,6 +91,26 @@ export const deeds = {
     await page.locator('#m2', { hasText: 'north pier' }).waitFor();
     await page.getByRole('link', { name: 'branch 1 leaves here' }).waitFor();
     assert.equal(await page.getByText('south pier').count(), 0);
+    quiet(page);
+  },
+
+  async 'what cannot be sent again is told before anything is sent'() {
+    const PIXEL = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const content = [{ type: 'text', text: 'What is on this chart?' }, { type: 'image_url', image_url: { url: PIXEL } }, { type: 'image_url', image_url: { url: PIXEL } }, { type: 'file', file: { filename: 'chart.pdf', file_data: 'AAAA' } }];
+    const { sessions: [session] } = await imported(JSON.stringify({ id: 'chart', messages: [{ role: 'user', content }, { role: 'assistant', content: 'A reef.' }] }));
+    const page = await chat(session);
+    await choose(page, 'm0', 'Edit and send again');
+    const warning = page.getByRole('alert').filter({ hasText: 'm0 also has 2 images, 1 file' });
+    await warning.waitFor();
+    await accessible(page, 'a message that cannot be sent whole');
+    await picture(page, 'chat-without');
+    await page.locator('.tabs').getByRole('link', { name: 'Window' }).click();
+    await page.locator('.tabs').getByRole('link', { name: 'Chat' }).click();
+    await warning.waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await warning.waitFor({ state: 'detached' });
+    await choose(page, 'm0', 'Branch from here');
+    assert.equal(await warning.count(), 0);
     quiet(page);
   },
 

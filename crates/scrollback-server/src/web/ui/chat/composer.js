@@ -7,9 +7,9 @@ import { isComposing } from '../keys.js';
 import { matching, runCommand } from './commands.js';
 import { draftOf, keepDraft } from './drafts.js';
 import { makeOptions } from './options.js';
-import { note } from '../notice.js';
+import { note, trouble } from '../notice.js';
 
-const NOTHING = { after: null, instead: null, aside: '' };
+const NOTHING = { after: null, instead: null, without: null, aside: '' };
 
 /** Makes it: { node, focus(), takeUp(), giveBack(draft), answerAfter(id, …), setRunning(isRunning), status }. */
 export function makeComposer(chat) {
@@ -28,9 +28,9 @@ export function makeComposer(chat) {
   }
 
   function write(draft) {
-    Object.assign(state, { after: draft.after, instead: draft.instead, aside: draft.aside });
+    Object.assign(state, { after: draft.after, instead: draft.instead, without: draft.without, aside: draft.aside });
     field.value = draft.text;
-    put(after, state.after ? afterLine(state.after, state.instead, () => composer.answerAfter(null)) : null);
+    put(after, state.after ? afterLines(state, () => composer.answerAfter(null)) : null);
     changed();
   }
 
@@ -84,9 +84,9 @@ export function makeComposer(chat) {
       else write({ ...state, text: both(draft.text, field.value) });
     },
     /** The next message answers after this one, as a branch; null for the end of the log. */
-    answerAfter(id, { text, instead } = {}) {
+    answerAfter(id, { text, instead, without } = {}) {
       const aside = state.aside || (text === undefined ? '' : field.value);
-      if (id) write({ text: text ?? field.value, after: id, instead: instead ?? null, aside });
+      if (id) write({ text: text ?? field.value, after: id, instead: instead ?? null, without: without ?? null, aside });
       else write({ ...NOTHING, text: state.aside || field.value });
       if (id) field.focus();
     },
@@ -102,7 +102,10 @@ export function makeComposer(chat) {
 const both = (...words) => words.filter(Boolean).join('\n\n');
 const isTouch = () => matchMedia('(pointer: coarse)').matches;
 
-function afterLine(id, instead, cancel) {
-  const words = instead ? t('composer.instead', { id: instead }) : t('composer.after', { id });
-  return note(words, ' ', h('button', { class: 'button small plain', type: 'button', on: { click: cancel } }, t('cancel')));
+function afterLines({ after, instead, without }, cancel) {
+  const words = instead ? t('composer.instead', { id: instead }) : t('composer.after', { id: after });
+  return [note(words, ' ', h('button', { class: 'button small plain', type: 'button', on: { click: cancel } }, t('cancel'))),
+    without ? trouble({ detail: t('composer.without', { id: instead, what: listed(without) }) }) : null];
 }
+
+const listed = (kinds) => Object.entries(kinds).map(([kind, n]) => t(`without.${kind}`, { n })).join(t('without.and'));

@@ -76,5 +76,16 @@ async function sayAnew(message, chat) {
   const all = before && await uncut(message, chat);
   if (!all) return;
   const text = all.parts.filter((part) => part.kind === 'text').map((part) => part.text).join('\n\n');
-  chat.composer.answerAfter(before.messages.at(-1)?.id ?? 'start', { text, instead: message.id });
+  chat.composer.answerAfter(before.messages.at(-1)?.id ?? 'start', { text, instead: message.id, without: wordless(all) });
 }
+
+// What a message has beside its words, which alone can be sent from here: { image: 2, file: 1 }, or null.
+function wordless(message) {
+  const kinds = {};
+  for (const { kind } of message.parts) {
+    const name = ['image', 'file'].includes(kind) ? kind : 'other';
+    if (kind !== 'text') kinds[name] = (kinds[name] ?? 0) + 1;
+  }
+  return Object.keys(kinds).length ? kinds : null;
+}
+

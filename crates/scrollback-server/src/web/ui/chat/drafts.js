@@ -1,7 +1,7 @@
 // What somebody is writing in each session, kept while they look elsewhere, until the page is closed.
 const drafts = new Map();
 
-/** What is being written in a session, or in a new chat where there is none: { text, after, instead, aside }. */
+/** What is being written in a session, or in a new chat where there is none: { text, after, instead, without, aside }. */
 export const draftOf = (session) => drafts.get(session) ?? null;
 
 /** Keeps it; nothing written is nothing to keep. */
