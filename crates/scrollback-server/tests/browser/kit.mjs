@@ -39,7 +39,7 @@ export async function imported(text, name = 'import.jsonl') {
 }
 
 /** Says something as the UI would; what it comes to. */
-export const say = (session, message, more = {}) => api('POST', '/chat', { session, message, stream: false, ...more });
+export const say = (session, message, more = {}, base = BASE) => api('POST', '/chat', { session, message, stream: false, ...more }, base);
 
 /** Runs a command of the program beside the server. */
 export const command = (...words) => execFileSync(SCROLLBACK, ['--store', process.env.STORE, '--config', process.env.SETTINGS, ...words], { encoding: 'utf8' });

@@ -7,13 +7,14 @@ import os from 'node:os';
 import path from 'node:path';
 import { atEnd } from './kit.mjs';
 
-/** Another server, with settings of its own: { base, command(…), stops() }. */
+/** Another server, with settings of its own: { base, command(…), stops(), returns() }; it returns to the same address and store. */
 export async function another(settings) {
   const home = mkdtempSync(path.join(os.tmpdir(), 'another-'));
   const files = ['--store', path.join(home, 'log.db'), '--config', path.join(home, 'scrollback.toml')];
   const env = { ...process.env, HOME: home };
   writeFileSync(files[3], settings);
-  const server = spawn(process.env.SCROLLBACK, ['serve', '--listen', '127.0.0.1:0', ...files], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const start = (where) => spawn(process.env.SCROLLBACK, ['serve', '--listen', where, ...files], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  let server = start('127.0.0.1:0');
   const stops = () => {
     server.kill();
     return server.exitCode === null && server.signalCode === null ? once(server, 'exit') : null;
@@ -25,7 +26,11 @@ export async function another(settings) {
   const base = await address(server);
   /** Runs a command beside it, as its owner would. */
   const command = (...words) => execFileSync(process.env.SCROLLBACK, [...words, ...files], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], env });
-  return { base, command, stops };
+  const returns = () => {
+    server = start(new URL(base).host);
+    return address(server);
+  };
+  return { base, command, stops, returns };
 }
 
 /** { base, command(…), says(delta), ends(), stops() }: `says({ content })` goes to whoever waits for an answer; `serve` are settings of the server. */

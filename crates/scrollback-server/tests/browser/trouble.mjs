@@ -1,8 +1,8 @@
 // What goes wrong, and others who write too: no word is lost, and none goes where nobody looks.
-import { api, assert, imported, open, play, quiet, say, until } from './kit.mjs';
+import { accessible, api, assert, imported, open, picture, play, quiet, say, until } from './kit.mjs';
 import { choose, field, openCard, ready, told, write } from './talk.mjs';
 import { played } from './seed.mjs';
-import { puppet } from './model.mjs';
+import { another, puppet } from './model.mjs';
 
 const LONG = Array.from({ length: 900 }, (_, at) => `Line ${at} of the harbour book.`).join('\n');
 const chat = async (session, base) => ready(await open(`/#/s/${session}/chat`, { base }));
@@ -278,7 +278,35 @@ await play({
     model.stops();
     await until('another try', () => asked.filter((path) => path === '/api/events').length > 1);
     assert.deepEqual([...new Set(asked)], ['/api/events']);
+    await page.locator('.unreached').getByText('The server does not answer').waitFor();
     assert.equal(await page.getByRole('alert').count(), 0);
+  },
+
+  async 'what could not be shown while the server was away is there when it is back'() {
+    const server = await another('[serve]\nupstream = "quote"\n');
+    const [{ session }, { session: other }] = [await say(null, 'The boat is red.', {}, server.base), await say(null, 'The oar is blue.', {}, server.base)];
+    const page = await chat(session, server.base);
+    const gone = page.getByRole('status').filter({ hasText: 'The server does not answer' });
+    assert.equal(await gone.count(), 0);
+    await server.stops();
+    await gone.waitFor();
+    await picture(page, 'server-gone');
+    await accessible(page, 'a server that is gone');
+    await page.locator(`.session-row[data-id="${other}"]`).click();
+    await page.getByRole('alert').filter({ hasText: 'The server does not answer' }).first().waitFor();
+    await server.returns();
+    await page.locator('#m0', { hasText: 'The oar is blue.' }).waitFor();
+    await gone.waitFor({ state: 'detached' });
+    await until('no complaint', async () => !(await page.getByRole('alert').count()));
+    await server.stops();
+    await gone.waitFor();
+    // A screen that was never opened before has to be fetched first.
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.locator('.screen-settings').getByRole('alert').filter({ hasText: 'The server does not answer' }).waitFor();
+    await server.returns();
+    await button(page.locator('.unreached'), 'Try again').click();
+    await page.locator('.settings-part > *').first().waitFor();
+    await until('no complaint', async () => !(await page.getByRole('alert').count()));
   },
 
   async 'a click beside a dialog closes it, but not what somebody writes in'() {

@@ -1,5 +1,6 @@
 // Begins here: builds the frame, reads the address, shows the screen that is meant.
 import './theme.js';
+import { Problem } from './api.js';
 import { h, put } from './dom.js';
 import { onLanguage, t } from './i18n.js';
 import { place as prepareToasts } from './toast.js';
@@ -8,6 +9,7 @@ import { readRoute } from './route.js';
 import { sessionHead } from './session.js';
 import { makePlace } from './place.js';
 import { listenToKeys } from './keys.js';
+import { listen } from './live.js';
 import { trouble, waiting } from './notice.js';
 import { screens } from './screens/index.js';
 
@@ -16,9 +18,11 @@ let shell = null;
 let head = null;
 let leave = () => {};
 let showing = 0;
+let hasFailed = false;
 
 async function show() {
   const mine = showing += 1;
+  hasFailed = false;
   leave();
   const route = readRoute(location.hash);
   const place = makePlace(route);
@@ -44,19 +48,32 @@ function putScreen(route, place, root) {
 async function fill(root, place, route, isMine) {
   const wait = setTimeout(() => { if (!root.childNodes.length) root.append(waiting()); }, 250);
   try {
-    const load = Object.hasOwn(screens, route.screen) ? screens[route.screen] : screens.missing;
-    const screen = await load();
+    const screen = await loaded(route.screen);
     if (!isMine()) return;
     const done = await screen.show(root, place);
     if (typeof done === 'function') isMine() ? place.onLeave(done) : done();
   } catch (error) {
     // Where the session itself cannot be fetched, its head says so, once.
     const isTold = await place.about.then(() => false, () => true);
-    if (isMine()) put(root, isTold ? null : trouble(error, show));
+    if (isMine()) {
+      hasFailed = true;
+      put(root, isTold ? null : trouble(error, show));
+    }
     if (!error.detail) console.error(error);
   } finally {
     clearTimeout(wait);
     root.querySelector(':scope > .waiting')?.remove();
+  }
+}
+
+// A screen is a file of the server's too: what browsers say when it cannot be fetched helps nobody.
+async function loaded(name) {
+  const load = Object.hasOwn(screens, name) ? screens[name] : screens.missing;
+  try {
+    return await load();
+  } catch (error) {
+    console.error(error);
+    throw new Problem(0, 'unreachable', null);
   }
 }
 
@@ -72,6 +89,8 @@ function build() {
 prepareToasts();
 listenToKeys();
 addEventListener('hashchange', show);
+// What could not be shown while the server was away is shown when it is back.
+listen((event) => { if (event.name === 'again' && hasFailed) show(); });
 document.querySelector('.skip').addEventListener('click', (event) => { event.preventDefault(); shell.main.focus(); });
 onLanguage(build);
 build();

@@ -2,6 +2,7 @@
 import { h } from './dom.js';
 import { icon } from './icons.js';
 import { t } from './i18n.js';
+import { reachNotice } from './reach.js';
 import { sidebar } from './sidebar.js';
 
 /** Builds it: { node, main, mark(route), leave() }. */
@@ -12,12 +13,14 @@ export function frame() {
   const veil = h('div', { class: 'veil' });
   const bar = h('header', { class: 'topbar' }, opener, h('a', { class: 'brand', href: '#/' }, t('name')),
     h('a', { class: 'icon-button', href: '#/new', 'aria-label': t('new'), title: t('new') }, icon('plus')));
-  const node = h('div', { class: 'frame' }, side.node, veil, bar, main);
+  const reach = reachNotice();
+  const body = h('div', { class: 'frame-body' }, reach.node, main);
+  const node = h('div', { class: 'frame' }, side.node, veil, bar, body);
   const turn = (isOpen) => {
     node.classList.toggle('drawer-open', isOpen);
     opener.setAttribute('aria-expanded', String(isOpen));
     // What is behind the drawer can be neither reached nor read out.
-    for (const behind of [bar, main]) behind.inert = isOpen;
+    for (const behind of [bar, body]) behind.inert = isOpen;
     if (isOpen) side.node.querySelector('a, button, input').focus();
   };
   const isOpen = () => node.classList.contains('drawer-open');
@@ -37,6 +40,6 @@ export function frame() {
   const wide = matchMedia('(min-width: 861px)');
   const widen = () => { if (wide.matches) turn(false); };
   wide.addEventListener('change', widen);
-  const leave = () => { side.leave(); wide.removeEventListener('change', widen); };
+  const leave = () => { side.leave(); reach.leave(); wide.removeEventListener('change', widen); };
   return { node, main, leave, mark: (route) => { went(); side.mark(route); } };
 }

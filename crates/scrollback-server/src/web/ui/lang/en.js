@@ -33,6 +33,7 @@ export default {
   tokens: '{n} tokens',
   'tokens.one': '{n} token',
   'error.unreachable': 'The server does not answer. Is “scrollback serve” still running?',
+  unreached: 'The server does not answer. This page goes on by itself when it is back.',
   'error.unknown': 'Something went wrong here. Reload the page.',
   'token.title': 'A token is needed',
   'token.why': 'This server lets in who has a token. “scrollback tokens add NAME” makes one. It is kept in this tab only.',

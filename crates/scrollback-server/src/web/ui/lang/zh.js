@@ -33,6 +33,7 @@ export default {
   tokens: '{n} 词元',
   'tokens.one': '{n} 词元',
   'error.unreachable': '服务器没有响应。“scrollback serve” 还在运行吗？',
+  unreached: '服务器没有响应。恢复后此页面会自动继续。',
   'error.unknown': '这里出了点问题，请刷新页面。',
   'token.title': '需要令牌',
   'token.why': '访问这台服务器需要令牌，可用 “scrollback tokens add 名称” 生成。令牌只保存在当前标签页中。',
