@@ -150,6 +150,18 @@ await play({
     await page.getByRole('dialog', { name: 'A token is needed' }).waitFor();
     await accessible(page, 'the question for a token');
     await picture(page, 'token-needed');
+    const unknown = page.getByRole('dialog').getByRole('alert').filter({ hasText: 'does not know the token' });
+    assert.equal(await unknown.count(), 0);
+    await page.getByRole('dialog').getByLabel('Token').fill('sb_mistyped');
+    await page.keyboard.press('Enter');
+    await unknown.waitFor();
+    assert.ok(await page.getByRole('dialog').getByLabel('Token').evaluate((node) => node === document.activeElement));
+    await accessible(page, 'a token that is unknown');
+    await picture(page, 'token-unknown');
+    await page.keyboard.type('sb_mistyped');
+    await page.keyboard.press('Enter');
+    await page.waitForTimeout(300);
+    await unknown.waitFor();
     await page.getByRole('dialog').getByLabel('Token').fill(made);
     await page.keyboard.press('Enter');
     await page.getByRole('dialog').waitFor({ state: 'detached' });

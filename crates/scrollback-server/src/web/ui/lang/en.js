@@ -37,6 +37,7 @@ export default {
   'error.unknown': 'Something went wrong here. Reload the page.',
   'token.title': 'A token is needed',
   'token.why': 'This server lets in who has a token. “scrollback tokens add NAME” makes one. It is kept in this tab only.',
+  'token.unknown': 'This server does not know the token that was tried. It may have been mistyped, or taken back.',
   'token.field': 'Token',
   'token.use': 'Use it',
 

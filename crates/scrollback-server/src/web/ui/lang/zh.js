@@ -37,6 +37,7 @@ export default {
   'error.unknown': '这里出了点问题，请刷新页面。',
   'token.title': '需要令牌',
   'token.why': '访问这台服务器需要令牌，可用 “scrollback tokens add 名称” 生成。令牌只保存在当前标签页中。',
+  'token.unknown': '服务器不认识刚才使用的令牌。可能输入有误，或令牌已被撤销。',
   'token.field': '令牌',
   'token.use': '使用',
 
