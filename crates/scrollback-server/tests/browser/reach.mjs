@@ -1,5 +1,5 @@
 // Whoever sits at it: keys alone, an input method, a phone, another language, a screen that changes while it is read.
-import { accessible, api, assert, everyLook, fits, imported, language, open, picture, quiet, say, until } from './kit.mjs';
+import { accessible, api, assert, BASE, everyLook, fits, imported, language, open, picture, quiet, say, until } from './kit.mjs';
 import { chat, field, folded, openCard, ready, STORY, told } from './talk.mjs';
 
 const PHONE = { width: 390, height: 844 };
@@ -51,6 +51,31 @@ export const reach = {
     await page.keyboard.press('Enter');
     await told(page, /shown again/);
     assert.equal(await folded(session), null);
+    quiet(page);
+  },
+
+  async 'words from right to left are laid out so, and disturb nothing beside them'() {
+    const asked = 'שלום, איפה `fn main()` נמצא?\n\n- ראשון\n- second\n\n```rust\nfn main() {} // שלום\n```\n\n> ציטוט';
+    const messages = [{ role: 'user', content: asked }, { role: 'assistant', content: 'In English, with שלום inside.' }];
+    const { sessions: [session] } = await imported(JSON.stringify({ id: 'hebrew', title: 'המגדלור והמנורה הכחולה שעל החוף הצפוני', messages }));
+    await imported(JSON.stringify({ id: 'turned', title: 'Turned \u202eround', messages: [{ role: 'user', content: 'המנורה' }] }));
+    const page = await chat(session);
+    const runs = (locator) => locator.evaluate((node) => getComputedStyle(node).direction);
+    const goes = async (way, ...places) => { for (const place of places) assert.equal(await runs(page.locator(place).first()), way, place); };
+    await goes('rtl', `.session-row[data-id="${session}"] .session-title`, '.session-name', '#m0 .markdown > p', '#m0 .markdown > ul', '#m0 .markdown > blockquote');
+    await goes('ltr', '#m0 pre', '#m0 .markdown > p code', '#m1 .markdown > p', '.session-facts', '.message-head');
+    assert.equal(await page.title(), '\u2068המגדלור והמנורה הכחולה שעל החוף הצפוני\u2069 · Scrollback');
+    assert.equal(await runs(field(page)), 'ltr');
+    await field(page).fill('מה נשמע?');
+    assert.equal(await runs(field(page)), 'rtl');
+    await picture(page, 'chat-hebrew');
+    await page.goto(`${BASE}/#/search?${new URLSearchParams({ words: 'המנורה' })}`);
+    await page.locator('.hit').first().waitFor();
+    await goes('rtl', '.hit-text', '.search-form [name=words]');
+    // Whatever a title turns round ends with the title.
+    for (const place of ['.session-row .session-title', '.hit-title a']) assert.deepEqual([...new Set(await page.locator(place).evaluateAll((nodes) => nodes.map((node) => getComputedStyle(node).unicodeBidi)))], ['isolate'], place);
+    await picture(page, 'search-hebrew');
+    await accessible(page, 'words from right to left');
     quiet(page);
   },
 

@@ -1,4 +1,4 @@
-// Numbers, money, sizes and times, written for people.
+// Numbers, money, sizes, times and names, written for people.
 import { locale, t } from './i18n.js';
 
 /** A whole number with its separators. */
@@ -46,6 +46,9 @@ export function ago(text) {
   const year = then.getFullYear() === now.getFullYear() ? {} : { year: 'numeric' };
   return write(text, { month: 'short', day: 'numeric', ...year });
 }
+
+/** Words that stay apart from what stands beside them, where only text can be: whichever way they are written, and whatever they turn round. */
+export const apart = (text) => `\u2068${text}\u2069`;
 
 function write(text, options) {
   const date = new Date(text);

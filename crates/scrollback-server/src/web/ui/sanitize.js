@@ -12,6 +12,8 @@ export function html(node, text) {
   const parsed = new DOMParser().parseFromString(POLICY.createHTML(text ?? ''), 'text/html');
   const fresh = document.createDocumentFragment();
   copy(parsed.body, fresh);
+  // Each piece is laid out the way its first letter is written; what is inside follows in markdown.css.
+  for (const piece of fresh.children) if (piece.localName !== 'pre') piece.dir = 'auto';
   node.replaceChildren(fresh);
   return node;
 }

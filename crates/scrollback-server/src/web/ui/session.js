@@ -2,7 +2,7 @@
 import { h, put, putAgain } from './dom.js';
 import { icon } from './icons.js';
 import { get } from './api.js';
-import { moment } from './format.js';
+import { apart, moment } from './format.js';
 import { t } from './i18n.js';
 import { menuButton } from './menu.js';
 import { trouble } from './notice.js';
@@ -11,7 +11,7 @@ import { tabs } from './screens/index.js';
 
 /** Builds it: { node, show(place, screen) }. It stays while one goes from tab to tab, so that nobody loses their place in it. */
 export function sessionHead() {
-  const title = h('h1', { class: 'session-name' }, '\u00a0');
+  const title = h('h1', { class: 'session-name', dir: 'auto' }, '\u00a0');
   const facts = h('p', { class: 'session-facts' }, '\u00a0');
   const [branch, strategy] = [slot(), slot()];
   const wrong = h('div', {});
@@ -23,7 +23,7 @@ export function sessionHead() {
 
   function draw(about) {
     put(wrong);
-    document.title = `${about.title || t('untitled')} · ${t('name')}`;
+    document.title = `${apart(about.title || t('untitled'))} · ${t('name')}`;
     put(title, about.title || t('untitled'));
     title.title = about.title ?? '';
     put(facts, h('span', {}, t('messages', { n: about.messages })), h('span', {}, moment(about.last)), about.declared ? h('code', {}, about.declared) : null);

@@ -42,7 +42,7 @@ const sideLink = (href, name, text) => h('a', { class: 'side-link', href }, icon
 
 function searchField(state) {
   const find = afterPause(() => { state.words = field.value.trim(); load(state, { isNew: true }); }, 200);
-  const field = h('input', { class: 'field wide', id: 'search', type: 'search', placeholder: t('search.field'), 'aria-label': t('search.label'), autocomplete: 'off',
+  const field = h('input', { class: 'field wide', id: 'search', type: 'search', dir: 'auto', placeholder: t('search.field'), 'aria-label': t('search.label'), autocomplete: 'off',
     on: {
       input: find.ask,
       keydown: (event) => {
@@ -85,7 +85,7 @@ function foot(state, answer) {
 function row(session, state) {
   const isHere = Boolean(state.route.session) && [session.id, session.declared].includes(state.route.session);
   return h('li', {}, h('a', { class: 'session-row', href: sessionHref(session.id), dataset: { id: session.id, declared: session.declared ?? '' }, 'aria-current': isHere ? 'page' : null },
-    h('span', { class: 'session-title' }, session.title || t('untitled')),
+    h('span', { class: 'session-title', dir: 'auto' }, session.title || t('untitled')),
     h('span', { class: 'session-more' }, h('span', {}, t('messages', { n: session.messages })), session.branches > 1 ? h('span', {}, icon('branch'), number(session.branches)) : null,
       h('span', { class: 'push' }, ago(session.last)))));
 }

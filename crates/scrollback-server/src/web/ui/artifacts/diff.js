@@ -18,7 +18,7 @@ export function drawDiff(changes) {
 }
 
 const line = ({ sign, line: text }) => h('li', { class: `diff-line ${sign}` }, h('span', { class: 'diff-sign', 'aria-hidden': 'true' }, SIGNS[sign]),
-  sign === 'same' ? null : h('span', { class: 'hidden' }, t(`artifacts.diff.${sign}`)), h('span', { class: 'diff-text' }, text || '\u00a0'));
+  sign === 'same' ? null : h('span', { class: 'hidden' }, t(`artifacts.diff.${sign}`)), h('span', { class: 'diff-text', dir: 'auto' }, text || '\u00a0'));
 
 function gap(lines) {
   const item = h('li', { class: 'diff-gap' }, h('button', { class: 'button small plain', type: 'button', on: { click: () => item.replaceWith(...lines.map(line)) } }, t('artifacts.diff.same', { n: lines.length })));

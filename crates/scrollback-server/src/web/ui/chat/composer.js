@@ -17,7 +17,7 @@ export function makeComposer(chat) {
   const after = h('div', { class: 'composer-after' });
   const hints = h('div', { class: 'composer-hints', hidden: true });
   const status = h('div', { class: 'composer-status' });
-  const field = h('textarea', { rows: 1, 'aria-label': t('composer'), placeholder: t('composer.hint'), enterkeyhint: isTouch() ? 'enter' : 'send', on: { input: changed, keydown: press } });
+  const field = h('textarea', { rows: 1, dir: 'auto', 'aria-label': t('composer'), placeholder: t('composer.hint'), enterkeyhint: isTouch() ? 'enter' : 'send', on: { input: changed, keydown: press } });
   const button = h('button', { class: 'button primary send', type: 'button', on: { click: () => (chat.turn.isRunning() ? chat.turn.stop() : submit()) } });
   // `aside` are words that were being written when another message was taken up to be said anew.
   const state = { ...NOTHING };

@@ -10,7 +10,7 @@ const LONG = 8000;
 export function liveText() {
   const done = h('div', { class: 'markdown' });
   const rest = h('span', { class: 'plain' });
-  const node = h('div', { class: 'live-text' }, done);
+  const node = h('div', { class: 'live-text', dir: 'auto' }, done);
   const state = { text: '', rendered: 0, timer: null, isOver: false };
 
   // What is not drawn yet goes on in the last paragraph, so that nothing jumps when it is.

@@ -13,12 +13,12 @@ const drawn = new WeakMap();
 /** A row of the card: title and lines, and what opens under them. */
 export function noteRow(note, chat) {
   const originals = h('div', { class: 'note-originals' });
-  const title = h('span', { class: 'note-title' });
+  const title = h('span', { class: 'note-title', dir: 'auto' });
   const lines = h('ul', { class: 'note-lines' });
   const by = h('span', { class: 'note-by muted' });
   const draw = (now) => {
     put(title, now.title || t('untitled'));
-    put(lines, (now.lines ?? []).map((line) => h('li', {}, line)));
+    put(lines, (now.lines ?? []).map((line) => h('li', { dir: 'auto' }, line)));
     put(by, `${t('messages', { n: note.messages ?? 0 })}${now.by ? ` · ${t(`by.${now.by}`)}` : ''}`);
   };
   const edited = (answer) => {
@@ -60,7 +60,7 @@ const noteText = async (note, chat) => (await get(route(note, chat), { branch: c
 export async function editNote(note, chat, edited) {
   const text = await tell(() => noteText(note, chat));
   if (text === null) return;
-  const field = h('textarea', { class: 'field wide', rows: 10, 'aria-label': t('note.text'), value: text });
+  const field = h('textarea', { class: 'field wide', rows: 10, dir: 'auto', 'aria-label': t('note.text'), value: text });
   const wrong = h('div', {});
   const save = async () => {
     try {

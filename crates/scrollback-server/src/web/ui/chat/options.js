@@ -11,7 +11,7 @@ export function makeOptions(place) {
   const list = h('datalist', { id: 'models' });
   const model = h('input', { class: 'field model', list: 'models', 'aria-label': t('model'), title: t('model'), autocomplete: 'off', spellcheck: 'false', placeholder: t('model'), value: localStorage.getItem(NAME) ?? '', on: { change: keep } });
   const strategy = place.session ? null : h('select', { class: 'select', 'aria-label': t('strategy'), title: t('strategy') }, h('option', { value: '' }, t('strategy.unset')));
-  const instructions = place.session ? null : h('textarea', { class: 'field wide', rows: 2, 'aria-label': t('instructions'), placeholder: t('instructions.hint') });
+  const instructions = place.session ? null : h('textarea', { class: 'field wide', rows: 2, dir: 'auto', 'aria-label': t('instructions'), placeholder: t('instructions.hint') });
   const notice = h('div', { class: 'composer-notice' });
   const more = place.session ? null : h('details', { class: 'new-more' }, h('summary', {}, t('instructions')), instructions);
   let known = null;

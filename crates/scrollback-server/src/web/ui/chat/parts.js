@@ -16,7 +16,7 @@ export function drawPart(part, message, chat) {
 
 function text(part, message, chat) {
   const body = h('div', { class: 'markdown' });
-  if (part.html === undefined) body.append(h('p', { class: 'plain' }, part.text));
+  if (part.html === undefined) body.append(h('p', { class: 'plain', dir: 'auto' }, part.text));
   else dressCode(html(body, part.html));
   return part.cut ? h('div', {}, body, cut(message, chat)) : body;
 }
@@ -25,8 +25,8 @@ const cut = (message, chat) => h('button', { class: 'button small', type: 'butto
 
 /** Reasoning, folded away. */
 export function thinking(part) {
-  return h('details', { class: 'block thinking' }, h('summary', {}, icon('thought'), h('span', {}, t('thinking')), h('span', { class: 'preview' }, oneLine(part.text))),
-    h('div', { class: 'block-body plain' }, part.text));
+  return h('details', { class: 'block thinking' }, h('summary', {}, icon('thought'), h('span', {}, t('thinking')), h('span', { class: 'preview', dir: 'auto' }, oneLine(part.text))),
+    h('div', { class: 'block-body plain', dir: 'auto' }, part.text));
 }
 
 /** Reasoning that goes on: { node, add(piece) }. It is one node, so that it stays open while it is read. */
@@ -67,7 +67,7 @@ function image(part) {
   return h('p', { class: 'attachment' }, icon('image'), link, part.mime ? h('span', { class: 'muted' }, part.mime) : null);
 }
 
-const file = (part) => h('p', { class: 'attachment' }, icon('page'), part.name ?? t('file'));
+const file = (part) => h('p', { class: 'attachment' }, icon('page'), h('bdi', {}, part.name ?? t('file')));
 
 function other(part) {
   return h('details', { class: 'block' }, h('summary', {}, icon('code'), h('span', {}, t('other')), h('span', { class: 'preview mono' }, oneLine(part.json))),

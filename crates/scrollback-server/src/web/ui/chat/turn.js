@@ -91,7 +91,7 @@ function view(said) {
   const words = liveText();
   const spinner = h('p', { class: 'waiting' }, h('span', { class: 'spinner' }), t('answering'));
   const node = h('div', { class: 'turn' },
-    h('article', { class: 'message role-user' }, h('header', { class: 'message-head' }, h('span', { class: 'role' }, t('role.user'))), h('div', { class: 'message-body markdown' }, h('p', { class: 'plain' }, said.message))),
+    h('article', { class: 'message role-user' }, h('header', { class: 'message-head' }, h('span', { class: 'role' }, t('role.user'))), h('div', { class: 'message-body markdown' }, h('p', { class: 'plain', dir: 'auto' }, said.message))),
     h('article', { class: 'message role-assistant', 'aria-busy': 'true' }, h('header', { class: 'message-head' }, h('span', { class: 'role' }, t('role.assistant'))), events, thinking, words.node, spinner));
   const line = (name, text) => events.append(h('li', {}, icon(name), text));
   const seen = { node, words, turn: null, done: null, error: null };

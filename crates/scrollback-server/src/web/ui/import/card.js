@@ -79,7 +79,7 @@ export function importCard(file) {
   // Built anew for each visit of the screen: the language may be another by then.
   function build() {
     shown = null;
-    node = h('article', { class: 'card import-card' }, h('header', { class: 'import-head' }, mark, h('strong', { class: 'import-name' }, file.name), h('span', { class: 'muted digits' }, bytes(file.size)), chip, stopper), content);
+    node = h('article', { class: 'card import-card' }, h('header', { class: 'import-head' }, mark, h('strong', { class: 'import-name', dir: 'auto' }, file.name), h('span', { class: 'muted digits' }, bytes(file.size)), chip, stopper), content);
     draw();
     return node;
   }
@@ -105,7 +105,7 @@ function body(state, file, run) {
 
 function progress({ done, of, title }) {
   return h('div', { class: 'import-progress' }, h('progress', { class: 'progress', max: Math.max(1, of), value: done, 'aria-label': t('import.step.reading') }),
-    h('p', { class: 'muted' }, h('span', { class: 'digits' }, t('import.progress', { done: done + 1, of })), title ? ` · ${title}` : ''));
+    h('p', { class: 'muted' }, h('span', { class: 'digits' }, t('import.progress', { done: done + 1, of })), title ? [' · ', h('bdi', {}, title)] : null));
 }
 
 // What went wrong, and what to do about it; a file that was not recognised can be read as what its owner says it is.

@@ -34,6 +34,6 @@ function sessionLinks(ids) {
 
 function link(id) {
   const node = h('a', { href: sessionHref(id) }, id.slice(0, 12));
-  get(`/api/sessions/${encodeURIComponent(id)}`).then((about) => put(node, about.title || t('untitled')), () => {});
+  get(`/api/sessions/${encodeURIComponent(id)}`).then((about) => put(node, h('bdi', {}, about.title || t('untitled'))), () => {});
   return node;
 }

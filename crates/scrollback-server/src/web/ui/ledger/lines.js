@@ -13,7 +13,7 @@ const LONG = 1000;
 export function makeLines(hold, place, back) {
   const body = h('div', { class: 'lines-body' });
   const foot = h('div', { class: 'lines-foot row' });
-  const field = h('input', { class: 'field', type: 'search', placeholder: t('holds.search'), 'aria-label': t('holds.search') });
+  const field = h('input', { class: 'field', type: 'search', dir: 'auto', placeholder: t('holds.search'), 'aria-label': t('holds.search') });
   const form = h('form', { class: 'lines-search row', role: 'search', on: { submit: (event) => { event.preventDefault(); if (field.value.trim()) look(field.value.trim()); else read(1); } } }, field, h('button', { class: 'button', type: 'submit' }, icon('search'), t('holds.find')));
   let age = 0;
 

@@ -36,7 +36,7 @@ export async function show(root, place) {
     const href = place.href('artifacts', { artifact: artifact.id });
     const choose = (event) => { event.preventDefault(); remember(href); open(artifact.id, {}); };
     return h('a', { class: 'record-row', href, 'aria-current': artifact.id === chosen ? 'true' : null, on: { click: choose } },
-      h('span', { class: 'record-name' }, artifact.title || t('untitled')),
+      h('span', { class: 'record-name', dir: 'auto' }, artifact.title || t('untitled')),
       h('span', { class: 'record-facts' }, h('span', { class: 'id' }, artifact.id), h('span', {}, t('artifacts.version', { n: artifact.version })), h('span', {}, t('artifacts.sections', { n: artifact.sections.length })), h('span', {}, t('messages', { n: artifact.sources.length }))));
   }
 

@@ -25,8 +25,8 @@ export async function show(root, place) {
   function row(hold) {
     return h('li', {}, h('button', { class: 'hold-row', type: 'button', dataset: { hold: hold.id, chars: hold.chars }, on: { click: () => choose(hold.id, false) } },
       h('span', { class: 'hold-title' }, h('span', { class: 'id' }, hold.id), h('code', { class: 'tool-name' }, hold.tool ?? t('result')), hold.erased ? h('span', { class: 'chip bad' }, t('erased')) : null, h('time', { class: 'push', datetime: hold.at, title: moment(hold.at) }, ago(hold.at))),
-      hold.query ? h('span', { class: 'hold-query' }, hold.query) : null,
-      hold.erased ? null : h('span', { class: 'hold-brief' }, hold.brief),
+      hold.query ? h('span', { class: 'hold-query', dir: 'auto' }, hold.query) : null,
+      hold.erased ? null : h('span', { class: 'hold-brief', dir: 'auto' }, hold.brief),
       h('span', { class: 'hold-size' }, `${t('holds.chars', { n: hold.chars })} · ${t('tokens', { n: hold.tokens })}`)));
   }
 

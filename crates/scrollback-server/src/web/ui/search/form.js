@@ -8,7 +8,7 @@ const ROLES = ['user', 'assistant', 'tool', 'system'];
 
 /** The form with what the address says: { node, said(), focus() }; `changed({ isTyping })` when something else is meant. */
 export function searchForm(query, changed) {
-  const words = h('input', { class: 'field wide', type: 'search', name: 'words', value: query.words ?? '', placeholder: t('search.words'), 'aria-label': t('search.words'), autocomplete: 'off', maxlength: 1000,
+  const words = h('input', { class: 'field wide', type: 'search', name: 'words', dir: 'auto', value: query.words ?? '', placeholder: t('search.words'), 'aria-label': t('search.words'), autocomplete: 'off', maxlength: 1000,
     on: { input: (event) => { if (!event.isComposing) changed({ isTyping: true }); }, compositionend: () => changed({ isTyping: true }) } });
   const narrow = { change: narrowed };
   const session = sessionPicker(query.session, narrow);
@@ -50,7 +50,7 @@ function sessionPicker(chosen, on) {
   get('/api/sessions', { count: 100 }).then(({ sessions }) => {
     const known = sessions.find((session) => [session.id, session.declared].includes(chosen));
     if (known) select.lastChild.textContent = known.title || t('untitled');
-    select.append(...sessions.filter((session) => session !== known).map((session) => h('option', { value: session.id }, session.title || t('untitled'))));
+    select.append(...sessions.filter((session) => session !== known).map((session) => h('option', { value: session.id, dir: 'auto' }, session.title || t('untitled'))));
   }, () => {});
   return select;
 }

@@ -15,12 +15,12 @@ export function drawHits(found) {
 function group(hits) {
   const [{ session, title }] = hits;
   return h('section', { class: 'hit-group' },
-    h('h2', { class: 'hit-title' }, h('a', { href: sessionHref(session) }, title || t('untitled')), h('span', { class: 'muted' }, t('search.hits', { n: hits.length }))),
+    h('h2', { class: 'hit-title' }, h('a', { href: sessionHref(session), dir: 'auto' }, title || t('untitled')), h('span', { class: 'muted' }, t('search.hits', { n: hits.length }))),
     h('ul', { class: 'hits' }, hits.map((hit) => h('li', {}, drawHit(hit)))));
 }
 
 function drawHit(hit) {
   return h('a', { class: 'hit', href: sessionHref(hit.session, 'chat', { branch: hit.branch, at: hit.message }) },
     h('span', { class: 'hit-head' }, h('strong', {}, roleName(hit.role)), h('span', { class: 'id' }, hit.message), h('time', { datetime: hit.at }, moment(hit.at))),
-    h('span', { class: 'hit-text' }, hit.snippet.map((piece) => (piece.hit ? h('mark', {}, piece.text) : piece.text))));
+    h('span', { class: 'hit-text', dir: 'auto' }, hit.snippet.map((piece) => (piece.hit ? h('mark', {}, piece.text) : piece.text))));
 }

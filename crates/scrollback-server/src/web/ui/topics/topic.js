@@ -19,7 +19,7 @@ function head(topic, screen) {
   return h('header', { class: 'record-head' },
     h('div', { class: 'row' }, badge(topic.state), h('span', { class: 'id' }, topic.id),
       h('button', { class: 'button small push', type: 'button', on: { click: () => download(topic, screen.place) } }, icon('export'), t('topics.file'))),
-    h('h2', { class: 'record-title' }, topic.name || t('untitled')), facts(topic, screen));
+    h('h2', { class: 'record-title', dir: 'auto' }, topic.name || t('untitled')), facts(topic, screen));
 }
 
 function facts(topic, screen) {
@@ -38,8 +38,8 @@ function topicLink(id, { place, choose, topics }) {
 }
 
 function words({ brief, summary }) {
-  return h('section', { class: 'record-part' }, h('h3', {}, t('topics.brief')), h('p', { class: 'plain' }, brief || h('span', { class: 'muted' }, t('topics.brief.none'))),
-    summary ? [h('h3', {}, t('topics.summary')), h('p', { class: 'plain' }, summary)] : null);
+  return h('section', { class: 'record-part' }, h('h3', {}, t('topics.brief')), h('p', { class: 'plain', dir: 'auto' }, brief || h('span', { class: 'muted' }, t('topics.brief.none'))),
+    summary ? [h('h3', {}, t('topics.summary')), h('p', { class: 'plain', dir: 'auto' }, summary)] : null);
 }
 
 function scores(topic, place) {

@@ -118,7 +118,7 @@ function branches(topics, state) {
 function row(topic, parts) {
   const size = topic.state === 'divided' ? [h('span', {}, t('topics.parts', { n: parts }))] : [h('span', {}, t('messages', { n: topic.messages })), h('span', {}, tokens(topic.tokens))];
   return h('div', { class: 'tree-row' }, parts ? h('span', { class: 'twist', 'aria-hidden': 'true' }, icon('right')) : null, shape(topic.state),
-    h('span', { class: 'tree-text' }, h('span', { class: 'tree-name' }, topic.name || t('untitled')), h('span', { class: 'tree-facts' }, h('span', {}, t(`topics.state.${topic.state}`)), size)),
+    h('span', { class: 'tree-text' }, h('span', { class: 'tree-name', dir: 'auto' }, topic.name || t('untitled')), h('span', { class: 'tree-facts' }, h('span', {}, t(`topics.state.${topic.state}`)), size)),
     topic.average === null ? null : h('span', { class: 'tree-score' }, h('strong', { class: 'digits' }, score(topic.average)), topic.scores.length > 1 ? lately(topic.scores) : null));
 }
 
