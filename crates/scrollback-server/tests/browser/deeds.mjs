@@ -133,4 +133,61 @@ export const deeds = {
     await page.getByRole('dialog', { name: 'Commands' }).waitFor();
     quiet(page);
   },
+
+  async 'a command that there is not is refused, kept in the field, and sent only if one insists'() {
+    const { session } = await say(null, 'The boat is red.');
+    const page = await chat(session);
+    const count = async () => (await api('GET', `/sessions/${session}`)).messages;
+    const before = await count();
+    const refused = page.locator('.composer').getByRole('alert');
+    for (const words of ['/window', '/comp', '/unfold now', '/pin', '/pin the boat']) {
+      await field(page).fill(words);
+      await field(page).press('Enter');
+      await refused.waitFor();
+      assert.equal(await field(page).inputValue(), words);
+    }
+    await field(page).fill('/window');
+    await refused.waitFor({ state: 'detached' });
+    await field(page).press('Enter');
+    await refused.getByText('There is no /window here').waitFor();
+    assert.match(await refused.innerText(), /\/compress \/undo \/redo \/pin \/strategy \/help.*A space before it/);
+    await accessible(page, 'a command that was refused');
+    await picture(page, 'chat-command-refused');
+    assert.equal(await count(), before);
+    await write(page, ' /window');
+    await write(page, '/usr/bin is a path');
+    await write(page, '/two\nlines');
+    assert.equal(await count(), before + 6);
+    await page.locator('.message-item', { hasText: '/window' }).first().waitFor();
+    quiet(page);
+  },
+
+  async 'a command is chosen with arrows and Tab'() {
+    const { session } = await say(null, 'The boat is red.');
+    const page = await chat(session);
+    const chosen = page.locator('.composer-hints [aria-selected=true]');
+    const press = async (...keys) => { for (const key of keys) await field(page).press(key); };
+    await field(page).fill('/');
+    await press('ArrowDown', 'ArrowDown');
+    assert.match(await chosen.innerText(), /^\/undo/);
+    await press('ArrowUp', 'ArrowUp');
+    assert.match(await chosen.innerText(), /^\/help/);
+    assert.equal(await field(page).getAttribute('aria-activedescendant'), await chosen.getAttribute('id'));
+    await accessible(page, 'a command that is chosen');
+    await picture(page, 'chat-command-chosen');
+    await press('ArrowUp', 'Enter');
+    assert.equal(await field(page).inputValue(), '/strategy ');
+    await field(page).fill('/comp');
+    await press('Tab');
+    assert.equal(await field(page).inputValue(), '/compress');
+    await field(page).fill('/');
+    await press('Escape');
+    await page.locator('.composer-hints').waitFor({ state: 'hidden' });
+    await field(page).fill('/he');
+    await page.locator('.composer-hints').getByText('/help').click();
+    assert.ok(await field(page).evaluate((node) => node === document.activeElement && node.value === '/help'));
+    await press('Enter');
+    await page.getByRole('dialog', { name: 'Commands' }).waitFor();
+    quiet(page);
+  },
 };

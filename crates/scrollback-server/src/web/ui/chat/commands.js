@@ -3,7 +3,6 @@ import { fold, setStrategy } from '../actions.js';
 import { dialog } from '../dialog.js';
 import { h } from '../dom.js';
 import { t } from '../i18n.js';
-import { toast } from '../toast.js';
 
 const COMMANDS = {
   '/compress': { hint: 'compress.hint', run: (chat) => fold(chat.place, 'compress') },
@@ -16,20 +15,27 @@ const COMMANDS = {
 
 /** The commands that begin with what is written: [how it is written, what it does]. */
 export function matching(text) {
-  if (!/^\/\w*$/.test(text)) return [];
-  return Object.entries(COMMANDS).filter(([name]) => name.startsWith(text)).map(([name, command]) => [command.shape ?? name, t(command.hint)]);
+  if (!/^\/[a-z]*$/i.test(text)) return [];
+  return Object.entries(COMMANDS).filter(([name]) => name.startsWith(text.toLowerCase())).map(([name, command]) => [command.shape ?? name, t(command.hint)]);
 }
 
-/** Runs a command; false if the text is none and should be sent. A path such as /usr/bin is none. */
-export async function runCommand(text, chat) {
-  const [name, ...words] = text.split(/\s+/);
-  const command = COMMANDS[name];
-  if (!command) return false;
-  const word = words.join(' ');
-  if (!chat.place.session && !command.isAnywhere) toast(t('command.session'), 'bad');
-  else if (command.needs && !command.needs.test(word)) toast(t('command.shape', { shape: command.shape }), 'bad');
-  else await command.run(chat, word);
-  return true;
+/**
+ * Heeds what was written: null if it is a message, else { refused } with the words that say why nothing was done, if so. A slash and
+ * letters are a command, known or not, as in the terminal; a path such as /usr/bin is none, nor is what begins with a space.
+ */
+export async function heed(text, chat) {
+  const [, name, word] = /^(\/[a-z]+)(?:[^\S\n]+(.*))?$/i.exec(text.trimEnd()) ?? [];
+  if (!name) return null;
+  const command = COMMANDS[name.toLowerCase()];
+  const refused = whyNot(name, command, (word ?? '').trim(), chat);
+  if (!refused) await command.run(chat, (word ?? '').trim());
+  return { refused };
+}
+
+function whyNot(name, command, word, chat) {
+  if (!command) return t('command.unknown', { name, all: Object.keys(COMMANDS).join(' ') });
+  if (!chat.place.session && !command.isAnywhere) return t('command.session');
+  return command.needs && !command.needs.test(word) ? t('command.shape', { shape: command.shape }) : null;
 }
 
 function showHelp() {

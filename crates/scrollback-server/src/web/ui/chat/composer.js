@@ -4,9 +4,10 @@ import { h, put } from '../dom.js';
 import { icon } from '../icons.js';
 import { t } from '../i18n.js';
 import { isComposing } from '../keys.js';
-import { matching, runCommand } from './commands.js';
+import { heed } from './commands.js';
 import { draftOf, keepDraft } from './drafts.js';
 import { makeOptions } from './options.js';
+import { makeSuggestions } from './suggestions.js';
 import { note, trouble } from '../notice.js';
 
 const NOTHING = { after: null, instead: null, without: null, aside: '' };
@@ -15,15 +16,17 @@ const NOTHING = { after: null, instead: null, without: null, aside: '' };
 export function makeComposer(chat) {
   const options = makeOptions(chat.place);
   const after = h('div', { class: 'composer-after' });
-  const hints = h('div', { class: 'composer-hints', hidden: true });
+  const refusal = h('div', {});
   const status = h('div', { class: 'composer-status' });
   const field = h('textarea', { rows: 1, dir: 'auto', 'aria-label': t('composer'), placeholder: t('composer.hint'), enterkeyhint: isTouch() ? 'enter' : 'send', on: { input: changed, keydown: press } });
   const button = h('button', { class: 'button primary send', type: 'button', on: { click: () => (chat.turn.isRunning() ? chat.turn.stop() : submit()) } });
   // `aside` are words that were being written when another message was taken up to be said anew.
   const state = { ...NOTHING };
+  const suggestions = makeSuggestions(field, fill);
 
   function changed() {
     keepDraft(chat.place.id, { ...state, text: field.value });
+    put(refusal);
     grow();
   }
 
@@ -37,9 +40,7 @@ export function makeComposer(chat) {
   function grow() {
     field.style.height = 'auto';
     field.style.height = `${Math.min(field.scrollHeight, 240)}px`;
-    const found = matching(field.value);
-    hints.hidden = !found.length;
-    put(hints, found.map(([name, words]) => h('button', { class: 'menu-item', type: 'button', on: { click: () => fill(name) } }, h('code', {}, name), h('span', { class: 'muted' }, words))));
+    suggestions.draw();
   }
 
   function fill(name) {
@@ -49,26 +50,35 @@ export function makeComposer(chat) {
   }
 
   function press(event) {
-    if (isComposing(event)) return;
+    if (isComposing(event) || suggestions.press(event)) return;
     if (event.key === 'Escape') return state.after ? composer.answerAfter(null) : field.blur();
     if (event.key !== 'Enter' || event.shiftKey || (isTouch() && !event.ctrlKey && !event.metaKey)) return;
     event.preventDefault();
     if (!chat.turn.isRunning()) submit();
   }
 
+  // What is refused stays in the field, to be put right.
   async function submit() {
-    const text = field.value.trim();
-    if (!text) return;
-    const draft = { ...state, text, aside: '' };
+    const said = field.value;
+    if (!said.trim()) return;
+    const draft = { ...state, text: said.trimEnd(), aside: '' };
     field.value = '';
     changed();
-    if (await runCommand(text, chat)) return;
+    const heeded = await heed(said, chat);
+    if (heeded?.refused) return refuse(said, heeded.refused);
+    if (heeded) return;
     write({ ...NOTHING, text: state.aside });
-    chat.turn.run({ message: text, after: draft.after, ...options.chosen() }, draft);
+    chat.turn.run({ message: said.trim(), after: draft.after, ...options.chosen() }, draft);
+  }
+
+  function refuse(said, why) {
+    field.value = said;
+    changed();
+    put(refusal, trouble({ detail: why }));
   }
 
   const composer = {
-    node: h('div', { class: 'composer' }, options.notice, status, after, hints,
+    node: h('div', { class: 'composer' }, options.notice, status, after, refusal, suggestions.node,
       h('div', { class: 'composer-box' }, field, h('div', { class: 'composer-row' }, options.node, button))),
     status,
     focus: () => field.focus(),

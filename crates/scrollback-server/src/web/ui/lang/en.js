@@ -375,6 +375,7 @@ export default {
   'command.help': 'This list',
   'command.session': 'Send a message first: a command needs a session.',
   'command.shape': 'Write it like this: {shape}',
+  'command.unknown': 'There is no {name} here, and nothing was sent. The commands are {all}. A space before it sends it as it is.',
 
   // the other screens
 

@@ -375,6 +375,7 @@ export default {
   'command.help': '显示此列表',
   'command.session': '请先发送一条消息：命令需要在会话中使用。',
   'command.shape': '请这样写：{shape}',
+  'command.unknown': '这里没有 {name} 命令，什么都没有发送。可用的命令有 {all}。在前面加一个空格即可原样发送。',
 
   // 其他页面
 
