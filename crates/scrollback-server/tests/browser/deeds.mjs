@@ -128,6 +128,7 @@ export const deeds = {
     await told(page, /went under notes/);
     await page.locator('.fold-card').waitFor();
     assert.deepEqual(await folded(session), ['m0', 'm1']);
+    assert.equal(await page.locator('.fold-card strong').first().innerText(), '2 messages folded, 1 page listed');
     await field(page).fill('/help');
     await field(page).press('Enter');
     await page.getByRole('dialog', { name: 'Commands' }).waitFor();

@@ -38,8 +38,7 @@ export function makeFoldCard(chat) {
     put(title, t('fold.range', { from, to }));
     try {
       const notes = await fetchNotes(place);
-      const words = notes.isPages ? 'fold.pages' : notes.list.length ? 'fold.notes' : 'fold.only';
-      put(title, h('strong', {}, t(words, { n: notes.messages, notes: notes.list.length })), h('span', { class: 'muted' }, `${t('fold.tokens', { original: notes.original, tokens: notes.tokens })} · ${from}–${to}`));
+      put(title, h('strong', {}, howMuch(notes)), h('span', { class: 'muted' }, `${t('fold.tokens', { original: notes.original, tokens: notes.tokens })} · ${from}–${to}`));
       return notes;
     } catch {
       return null; // its range stands there already
@@ -81,6 +80,13 @@ export function makeFoldCard(chat) {
   box.addEventListener('toggle', open);
   queueMicrotask(() => { drawButton(); count(); });
   return h('section', { class: 'fold', 'aria-label': t('fold.label') }, box, foot);
+}
+
+// Messages and notes are counted each by itself: there may be one of either.
+function howMuch({ isPages, messages, list }) {
+  const folded = t('fold.only', { n: messages });
+  if (isPages) return t('fold.pages', { folded, listed: t('fold.listed', { n: list.length }) });
+  return list.length ? t('fold.notes', { messages: t('messages', { n: messages }), notes: t('contents.notes', { n: list.length }) }) : folded;
 }
 
 /** What stands for the folded stretch, in one shape for pages, summaries and artifacts. */
