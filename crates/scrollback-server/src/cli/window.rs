@@ -8,7 +8,6 @@ use anyhow::Context;
 use clap::Args;
 use scrollback::control::Controls;
 use scrollback::ids::Depth;
-use scrollback::note::Fold;
 use scrollback::rule::rules;
 use scrollback::sketch::sketch;
 use scrollback::store::Span;
@@ -52,12 +51,15 @@ impl Window {
         let messages = store.read(&key, Span::path(branch.head, Depth(0))).await?;
         let preamble: Vec<_> = preamble(&store, &key).await?.into_iter().map(Arc::new).collect();
         let settings = &desk.settings.engine;
-        let controls = desk.engine(store).controls(&key).await?;
+        let engine = desk.engine(store);
+        let mut controls = engine.controls(&key).await?;
         let strategy = self.strategy.or(controls.strategy).unwrap_or(settings.strategy);
-        let open = Leaf::all(messages.into_iter().map(Arc::new), &settings.strategies.holds);
-        let (fold, budget) = (Fold::default(), Budget { tokens: self.tokens });
-        let scene = Scene { excluded: &controls.excluded, ..Scene::new(&preamble, &fold, &open, budget) };
-        let window = drawn(&*strategy.build(&settings.strategies), scene, &controls)?;
+        controls.strategy = Some(strategy);
+        let (_, fold) = engine.fold_at(&key, branch.head, &engine.layout_with(&controls, self.tokens)).await?;
+        let path = Leaf::all(messages.into_iter().map(Arc::new), &settings.strategies.holds);
+        let (open, budget) = (&path[fold.open().0 as usize..], Budget { tokens: self.tokens });
+        let scene = Scene { excluded: &controls.excluded, ..Scene::new(&preamble, &fold, open, budget) };
+        let window = drawn(&*strategy.build(&settings.strategies), scene, (&path, &controls))?;
         if desk.json {
             window.blocks().iter().try_for_each(|block| say_json(&Line::of(block)))?;
         } else if self.full {
@@ -71,10 +73,14 @@ impl Window {
 }
 
 /// Lays out a window with the rules and pins of what it folds. They take room, so that more may be folded than without them.
-fn drawn(strategy: &dyn Strategy, scene: Scene<'_>, controls: &Controls) -> scrollback::Result<Drawn> {
+fn drawn(
+    strategy: &dyn Strategy,
+    scene: Scene<'_>,
+    (path, controls): (&[Arc<Leaf>], &Controls),
+) -> scrollback::Result<Drawn> {
     let (mut fold, mut window) = lay_out(strategy, scene)?;
     for _ in 0..TRIES {
-        let Some(kept) = kept_over(&fold, &scene, controls) else { break };
+        let Some(kept) = kept_over(&path[..fold.open().0 as usize], controls, scene.budget) else { break };
         let (next, drawn) = lay_out(strategy, Scene { kept: Some(&kept), ..scene })?;
         let is_same = next.open() == fold.open();
         (fold, window) = (next, drawn);
@@ -86,12 +92,12 @@ fn drawn(strategy: &dyn Strategy, scene: Scene<'_>, controls: &Controls) -> scro
 }
 
 /// The rules and pins of what is folded.
-fn kept_over(fold: &Fold, scene: &Scene<'_>, controls: &Controls) -> Option<Kept> {
-    let folded = scene.open.iter().map(|leaf| &leaf.stored).take(fold.open().0 as usize);
+fn kept_over(folded: &[Arc<Leaf>], controls: &Controls, budget: Budget) -> Option<Kept> {
+    let folded = folded.iter().map(|leaf| &leaf.stored);
     let folded: Vec<_> = folded.filter(|stored| !controls.excluded.contains(&stored.id)).collect();
     let stated: Vec<_> = folded.iter().flat_map(|stored| rules(stored)).filter(|rule| controls.holds(rule)).collect();
     let pinned: Vec<_> = folded.into_iter().filter(|stored| controls.pinned.contains(&stored.id)).cloned().collect();
-    kept(&stated.iter().collect::<Vec<_>>(), &pinned, &[], KeepLimits::usual(scene.budget))
+    kept(&stated.iter().collect::<Vec<_>>(), &pinned, &[], KeepLimits::usual(budget))
 }
 
 /// A block as JSON.

@@ -1,6 +1,7 @@
 //! Every command, on the store itself and through the server that holds it: both print the same.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::Stdio;
 
 use crate::home::{Home, Server, text};
@@ -139,6 +140,34 @@ fn folds_are_made_taken_back_and_taken_up_again() {
         assert!(home.complains(&["undo", "petrel", "--branch", "4"]).contains("no branch 4"));
         assert!(home.says(&["show", "petrel", "--pages"]).contains("listed"));
     });
+}
+
+/// A home with a short conversation beside the long one.
+fn with_harbour() -> Home {
+    let home = Home::new("");
+    let harbour = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/samples/harbour.jsonl");
+    home.says(&["import", harbour.to_str().unwrap()]);
+    home
+}
+
+#[test]
+fn a_window_is_laid_out_over_what_is_folded() {
+    let home = with_harbour();
+    let window = || home.says(&["window", "harbour", "--tokens", "128000"]);
+    let before = window();
+    assert!(!before.contains("contents ·"), "{before}");
+    home.says(&["compress", "harbour", "--limit", "128000"]);
+    assert!(window().contains("contents ·") && window().contains("stands for what was folded"), "{}", window());
+    home.says(&["undo", "harbour", "--limit", "128000"]);
+    assert_eq!(window(), before);
+}
+
+#[test]
+fn a_fold_that_gains_nothing_is_told() {
+    let home = with_harbour();
+    let told = |name: &str| text(&home.run(&["compress", name, "--limit", "128000"]).stderr);
+    let (short, long) = (told("harbour"), told("petrel"));
+    assert!(short.contains("nothing is gained") && !long.contains("nothing is gained"), "{short} {long}");
 }
 
 #[test]

@@ -26,6 +26,9 @@ impl Compress {
         let moved: Moved = read(answer)?;
         if moved.changed {
             undo::tell(&moved)?;
+            if moved.before.is_none() && moved.note_tokens >= moved.tokens {
+                talk("the notes take more room than what they stand for: in a short conversation nothing is gained");
+            }
             talk(&format!("`scrollback undo {}` takes it back", self.place.typed()));
         } else {
             say(format!("nothing is old enough to be folded ({})", moved.layout))?;
