@@ -294,6 +294,7 @@ async fn a_damaged_message_is_named_and_no_other_suffers() {
         assert_eq!(found(&store, "alpha").await.unwrap(), 2, "a search finds what can be read");
         let problems = problems(&store).await;
         assert!(problems.iter().any(|problem| problem.contains("message m1 of session")), "{problems:?}");
+        assert!(problems.iter().all(|problem| !problem.contains("number")), "a name people can look up: {problems:?}");
         assert_eq!(talk(&store, "gamma").await.added, 3);
     }
 }

@@ -39,13 +39,20 @@ impl Doctor {
             checkup.problems.iter().try_for_each(|problem| say(format!("  {problem}")))?;
             say(match checkup.problem_count {
                 0 => "all is well".to_owned(),
-                count => format!(
-                    "{}. Keep a copy of the store before you do anything else; `scrollback doctor --repair` builds the search index \
-                     anew, and a backup has what else is damaged",
-                    counted(count, "problem")
-                ),
+                count => format!("{}. {}", counted(count, "problem"), self.advice()),
             })?;
         }
         Ok(if checkup.problem_count == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// What to do about problems; what was just done is no advice.
+    fn advice(&self) -> &'static str {
+        if self.repair {
+            "The search index was built anew; what is damaged still, only a backup has. Keep a copy of the store before you do \
+             anything else; `scrollback export` writes what can be read of it"
+        } else {
+            "Keep a copy of the store before you do anything else; `scrollback doctor --repair` builds the search index anew, \
+             `scrollback export` writes what can be read, and a backup has what is damaged"
+        }
     }
 }

@@ -32,6 +32,13 @@ impl Session {
     }
 }
 
+/// What people look a session up by, as lists show it: the beginning of its id, and its name or title.
+pub(super) fn called(id: SessionId, declared: Option<&str>, title: Option<&str>) -> String {
+    let id = &id.to_string()[..12];
+    let name = declared.or(title).unwrap_or_default().split_whitespace().collect::<Vec<_>>().join(" ");
+    if name.is_empty() { id.to_owned() } else { format!("{id} ({name})") }
+}
+
 /// A branch of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Branch {

@@ -1,6 +1,6 @@
 //! Checking a whole database: every row against its seal, every message against its place, and the index against the log.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::{Client, Transaction};
 use tokio_postgres::Row;
@@ -73,12 +73,10 @@ async fn contents(
         .start()
         .await?;
     let sessions = sessions(&snapshot, checkup).await?;
-    messages(&snapshot, &sessions, checkup, progress).await?;
+    let damaged = messages(&snapshot, &sessions, checkup, progress).await?;
     records(&snapshot, checkup).await?;
-    if let Some(session) = words::first_gap(&snapshot).await? {
-        checkup.problem(format!(
-            "the search index misses messages of session {session}: `scrollback doctor --repair` builds it anew"
-        ));
+    if let Some(session) = words::first_gap(&snapshot, &damaged).await? {
+        checkup.problem(format!("the search index misses messages of session {session}"));
     }
     Ok(())
 }
@@ -125,15 +123,17 @@ async fn sessions(snapshot: &Transaction<'_>, checkup: &mut Checkup) -> Result<H
     Ok(sessions)
 }
 
+/// Checks the messages; those that are damaged.
 async fn messages(
     snapshot: &Transaction<'_>,
     sessions: &HashMap<SessionKey, u32>,
     checkup: &mut Checkup,
     progress: &(dyn Fn(u64) + Send + Sync),
-) -> Result<(), Fault> {
+) -> Result<HashSet<(SessionKey, MessageId)>, Fault> {
     let sql = format!("SELECT {MESSAGE}, m.tenant, m.session FROM message m ORDER BY m.tenant, m.session, m.no");
     let (mut current, mut walk): (Option<SessionKey>, Walk) = Default::default();
     let mut counted: HashMap<SessionKey, u32> = HashMap::new();
+    let mut damaged = HashSet::new();
     each(snapshot, &sql, |row| {
         checkup.messages += 1;
         if checkup.messages.is_multiple_of(1000) {
@@ -150,7 +150,10 @@ async fn messages(
             checkup.problem(format!("session {}: message {missing} is missing", key.id));
         }
         match (stored(&key, row), sessions.contains_key(&key)) {
-            (Err(Fault::Ours(error)), _) => checkup.problem(error.to_string()),
+            (Err(Fault::Ours(error)), _) => {
+                checkup.problem(error.to_string());
+                damaged.insert((key, id));
+            }
             (Err(fault), _) => return Err(fault),
             (Ok(_), false) => checkup.problem(format!("message {id} belongs to no session")),
             (Ok(message), true) => walk.place(&message, key.id, checkup),
@@ -165,7 +168,7 @@ async fn messages(
         }
     }
     progress(checkup.messages);
-    Ok(())
+    Ok(damaged)
 }
 
 async fn records(snapshot: &Transaction<'_>, checkup: &mut Checkup) -> Result<(), Fault> {

@@ -3,6 +3,8 @@
 //! Each message is indexed in the transaction that stores it. Beside its terms a vector holds marks of its tenant and session,
 //! so that the index alone finds what a session, a tenant or its undeclared sessions say. `sought` asks it.
 
+use std::collections::HashSet;
+
 use deadpool_postgres::{ClientWrapper, Transaction};
 use tokio_postgres::types::ToSql;
 
@@ -124,11 +126,23 @@ pub(super) async fn index(
     Ok(())
 }
 
-/// A session that has messages which are not in the index.
-pub(super) async fn first_gap(snapshot: &Transaction<'_>) -> Result<Option<SessionId>, Fault> {
-    let sql = "SELECT m.session FROM message m WHERE NOT EXISTS (SELECT 1 FROM word w
-               WHERE w.tenant = m.tenant AND w.session = m.session AND w.no = m.no) LIMIT 1";
-    snapshot.query_opt(sql, &[]).await?.map(|row| session_id(&row, 0)).transpose()
+/// A session that has messages which are not in the index; those that are `damaged` have no words to be found by.
+pub(super) async fn first_gap(
+    snapshot: &Transaction<'_>,
+    damaged: &HashSet<(SessionKey, MessageId)>,
+) -> Result<Option<SessionId>, Fault> {
+    let sql = "SELECT m.tenant, m.session, m.no FROM message m WHERE NOT EXISTS (SELECT 1 FROM word w
+               WHERE w.tenant = m.tenant AND w.session = m.session AND w.no = m.no) LIMIT $1";
+    // One more than may be missing rightly tells whether there is another.
+    let limit = i64::try_from(damaged.len() + 1).unwrap_or(i64::MAX);
+    for row in snapshot.query(sql, &[&limit]).await? {
+        let key = key_of(&Tenant::new(&unescaped(row.try_get(0)?)), session_id(&row, 1)?);
+        let id = MessageId(row.try_get::<_, i32>(2)?.unsigned_abs());
+        if !damaged.contains(&(key.clone(), id)) {
+            return Ok(Some(key.id));
+        }
+    }
+    Ok(None)
 }
 
 /// Builds the index anew, one session at a time, each under the lock of its row.

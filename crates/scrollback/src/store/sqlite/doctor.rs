@@ -1,6 +1,6 @@
 //! Checking a whole file: SQLite's own structures, then every row against its seal and every message against its place.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::Connection;
 
@@ -50,20 +50,19 @@ fn pages(connection: &Connection, checkup: &mut Checkup) {
 
 fn contents(connection: &Connection, checkup: &mut Checkup, progress: &dyn Fn(u64)) -> Result<(), Fault> {
     let sessions = sessions(connection, checkup)?;
-    messages(connection, &sessions, checkup, progress)?;
+    let damaged = messages(connection, &sessions, checkup, progress)?;
     records(connection, checkup)?;
-    match words::first_gap(connection) {
+    match words::first_gap(connection, &damaged) {
         Ok(None) => {}
-        Ok(Some(session)) => checkup.problem(format!(
-            "the search index misses messages of session number {session}: `scrollback doctor --repair` builds it anew"
-        )),
+        Ok(Some(session)) => {
+            let session = rows::session_called(connection, session);
+            checkup.problem(format!("the search index misses messages of session {session}"));
+        }
         Err(error) => checkup.problem(error.to_string()),
     }
     match words::is_whole(connection) {
         Ok(true) => {}
-        Ok(false) => {
-            checkup.problem("the search index has lost terms: `scrollback doctor --repair` builds it anew".into());
-        }
+        Ok(false) => checkup.problem("the search index has lost terms".into()),
         Err(error) => checkup.problem(error.to_string()),
     }
     Ok(())
@@ -86,15 +85,16 @@ fn sessions(connection: &Connection, checkup: &mut Checkup) -> Result<HashMap<i6
     Ok(sessions)
 }
 
+/// Checks the messages; the keys of those that are damaged.
 fn messages(
     connection: &Connection,
     sessions: &HashMap<i64, SessionId>,
     checkup: &mut Checkup,
     progress: &dyn Fn(u64),
-) -> Result<(), Fault> {
+) -> Result<HashSet<i64>, Fault> {
     let mut statement = connection.prepare(&format!("SELECT {MESSAGE} FROM message m ORDER BY m.id"))?;
     let mut rows = statement.query([])?;
-    let (mut session, mut walk) = (0, Walk::default());
+    let (mut session, mut walk, mut damaged) = (0, Walk::default(), HashSet::new());
     while let Some(row) = rows.next()? {
         checkup.messages += 1;
         if checkup.messages.is_multiple_of(1000) {
@@ -105,16 +105,20 @@ fn messages(
             (session, walk) = (session_of(key), Walk::default());
         }
         if let Some(missing) = walk.reach(id_of(key)) {
-            checkup.problem(format!("session number {session}: message {missing} is missing"));
+            let session = rows::session_called(connection, session);
+            checkup.problem(format!("message {missing} of session {session} is missing"));
         }
         match (stored(row), sessions.get(&session)) {
-            (Err(error), _) => checkup.problem(error.to_string()),
+            (Err(damage), _) => {
+                damaged.insert(key);
+                checkup.problem(damage.told(connection).to_string());
+            }
             (Ok(_), None) => checkup.problem(format!("message {} belongs to no session", id_of(key))),
             (Ok(message), Some(session)) => walk.place(&message, *session, checkup),
         }
     }
     progress(checkup.messages);
-    Ok(())
+    Ok(damaged)
 }
 
 fn records(connection: &Connection, checkup: &mut Checkup) -> Result<(), Fault> {

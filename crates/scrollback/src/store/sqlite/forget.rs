@@ -71,7 +71,7 @@ fn erase(connection: &Connection, key: i64, at: At) -> Result<bool, Fault> {
         .query_row([key], |row| Ok((rows::read(row)?.0, stored(row))))
         .optional()?;
     let Some((row, stored)) = found else { return Ok(false) };
-    let Some(tombstone) = tombstone(&stored?, at) else { return Ok(false) };
+    let Some(tombstone) = tombstone(&stored.map_err(|damage| damage.told(connection))?, at) else { return Ok(false) };
     rows::replace(connection, key, &row.saying(&tombstone))?;
     if connection.execute("DELETE FROM word WHERE rowid = ?1", [key])? > 0 {
         let terms = index_terms(&tombstone.message()).join(" ");

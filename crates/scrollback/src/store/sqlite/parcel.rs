@@ -84,7 +84,7 @@ fn read_messages(connection: &Connection, no: i64) -> Result<Vec<rows::MessageRo
     let mut messages = Vec::new();
     while let Some(row) = found.next()? {
         // What is damaged is not moved as if it were not.
-        rows::stored(row)?;
+        rows::stored(row).map_err(|damage| damage.told(connection))?;
         messages.push(rows::read(row)?.0);
     }
     Ok(messages)

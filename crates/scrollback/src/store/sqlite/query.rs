@@ -252,7 +252,7 @@ fn collect(connection: &Connection, sql: &str, values: impl rusqlite::Params) ->
     let mut rows = statement.query(values)?;
     let mut messages = Vec::new();
     while let Some(row) = rows.next()? {
-        messages.push(stored(row)?);
+        messages.push(stored(row).map_err(|damage| damage.told(connection))?);
     }
     Ok(messages)
 }
@@ -289,7 +289,8 @@ fn head(connection: &Connection, session: i64, branch: &Branch) -> Result<Positi
             None => high = middle,
         }
     }
-    found.ok_or_else(|| Error::Damaged(format!("branch {} of session number {session} is empty", branch.id.0)).into())
+    let whose = || rows::session_called(connection, session);
+    found.ok_or_else(|| Error::Damaged(format!("branch {} of session {} is empty", branch.id.0, whose())).into())
 }
 
 /// Sessions as listed.

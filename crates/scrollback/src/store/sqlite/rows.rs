@@ -5,7 +5,8 @@ use rusqlite::{Connection, Row, ToSql, params};
 pub(super) use crate::store::row::{MessageRow, RecordRow, depth_beside, record_seal, session_seal};
 
 use crate::error::{Error, Result};
-use crate::ids::{Hash128, MessageId};
+use crate::ids::{Hash128, MessageId, SessionId};
+use crate::store::session::called;
 use crate::store::{Record, Stored};
 
 /// The columns of a message, in the order [`stored`] reads them.
@@ -80,11 +81,37 @@ pub(super) fn replace(connection: &Connection, key: i64, row: &MessageRow) -> ru
         .execute(params![key, row.origin, row.vocabulary, row.tokens, row.unspaced, row.raw, seal])
 }
 
+/// A message that is not what was written.
+#[derive(Debug)]
+pub(super) struct Damage {
+    /// Its key, if that can be read.
+    key: Option<i64>,
+    what: String,
+}
+
+impl Damage {
+    /// The same for people. Only now is it asked what its session is called: a number in this file tells them nothing.
+    pub(super) fn told(self, connection: &Connection) -> Error {
+        let whose =
+            |key| format!("message {} of session {}: ", id_of(key), session_called(connection, session_of(key)));
+        Error::Damaged(self.key.map(whose).unwrap_or_default() + &self.what)
+    }
+}
+
+/// What people call a session, by its number in this file.
+pub(super) fn session_called(connection: &Connection, no: i64) -> String {
+    let name = connection.query_row("SELECT id, declared, title FROM session WHERE no = ?1", [no], |row| {
+        let (declared, title): (Option<String>, Option<String>) = (row.get(1)?, row.get(2)?);
+        Ok(called(SessionId(Hash128(row.get(0)?)), declared.as_deref(), title.as_deref()))
+    });
+    name.unwrap_or_else(|_| format!("number {no}, whose row cannot be read"))
+}
+
 /// Reads a message and checks its seal.
-pub(super) fn stored(row: &Row<'_>) -> Result<Stored> {
-    let key: i64 = row.get(0).map_err(|cause| Error::Damaged(format!("a message row is unreadable: {cause}")))?;
-    let id = id_of(key);
-    let damaged = |what: &str| Error::Damaged(format!("message {id} of session number {}: {what}", session_of(key)));
+pub(super) fn stored(row: &Row<'_>) -> Result<Stored, Damage> {
+    let key: i64 =
+        row.get(0).map_err(|cause| Damage { key: None, what: format!("a message row is unreadable: {cause}") })?;
+    let damaged = |what: &str| Damage { key: Some(key), what: what.to_owned() };
     let (row, seal) = read(row).map_err(|cause| damaged(&format!("it is unreadable: {cause}")))?;
     if row.seal(key, &[]) != seal {
         return Err(damaged("its bytes are not what was written"));

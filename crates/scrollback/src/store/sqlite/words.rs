@@ -3,7 +3,7 @@
 //! Messages are indexed in groups after they are stored, not with them: an index change costs many pages, a group of
 //! them hardly more. What is not indexed yet is read directly, so a search always sees everything.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, params};
@@ -201,18 +201,18 @@ pub(super) fn is_whole(connection: &Connection) -> Result<bool, Error> {
 }
 
 /// Whether every message is in the index or marked as not yet there; the number of the first session where it is not.
-pub(super) fn first_gap(connection: &Connection) -> Result<Option<i64>, Error> {
-    let gap = connection.query_row(
-        "SELECT m.session FROM message m LEFT JOIN unindexed u ON u.session = m.session
-         WHERE (u.since IS NULL OR m.id & 0xFFFFFFFF < u.since) AND m.id NOT IN (SELECT rowid FROM word) LIMIT 1",
-        [],
-        |row| row.get(0),
-    );
-    match gap {
-        Ok(session) => Ok(Some(session)),
-        Err(rusqlite::Error::QueryReturnedNoRows) => Ok(None),
-        Err(cause) => Err(Error::Damaged(format!("the search index cannot be read: {cause}"))),
-    }
+/// Those that are `damaged` have no words to be found by.
+pub(super) fn first_gap(connection: &Connection, damaged: &HashSet<i64>) -> Result<Option<i64>, Error> {
+    let gap = || -> rusqlite::Result<Option<i64>> {
+        let mut statement = connection.prepare(
+            "SELECT m.id FROM message m LEFT JOIN unindexed u ON u.session = m.session
+             WHERE (u.since IS NULL OR m.id & 0xFFFFFFFF < u.since) AND m.id NOT IN (SELECT rowid FROM word)",
+        )?;
+        let mut gaps = statement.query_map([], |row| row.get(0))?;
+        gaps.find(|gap| gap.as_ref().map_or(true, |key| !damaged.contains(key))).transpose()
+    };
+    let gap = gap().map_err(|cause| Error::Damaged(format!("the search index cannot be read: {cause}")))?;
+    Ok(gap.map(session_of))
 }
 
 #[cfg(test)]

@@ -292,7 +292,7 @@ mod tests {
             while desk.index(1) {}
             assert_eq!((desk.unindexed, desk.marked.len()), (0, 0));
             assert_eq!(words::unindexed_count(&desk.connection).unwrap(), 0);
-            assert_eq!(words::first_gap(&desk.connection).unwrap(), None);
+            assert_eq!(words::first_gap(&desk.connection, &HashSet::new()).unwrap(), None);
             assert!(words::is_whole(&desk.connection).unwrap());
         }
     }
