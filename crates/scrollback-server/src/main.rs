@@ -14,6 +14,7 @@ mod live;
 mod mcp;
 mod proxy;
 mod reviews;
+mod salvage;
 mod serve;
 mod store;
 mod upstream;

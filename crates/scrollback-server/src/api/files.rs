@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use scrollback::ids::Depth;
 use scrollback::import::{self, Format, Import};
-use scrollback::store::{Session, Span};
+use scrollback::store::{Session, Span, Stored};
 use scrollback::{MessageId, SessionId, SessionKey, Store, Tenant, export};
 use serde::Serialize;
 use serde_json::json;
@@ -24,6 +24,7 @@ use super::sse::{self, event};
 use super::{Ask, Door, Refusal, Room, asked, opened, sessions, streams};
 use crate::clock::now;
 use crate::live::What;
+use crate::salvage::Salvage;
 
 /// How many sessions a report names.
 const NAMED: usize = 50;
@@ -200,6 +201,15 @@ impl Shape {
         }
     }
 
+    /// A path as text.
+    fn text(self, session: &Session, path: &[Stored]) -> String {
+        match self {
+            Self::Jsonl => export::jsonl(session, path),
+            Self::OpenAi => export::openai(session, path),
+            Self::Markdown => export::markdown(session, path),
+        }
+    }
+
     fn file(self, session: &Session, text: String) -> Response<Body> {
         let (kind, ending) = match self {
             Self::Jsonl | Self::OpenAi => ("application/jsonl", "jsonl"),
@@ -226,13 +236,16 @@ pub(crate) async fn whole(
     let mut text = String::new();
     for branch in &session.branches {
         let path = export::with_beside(store.read(key, Span::path(branch.head, Depth(0))).await?, &all);
-        text += &match shape {
-            Shape::Jsonl => export::jsonl(session, &path),
-            Shape::OpenAi => export::openai(session, &path),
-            Shape::Markdown => export::markdown(session, &path),
-        };
+        text += &shape.text(session, &path);
     }
     Ok(text)
+}
+
+/// What can be read of a damaged session, as text: its branches, as far as there is anything of them.
+pub(crate) fn rest(salvage: &Salvage, session: &Session, shape: Shape) -> String {
+    let paths = session.branches.iter().map(|branch| salvage.path(session, branch.head));
+    let paths = paths.filter(|path| !path.is_empty());
+    paths.map(|path| shape.text(session, &export::with_beside(path, &salvage.messages))).collect()
 }
 
 #[cfg(test)]

@@ -53,7 +53,7 @@ use serde_json::Value;
 pub(crate) use artifacts::{Compared, Listed as Artifacts, Versions, Whole as WholeArtifact};
 pub(crate) use ask::Ask;
 pub(crate) use controls::{Controlled, Effect, Line as MessageLine};
-pub(crate) use files::{Shape, whole as exported};
+pub(crate) use files::{Shape, rest as exported_rest, whole as exported};
 pub(crate) use folds::{Chosen, Moved};
 pub(crate) use ledger::tasks;
 pub(crate) use messages::{Case, Said, places, preamble};

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use scrollback::ids::BranchId;
 use scrollback::note::Covers;
-use scrollback::store::{Branch, Session, Span, Which};
+use scrollback::store::{Branch, Session, Which};
 use scrollback::strategy::StrategyName;
 use scrollback::{At, MessageId, SessionId, SessionKey, Store, Tenant};
 use serde::Serialize;
@@ -13,9 +13,10 @@ use serde_json::Value;
 
 use super::place::{Dates, Place};
 use super::{Ask, Refusal, Room};
+use crate::salvage;
 
 /// Among so many messages the first that is not an instruction is looked for.
-const BEGINNING: usize = 16;
+const BEGINNING: u32 = 16;
 /// How much of a title is shown.
 const TITLE_CHARS: usize = 120;
 
@@ -187,7 +188,8 @@ pub(crate) async fn title_without(
         return Ok(title.clone());
     }
     let key = SessionKey { tenant: tenant.clone(), id: session.id };
-    let first = store.read(&key, Span::Arrival { from: MessageId(0), limit: BEGINNING }).await?;
+    // A damaged message must not keep the others from being listed.
+    let first = salvage::messages(store, &key, BEGINNING.min(session.messages)).await?.messages;
     let first = first.into_iter().find(|stored| stored.position().is_some() && !excluded.contains(&stored.id));
     let begins = first.map(|stored| stored.message().to_text()).filter(|text| !text.trim().is_empty());
     Ok(begins.or_else(|| session.declared.clone()).unwrap_or_default())

@@ -7,14 +7,16 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use scrollback::import::{self, Format};
-use scrollback::store::Which;
-use scrollback::{Log, SessionKey, Store};
+use scrollback::store::Session;
+use scrollback::{Error, Log, SessionKey, Store};
 use serde::Serialize;
 use serde::de::IgnoredAny;
 
-use crate::api::{self, exported};
+use crate::api::{self, exported, exported_rest};
+use crate::salvage;
 
-use super::{Desk, counted, now, progress, say, say_json, talk};
+use super::control::ranges;
+use super::{Desk, counted, now, progress, say, say_json, sessions, talk};
 
 /// How many complaints about a file are shown.
 const COMPLAINTS: usize = 5;
@@ -182,23 +184,17 @@ pub(super) struct Export {
 impl Export {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         let store = desk.reading().await?;
-        let sessions = match &self.session {
-            Some(name) => vec![desk.session(&store, name).await?],
-            None => store.sessions(&desk.tenant, Which::Page { skip: 0, limit: usize::MAX >> 1 }).await?,
+        let (sessions, mut left_out) = match &self.session {
+            Some(name) => (vec![desk.session(&store, name).await?], Vec::new()),
+            None => salvage::sessions(&store, &desk.tenant).await?,
         };
-        let mut out: Box<dyn Write> = match &self.output {
-            Some(path) => {
-                let file =
-                    std::fs::File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
-                Box::new(std::io::BufWriter::new(file))
-            }
-            None => Box::new(std::io::stdout().lock()),
-        };
+        let mut out = self.out()?;
         let bar = progress(sessions.len() as u64, "exporting");
         // Oldest first, so that reading the file back gives the same order.
         for session in sessions.iter().rev() {
-            let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
-            out.write_all(exported(&store, &key, session, self.format.into()).await?.as_bytes())?;
+            let (text, lost) = self.text(desk, &store, session).await?;
+            out.write_all(text.as_bytes())?;
+            left_out.extend(lost);
             bar.inc(1);
         }
         out.flush()?;
@@ -206,6 +202,34 @@ impl Export {
         if let Some(path) = &self.output {
             talk(&format!("{} written to {}", counted(sessions.len() as u64, "session"), path.display()));
         }
-        Ok(ExitCode::SUCCESS)
+        for what in &left_out {
+            talk(&format!("left out: {what}"));
+        }
+        Ok(if left_out.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Where it is written.
+    fn out(&self) -> anyhow::Result<Box<dyn Write>> {
+        let Some(path) = &self.output else { return Ok(Box::new(std::io::stdout().lock())) };
+        let file = std::fs::File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
+        Ok(Box::new(std::io::BufWriter::new(file)))
+    }
+
+    /// A session as text, as far as it can be read, and what is left out.
+    async fn text(
+        &self,
+        desk: &Desk,
+        store: &dyn Store,
+        session: &Session,
+    ) -> anyhow::Result<(String, Option<String>)> {
+        let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
+        match exported(store, &key, session, self.format.into()).await {
+            Err(Error::Damaged(_)) => {}
+            read => return Ok((read?, None)),
+        }
+        let rest = salvage::messages(store, &key, session.messages).await?;
+        let whose = sessions::heading(desk, store, session).await?;
+        let lost = format!("{} of {whose}: damaged", ranges(&rest.lost));
+        Ok((exported_rest(&rest, session, self.format.into()), Some(lost)))
     }
 }

@@ -60,3 +60,10 @@ pub(super) fn name(session: &Session) -> String {
 pub(super) async fn title(desk: &Desk, store: &dyn Store, session: &Session) -> anyhow::Result<String> {
     Ok(shortened(&title_of(store, &desk.tenant, session).await?, TITLE_COLUMNS))
 }
+
+/// What a session is called, in full: its title, its name and its id.
+pub(super) async fn heading(desk: &Desk, store: &dyn Store, session: &Session) -> anyhow::Result<String> {
+    let title = title(desk, store, session).await?;
+    let name = session.declared.as_ref().map(|_| format!("{} · ", name(session))).unwrap_or_default();
+    Ok(format!("{title} · {name}{}", session.id))
+}

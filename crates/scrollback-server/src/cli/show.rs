@@ -5,15 +5,15 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 use scrollback::control::Controls;
-use scrollback::ids::Depth;
 use scrollback::store::{Branch, Session, Span, Stored};
 use scrollback::{Engine, MessageId, Part, SessionKey, Store, export};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 pub(super) use crate::api::branch;
+use crate::salvage::{self, Salvage};
 
-use super::control::Where;
+use super::control::{Where, ranges};
 use super::topics::{self, Listed};
 use super::views::NEWEST;
 use super::{Desk, bold, counted, ledger, local, pages, say, say_json, sessions, talk, views};
@@ -94,44 +94,51 @@ impl Show {
             let branch = branch(&session, self.branch)?.context("the session has no messages")?;
             return self.made.show(desk, &desk.engine(store), &key, branch).await;
         }
-        let messages = self.messages(desk, &store, &session).await?;
+        let Salvage { messages, lost } = self.messages(desk, &store, &session).await?;
         if desk.json {
             messages.iter().try_for_each(|stored| say_json(&Line::of(stored)))?;
-            return Ok(ExitCode::SUCCESS);
+            return Ok(ended(&lost));
         }
-        let title = sessions::title(desk, &store, &session).await?;
-        let name = session.declared.as_ref().map(|_| format!("{} · ", sessions::name(&session))).unwrap_or_default();
-        talk(&format!("{title} · {name}{} · {}", session.id, counted(session.messages, "message")));
+        let heading = sessions::heading(desk, &store, &session).await?;
+        talk(&format!("{heading} · {}", counted(session.messages, "message")));
         let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
         let controls = desk.engine(store).controls(&key).await?;
         messages.iter().try_for_each(|stored| print_as(stored, mark(&controls, stored.id)))?;
         if session.branches.len() > 1 {
             talk(&format!("one of {} branches; --branch N shows another", session.branches.len()));
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(ended(&lost))
     }
 
-    async fn messages(&self, desk: &Desk, store: &dyn Store, session: &Session) -> anyhow::Result<Vec<Stored>> {
+    async fn messages(&self, desk: &Desk, store: &dyn Store, session: &Session) -> anyhow::Result<Salvage> {
         let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
         if let Some(id) = self.message {
             let found = store.read(&key, Span::Ids(vec![id])).await?;
             anyhow::ensure!(!found.is_empty(), "session {} has no message {id}", session.id);
-            return Ok(found);
+            return Ok(Salvage { messages: found, lost: Vec::new() });
         }
-        let Some(branch) = branch(session, self.branch)? else {
-            return Ok(store.read(&key, Span::Arrival { from: MessageId(0), limit: usize::MAX >> 1 }).await?);
-        };
-        let first = if self.all { 0 } else { (branch.head.depth.0 + 1).saturating_sub(self.last) };
-        if first > 0 {
-            talk(&format!("… {}; --all shows them", counted(first, "earlier message")));
+        let all = salvage::messages(store, &key, session.messages).await?;
+        let Some(branch) = branch(session, self.branch)? else { return Ok(all) };
+        let mut shown = export::with_beside(all.path(session, branch.head), &all.messages);
+        let earlier = if self.all { 0 } else { shown.len().saturating_sub(self.last as usize) };
+        if earlier == 0 {
+            return Ok(Salvage { messages: shown, lost: all.lost });
         }
-        let path = store.read(&key, Span::path(branch.head, Depth(first))).await?;
-        if first > 0 {
-            return Ok(path);
-        }
-        let all = store.read(&key, Span::Arrival { from: MessageId(0), limit: usize::MAX >> 1 }).await?;
-        Ok(export::with_beside(path, &all))
+        talk(&format!("… {}; --all shows them", counted(earlier as u64, "earlier message")));
+        let messages = shown.split_off(earlier);
+        let is_later = |id: &MessageId| messages.first().is_some_and(|first| *id > first.id);
+        let lost = all.lost.into_iter().filter(is_later).collect();
+        Ok(Salvage { messages, lost })
     }
+}
+
+/// Says what is not shown because it is damaged, and whether all was well.
+fn ended(lost: &[MessageId]) -> ExitCode {
+    if lost.is_empty() {
+        return ExitCode::SUCCESS;
+    }
+    talk(&format!("not shown: {}, damaged; a backup has what they said", ranges(lost)));
+    ExitCode::FAILURE
 }
 
 /// A message as JSON.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 mod commands;
+mod damage;
 mod home;
 mod lock;
 mod reading;

@@ -50,9 +50,11 @@ pub fn jsonl(session: &Session, messages: &[Stored]) -> String {
 /// A path with what stands beside it where it was said: the instructions it began with, and reasoning. `all` is the whole
 /// session in order of arrival.
 pub fn with_beside(path: Vec<Stored>, all: &[Stored]) -> Vec<Stored> {
-    let Some(first) = path.first().map(|stored| stored.id.0 as usize) else { return path };
+    let Some(first) = path.first().map(|stored| stored.id) else { return path };
+    // By its number, not by its place: of a damaged store some may be missing.
+    let before_it = &all[..all.partition_point(|stored| stored.id < first)];
     let instructs = |stored: &&Stored| stored.place == Place::Beside(Beside::Preamble);
-    let mut whole: Vec<Stored> = all[..first.min(all.len())].iter().rev().take_while(instructs).cloned().collect();
+    let mut whole: Vec<Stored> = before_it.iter().rev().take_while(instructs).cloned().collect();
     // Reasoning belongs to the path whose message came just before it.
     let on_path: HashSet<MessageId> = path.iter().map(|stored| stored.id).collect();
     let mut before = false;

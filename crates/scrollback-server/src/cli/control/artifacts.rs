@@ -107,7 +107,7 @@ impl Artifacts {
 }
 
 /// Messages as ranges: m1–m4, m9.
-fn ranges(ids: &[MessageId]) -> String {
+pub(in crate::cli) fn ranges(ids: &[MessageId]) -> String {
     let mut runs: Vec<(MessageId, MessageId)> = Vec::new();
     for id in ids {
         match runs.last_mut() {

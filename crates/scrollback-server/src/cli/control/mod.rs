@@ -13,7 +13,7 @@ mod rules;
 mod strategy;
 mod undo;
 
-pub(super) use artifacts::Artifacts;
+pub(super) use artifacts::{Artifacts, ranges};
 pub(super) use compress::Compress;
 pub(super) use door::read;
 pub(super) use edit::Edit;

@@ -1,0 +1,69 @@
+//! One message that is not what was written: everything else is still listed, shown, written out and found.
+
+use crate::home::{Home, text};
+
+/// A home in which a word of one message of `petrel` was changed behind the store's back.
+fn damaged() -> Home {
+    let home = Home::new("");
+    let file = home.beside("");
+    let mut bytes = std::fs::read(&file).unwrap();
+    let words = b"slip 3. He wants 40 percent";
+    // Everywhere, because pages keep stale copies of rows that were moved.
+    let places: Vec<usize> = (0..bytes.len() - words.len()).filter(|&at| bytes[at..].starts_with(words)).collect();
+    assert!(!places.is_empty());
+    for at in places {
+        bytes[at] = b'S';
+    }
+    std::fs::write(file, bytes).unwrap();
+    home
+}
+
+#[test]
+fn the_rest_is_exported_and_what_is_left_out_is_told() {
+    let home = damaged();
+    for arguments in [&["export"][..], &["export", "petrel"], &["export", "--format", "markdown"]] {
+        let output = home.run(arguments);
+        let (out, told) = (text(&output.stdout), text(&output.stderr));
+        assert!(!output.status.success(), "{arguments:?} says that something is missing");
+        assert!(told.contains("left out: m3 of ") && told.contains(" · petrel") && told.contains("damaged"), "{told}");
+        assert!(out.contains("barometer"), "{arguments:?}: {out}");
+        assert_eq!(out.contains("417 cm above datum"), arguments != ["export", "petrel"], "the other session: {out}");
+    }
+    home.run(&["export", "--output", "all.jsonl"]);
+    let other = home.json(&["import", "all.jsonl", "--store", "other.db"]);
+    assert_eq!((&other[0]["messages"], &other[0]["skipped"]), (&73.into(), &serde_json::json!([])));
+}
+
+#[test]
+fn the_rest_is_listed_and_shown() {
+    let home = damaged();
+    assert_eq!(home.json(&["sessions"]).len(), 2);
+    assert!(home.says(&["sessions"]).contains("petrel"));
+    let output = home.run(&["show", "petrel", "--last", "100", "--json"]);
+    assert!(!output.status.success() && text(&output.stderr).contains("not shown: m3, damaged"));
+    assert_eq!(text(&output.stdout).lines().count(), 68);
+    assert_eq!(home.json(&["show", "petrel", "--last", "3"]).len(), 3, "those are intact");
+}
+
+#[test]
+fn after_a_repair_the_doctor_advises_no_repair() {
+    let home = damaged();
+    for _ in 0..2 {
+        let output = home.run(&["doctor", "--repair"]);
+        let told = text(&output.stdout);
+        assert!(!output.status.success() && !told.contains("--repair") && !told.contains("misses"), "{told}");
+        assert!(!told.contains("session number") && told.contains("message m3 of session"), "{told}");
+        let id = home.json(&["sessions"]).iter().find(|one| one["declared"] == "petrel").unwrap()["id"].clone();
+        assert!(told.contains(&format!("{} (petrel)", &id.as_str().unwrap()[..12])), "{told}");
+    }
+    assert!(text(&home.run(&["doctor"]).stdout).contains("--repair"));
+}
+
+#[test]
+fn earlier_messages_are_counted_with_the_instructions() {
+    let home = Home::new("");
+    let told = |last: &str| text(&home.run(&["show", "petrel", "--last", last]).stderr);
+    assert!(told("3").contains("… 66 earlier messages"), "{}", told("3"));
+    assert!(told("0").contains("… 69 earlier messages"), "{}", told("0"));
+    assert!(!told("69").contains("earlier"), "{}", told("69"));
+}
