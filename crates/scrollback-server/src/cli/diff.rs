@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::api::{Change, changes};
 
 use super::views::named;
-use super::{Desk, grouped, say, say_json, window};
+use super::{Desk, columns, grouped, say, say_json, window};
 
 /// How wide a line is after its sign.
 const COLUMNS: usize = 77;
@@ -78,5 +78,8 @@ fn drawn(change: Change, block: &Block) -> String {
         Change::New => '+',
         Change::Changed => '~',
     };
-    format!("{sign} {}", line_within(block, COLUMNS))
+    format!(
+        "{sign} {}",
+        line_within(block, columns().map_or(COLUMNS, |columns| columns.saturating_sub(2).min(COLUMNS)))
+    )
 }

@@ -16,6 +16,7 @@ use crate::api::{self, exported, exported_rest};
 use crate::salvage;
 
 use super::control::ranges;
+use super::terminal::shown;
 use super::{Desk, counted, now, progress, say, say_json, sessions, talk};
 
 /// How many complaints about a file are shown.
@@ -193,6 +194,7 @@ impl Export {
         // Oldest first, so that reading the file back gives the same order.
         for session in sessions.iter().rev() {
             let (text, lost) = self.text(desk, &store, session).await?;
+            let text = if self.output.is_none() { shown(&text) } else { text.as_str().into() };
             out.write_all(text.as_bytes())?;
             left_out.extend(lost);
             bar.inc(1);

@@ -23,6 +23,7 @@ mod search;
 mod serve;
 mod sessions;
 mod show;
+mod terminal;
 mod tokens;
 mod topic_files;
 mod topics;
@@ -30,14 +31,13 @@ mod views;
 mod why;
 mod window;
 
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use indicatif::{ProgressBar, ProgressStyle};
 use scrollback::store::Session;
 use scrollback::task::Tasks;
@@ -50,6 +50,8 @@ use crate::api::find_session;
 use crate::clock::now;
 use crate::config::{self, Settings, Surroundings};
 use crate::store::Opened;
+pub(crate) use terminal::talk;
+use terminal::{bold, columns, columns_of, say, say_json, shortened, table};
 
 /// How much of what goes wrong is told where nobody says.
 const USUAL_LOG: &str = "warn,rmcp=error";
@@ -281,12 +283,6 @@ fn local(at: At) -> String {
     )
 }
 
-/// Says something to the person.
-pub(crate) fn talk(text: &str) {
-    // If even stderr is gone there is nobody to tell.
-    let _ = writeln!(std::io::stderr().lock(), "{text}");
-}
-
 /// Lets what goes wrong be told on stderr, as much of it as `SCROLLBACK_LOG` says, or else as usual. What clients of MCP get wrong they are told
 /// themselves, and if stderr is gone nobody need know: saying so would end the request.
 fn log_to_stderr(usual: &str) {
@@ -294,21 +290,6 @@ fn log_to_stderr(usual: &str) {
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     log.log_internal_errors(false).with_ansi(std::io::stderr().is_terminal() && !is_plain).init();
-}
-
-/// Writes a line of output.
-fn say(text: impl std::fmt::Display) -> anyhow::Result<()> {
-    Ok(writeln!(std::io::stdout().lock(), "{text}")?)
-}
-
-/// Writes a JSON value on a line.
-fn say_json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    say(serde_json::to_string(value)?)
-}
-
-/// Bold where a person looks at a terminal, plain elsewhere.
-fn bold() -> (&'static str, &'static str) {
-    if std::io::stdout().is_terminal() { ("\u{1b}[1m", "\u{1b}[0m") } else { ("", "") }
 }
 
 /// A bar that shows how far long work has come; invisible where nobody looks.
@@ -325,38 +306,4 @@ fn progress(total: u64, what: &'static str) -> ProgressBar {
 fn counted(count: impl Into<u64>, noun: &str) -> String {
     let count = count.into();
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-/// How many columns a character takes.
-fn columns_of(c: char) -> usize {
-    if u32::from(c) >= 0x1100 && !('\u{2000}'..='\u{2E7F}').contains(&c) { 2 } else { 1 }
-}
-
-/// A text on one line, cut if it takes more columns; wide characters take two.
-fn shortened(text: &str, columns: usize) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let all: usize = line.chars().map(columns_of).sum();
-    if all <= columns {
-        return line;
-    }
-    let mut room = columns - 1;
-    let fitting = line.chars().take_while(|c| {
-        let fits = columns_of(*c) <= room;
-        room = room.saturating_sub(columns_of(*c));
-        fits
-    });
-    fitting.chain(['…']).collect()
-}
-
-/// A table without borders; some of its columns hold numbers.
-fn table(head: &[&str], numbers: &[usize]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(head);
-    for column in numbers {
-        if let Some(column) = table.column_mut(*column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
 }

@@ -1,5 +1,6 @@
 //! `scrollback models [NAME]`: what is known of models, and what is assumed of those that nobody knows.
 
+use std::fmt::Write;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -8,7 +9,14 @@ use scrollback::tokens::Family;
 use scrollback::window::grouped;
 use serde_json::{Value, json};
 
-use super::{Desk, say, say_json};
+use super::{Desk, columns, say, say_json, talk};
+
+/// How wide the columns are: the name,
+const NAME: usize = 24;
+/// the numbers,
+const NUMBERS: [usize; 5] = [10, 9, 9, 9, 9];
+/// and how the model is counted.
+const COUNTED: usize = 46;
 
 #[derive(Debug, Args)]
 pub(super) struct Models {
@@ -26,7 +34,13 @@ impl Models {
         match (&self.name, known.is_empty()) {
             (Some(name), true) => unknown(desk, name, window.unknown_tokens)?,
             _ if desk.json => known.iter().try_for_each(|price| say_json(&told(price)))?,
-            _ => say(table(&known))?,
+            _ => {
+                let columns = columns().unwrap_or(usize::MAX);
+                say(table(&known, columns))?;
+                if columns < NAME + NUMBERS.iter().sum::<usize>() + COUNTED {
+                    talk("there is more than fits here; --json tells it");
+                }
+            }
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -45,16 +59,30 @@ fn unknown(desk: &Desk, name: &str, limit: u32) -> anyhow::Result<()> {
     ))
 }
 
-fn table(known: &[&Price]) -> String {
-    let row = |price: &&Price| {
-        let window = price.window.map_or_else(|| "?".into(), grouped);
-        let dollars = [price.input, price.output, price.read, price.write].map(dollars);
-        let [input, output, read, write] = dollars;
-        let counted = counted(price.family, &price.name);
-        format!("{:<24}{window:>10}{input:>9}{output:>9}{read:>9}{write:>9}  {counted}", price.name)
-    };
-    let head = format!("{:<24}{:>10}{:>9}{:>9}{:>9}{:>9}  counted", "model", "limit", "in $/M", "out", "read", "write");
-    std::iter::once(head).chain(known.iter().map(row)).collect::<Vec<_>>().join("\n")
+/// The catalogue, a model on each line; columns that do not fit are left out whole.
+fn table(known: &[&Price], columns: usize) -> String {
+    let head = ["model", "limit", "in $/M", "out", "read", "write", "counted"].map(str::to_owned);
+    let rows = std::iter::once(head).chain(known.iter().map(|price| cells(price)));
+    rows.map(|row| line(&row, columns)).collect::<Vec<_>>().join("\n")
+}
+
+fn cells(price: &Price) -> [String; 7] {
+    let window = price.window.map_or_else(|| "?".into(), grouped);
+    let [input, output, read, write] = [price.input, price.output, price.read, price.write].map(dollars);
+    [price.name.clone(), window, input, output, read, write, counted(price.family, &price.name)]
+}
+
+fn line(row: &[String; 7], columns: usize) -> String {
+    let [name, numbers @ .., counted] = row;
+    let (mut line, mut used) = (format!("{name:<NAME$}"), NAME);
+    for (number, width) in numbers.iter().zip(NUMBERS) {
+        used += width;
+        if used > columns {
+            return line;
+        }
+        let _ = write!(line, "{number:>width$}");
+    }
+    if used + COUNTED <= columns { line + "  " + counted } else { line }
 }
 
 fn told(price: &Price) -> Value {

@@ -3,16 +3,23 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use comfy_table::Table;
 use scrollback::Store;
 use scrollback::store::{Session, Which};
 
-use super::{Desk, counted, local, say, say_json, shortened, table, talk};
+use super::{Desk, columns, counted, local, say, say_json, shortened, table, talk};
 use crate::api::title_of;
 
 /// How many columns of a title are shown.
 const TITLE_COLUMNS: usize = 48;
 /// How many columns of the name that a client gave it.
 const NAME_COLUMNS: usize = 24;
+/// A terminal that is less wide shows fewer columns, with a shorter name,
+const WIDE: usize = 100;
+const NARROW_NAME: usize = 16;
+/// and a title in what is left, but never less than this.
+const NARROW_REST: usize = 12 + NARROW_NAME + 8 + 8;
+const NARROW_TITLE: usize = 8;
 
 #[derive(Debug, Args)]
 pub(super) struct Sessions {
@@ -32,14 +39,11 @@ impl Sessions {
             sessions.iter().try_for_each(say_json)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let mut table = table(&["session", "name", "messages", "branches", "last", "title"], &[2, 3]);
+        let mut listed = Listed::new(columns().filter(|columns| *columns < WIDE));
         for session in &sessions {
-            let (id, name) = (session.id.to_string(), name(session));
-            let title = title(desk, &store, session).await?;
-            let (messages, branches) = (session.messages.to_string(), session.branches.len().to_string());
-            table.add_row([id[..12].to_owned(), name, messages, branches, local(session.last), title]);
+            listed.add(session, &title(desk, &store, session).await?);
         }
-        say(table.trim_fmt())?;
+        say(listed.table.trim_fmt())?;
         if sessions.len() == self.limit {
             talk(&format!(
                 "{} shown; --skip {} goes on",
@@ -48,6 +52,37 @@ impl Sessions {
             ));
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The list; where there is little room, only of what sessions are found by.
+struct Listed {
+    table: Table,
+    narrow: Option<usize>,
+}
+
+impl Listed {
+    fn new(narrow: Option<usize>) -> Self {
+        let table = match narrow {
+            None => table(&["session", "name", "messages", "branches", "last", "title"], &[2, 3]),
+            Some(_) => table(&["session", "name", "messages", "title"], &[2]),
+        };
+        Self { table, narrow }
+    }
+
+    fn add(&mut self, session: &Session, title: &str) {
+        let (id, name, messages) =
+            (session.id.to_string()[..12].to_owned(), name(session), session.messages.to_string());
+        match self.narrow {
+            None => {
+                let branches = session.branches.len().to_string();
+                self.table.add_row([id, name, messages, branches, local(session.last), title.to_owned()])
+            }
+            Some(columns) => {
+                let title = shortened(title, columns.saturating_sub(NARROW_REST).max(NARROW_TITLE));
+                self.table.add_row([id, shortened(&name, NARROW_NAME), messages, title])
+            }
+        };
     }
 }
 

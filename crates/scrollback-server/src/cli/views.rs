@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use scrollback::engine::Recorded;
-use scrollback::sketch::sketch;
 use scrollback::{Engine, SessionKey};
 
 use crate::api::{ViewLine as Line, cost};
@@ -53,7 +52,7 @@ pub(super) async fn show(desk: &Desk, engine: &Engine, key: &SessionKey, wanted:
     if wanted.full {
         drawn.blocks().iter().try_for_each(window::say_whole)?;
     } else {
-        say(sketch(&drawn))?;
+        say(window::sketched(&drawn))?;
         window::reasons(&drawn)?;
     }
     view.notices.iter().try_for_each(|notice| say(format!("notice: {notice}")))?;

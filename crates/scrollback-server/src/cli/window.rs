@@ -9,7 +9,7 @@ use clap::Args;
 use scrollback::control::Controls;
 use scrollback::ids::Depth;
 use scrollback::rule::rules;
-use scrollback::sketch::sketch;
+use scrollback::sketch::{line_within, sketch, summary};
 use scrollback::store::Span;
 use scrollback::strategy::{KeepLimits, Kept, Leaf, Scene, Strategy, StrategyName, kept, lay_out};
 use scrollback::view::reason_word;
@@ -18,7 +18,8 @@ use scrollback::{MessageId, SessionKey, Store};
 use serde::Serialize;
 
 use super::show::branch;
-use super::{Desk, counted, grouped, say, say_json};
+use super::terminal::say_fitted;
+use super::{Desk, columns, counted, grouped, say, say_json};
 use crate::api::preamble;
 
 /// So often a window is laid out with what the one before folds.
@@ -65,7 +66,7 @@ impl Window {
         } else if self.full {
             window.blocks().iter().try_for_each(say_whole)?;
         } else {
-            say(sketch(&window))?;
+            say(sketched(&window))?;
             reasons(&window)?;
         }
         Ok(ExitCode::SUCCESS)
@@ -98,6 +99,13 @@ fn kept_over(folded: &[Arc<Leaf>], controls: &Controls, budget: Budget) -> Optio
     let stated: Vec<_> = folded.iter().flat_map(|stored| rules(stored)).filter(|rule| controls.holds(rule)).collect();
     let pinned: Vec<_> = folded.into_iter().filter(|stored| controls.pinned.contains(&stored.id)).cloned().collect();
     kept(&stated.iter().collect::<Vec<_>>(), &pinned, &[], KeepLimits::usual(budget))
+}
+
+/// A window as text, as wide as the terminal where there is one.
+pub(super) fn sketched(window: &Drawn) -> String {
+    let Some(columns) = columns() else { return sketch(window) };
+    let lines = window.blocks().iter().map(|block| line_within(block, columns));
+    lines.chain([summary(window)]).collect::<Vec<_>>().join("\n")
 }
 
 /// A block as JSON.
@@ -139,7 +147,7 @@ pub(super) fn reasons(window: &Drawn) -> anyhow::Result<()> {
     }
     for (reason, (blocks, tokens)) in counts {
         let (blocks, tokens) = (counted(blocks as u64, "block"), grouped(tokens));
-        say(format!("  {blocks}, {tokens} tokens: {}", reason_word(reason)))?;
+        say_fitted(&format!("  {blocks}, {tokens} tokens: {}", reason_word(reason)))?;
     }
     Ok(())
 }

@@ -11,5 +11,6 @@ mod routes;
 mod stores;
 mod summarize;
 mod tenants;
+mod terminal;
 mod whys;
 mod window;

@@ -2,9 +2,8 @@
 
 use std::io::{IsTerminal, Write};
 
-use comfy_table::Table;
-
 use super::status::Status;
+use crate::cli::terminal::{harmless, shown, talk_styled};
 
 /// How wide a line is where nobody knows.
 const COLUMNS: usize = 80;
@@ -80,7 +79,7 @@ impl Screen {
 
     /// A word on what happened, on a line of its own.
     pub(super) fn aside(&mut self, text: &str) -> anyhow::Result<()> {
-        let line = painted(text, "2", self.colour);
+        let line = painted(&harmless(text), "2", self.colour);
         self.beside(&line)
     }
 
@@ -95,8 +94,8 @@ impl Screen {
     /// What went wrong.
     pub(super) fn error(&mut self, error: &anyhow::Error) -> anyhow::Result<()> {
         self.close()?;
-        let said = format!("error: {}", crate::told(error));
-        crate::cli::talk(&painted(&said, "31", self.colour));
+        let said = harmless(&format!("error: {}", crate::told(error)));
+        talk_styled(&painted(&said, "31", self.colour));
         Ok(())
     }
 
@@ -118,7 +117,7 @@ impl Screen {
             }
             Audience::Pipe if std::io::stderr().is_terminal() => {
                 self.close()?;
-                crate::cli::talk(line);
+                talk_styled(line);
                 Ok(())
             }
             Audience::Pipe | Audience::Json => Ok(()),
@@ -135,7 +134,7 @@ fn put(text: &str) -> anyhow::Result<()> {
 
 /// How wide the terminal is now.
 pub(super) fn columns() -> usize {
-    Table::new().width().map_or(COLUMNS, usize::from)
+    crate::cli::columns().unwrap_or(COLUMNS)
 }
 
 /// How many columns a text takes.
@@ -146,12 +145,4 @@ pub(super) fn columns_of(text: &str) -> usize {
 /// A text in a colour or weight of the terminal.
 pub(super) fn painted(text: &str, code: &str, colour: bool) -> String {
     if colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
-}
-
-/// A model's words for a terminal: nothing in them may steer it.
-fn shown(text: &str) -> String {
-    if !std::io::stdout().is_terminal() {
-        return text.to_owned();
-    }
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }

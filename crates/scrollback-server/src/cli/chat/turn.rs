@@ -9,6 +9,7 @@ use super::reply::{Heard, Turn};
 use super::status::Status;
 use super::{Audience, Talk};
 use crate::api::{Ask, NoteList};
+use crate::cli::terminal::harmless;
 use crate::cli::{counted, say_json};
 
 /// As much of a session's id as people are shown.
@@ -113,7 +114,7 @@ impl Talk<'_> {
         let mut views = self.server.ask(&ask).await.ok()?;
         let views: Vec<Status> = serde_json::from_value(views["views"].take()).ok()?;
         let mut status = views.into_iter().find(|status| told["view"] == *status.view)?;
-        told["model"].as_str().unwrap_or_default().clone_into(&mut status.model);
+        status.model = harmless(told["model"].as_str().unwrap_or_default());
         Some(status)
     }
 

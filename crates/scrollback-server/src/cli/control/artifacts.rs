@@ -1,6 +1,5 @@
 //! `scrollback artifacts SESSION [aID]`: the documents a conversation was worked into, their versions and what changed.
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use axum::http::Method;
@@ -11,6 +10,7 @@ use scrollback::artifact::{ArtifactId, Change, Sign};
 use super::Where;
 use super::door::read;
 use crate::api::{Artifacts as Listed, Compared, Versions, WholeArtifact};
+use crate::cli::terminal::{green, red};
 use crate::cli::{Desk, local, say, say_json, shortened, table, talk};
 
 /// How many columns of a title are shown.
@@ -94,14 +94,11 @@ impl Artifacts {
             return say_json(&answer);
         }
         let compared: Compared = read(answer)?;
-        let (old, new) = ("\u{1b}[31m", "\u{1b}[32m");
-        let coloured = std::io::stdout().is_terminal();
+        let ((less, same), (more, _)) = (red(), green());
         compared.changes.iter().try_for_each(|Change { sign, line }| match sign {
             Sign::Same => say(format!("  {line}")),
-            Sign::Less if coloured => say(format!("{old}- {line}\u{1b}[0m")),
-            Sign::More if coloured => say(format!("{new}+ {line}\u{1b}[0m")),
-            Sign::Less => say(format!("- {line}")),
-            Sign::More => say(format!("+ {line}")),
+            Sign::Less => say(format!("{less}- {line}{same}")),
+            Sign::More => say(format!("{more}+ {line}{same}")),
         })
     }
 }

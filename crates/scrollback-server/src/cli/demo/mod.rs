@@ -15,6 +15,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 
+use super::terminal::say_fitted;
 use super::{Desk, bold, say, talk};
 use crate::config;
 use crate::proxy::Proxy;
@@ -76,7 +77,8 @@ async fn offer(address: SocketAddr, ui: bool) -> anyhow::Result<()> {
         return say("  scrollback demo --ui                   this conversation in a browser");
     }
     let (on, off) = bold();
-    say(format!("\n{on}See it{off}\n  http://{address}/   this conversation in a browser: chat, windows, ledger"))?;
+    say(format!("\n{on}See it{off}"))?;
+    say_fitted(&format!("  http://{address}/   this conversation in a browser: chat, windows, ledger"))?;
     if ui {
         talk("Ctrl-C ends the demo");
         return tokio::signal::ctrl_c().await.context("signals cannot be listened for");

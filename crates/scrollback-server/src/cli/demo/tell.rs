@@ -6,26 +6,31 @@ use indicatif::{ProgressBar, ProgressStyle};
 use scrollback::sketch::{line_within, summary};
 use scrollback::window::Window;
 
-use super::super::{bold, say, shortened};
+use super::super::terminal::{fitted, wrap};
+use super::super::{bold, columns, say, shortened};
 
-/// How wide the text is.
+/// How wide the text is at most.
 const COLUMNS: usize = 79;
+/// And at least.
+const LEAST: usize = 20;
 /// How many lines of a sketch are shown at its head and at its end.
 const SKETCHED: usize = 4;
 
 /// What writes, above a bar that shows how far the conversation has come.
 pub(super) struct Teller {
     bar: ProgressBar,
+    columns: usize,
 }
 
 impl Teller {
     pub(super) fn new(turns: usize) -> Self {
         if !std::io::stdout().is_terminal() {
-            return Self { bar: ProgressBar::hidden() };
+            return Self { bar: ProgressBar::hidden(), columns: COLUMNS };
         }
+        let columns = columns().map_or(COLUMNS, |columns| columns.clamp(LEAST, COLUMNS));
         let bar = ProgressBar::new(turns as u64).with_message("playing");
         let style = ProgressStyle::with_template("{msg} {bar:40} turn {pos} of {len}");
-        Self { bar: style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style)) }
+        Self { bar: style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style)), columns }
     }
 
     pub(super) fn turn(&self) {
@@ -41,8 +46,10 @@ impl Teller {
         !self.bar.is_hidden()
     }
 
+    /// Some lines; those that are wider than the terminal go on below, between words.
     pub(super) fn say(&self, text: &str) -> anyhow::Result<()> {
-        self.bar.suspend(|| say(text))
+        let lines: Vec<String> = text.split('\n').flat_map(|line| fitted(line, self.columns)).collect();
+        self.bar.suspend(|| say(lines.join("\n")))
     }
 
     pub(super) fn heading(&self, text: &str) -> anyhow::Result<()> {
@@ -52,7 +59,7 @@ impl Teller {
 
     /// A long text, line by line between margins.
     pub(super) fn wrapped(&self, text: &str, margin: &str) -> anyhow::Result<()> {
-        text.lines().flat_map(|line| wrap(line, COLUMNS - margin.len())).try_for_each(|line| {
+        text.lines().flat_map(|line| wrap(line, self.columns - margin.len())).try_for_each(|line| {
             let line = format!("{margin}{line}");
             self.say(line.trim_end())
         })
@@ -60,7 +67,7 @@ impl Teller {
 
     /// A window, its middle left out.
     pub(super) fn sketch(&self, window: &Window) -> anyhow::Result<()> {
-        let lines: Vec<String> = window.blocks().iter().map(|block| line_within(block, COLUMNS - 2)).collect();
+        let lines: Vec<String> = window.blocks().iter().map(|block| line_within(block, self.columns - 2)).collect();
         let between = lines.len().saturating_sub(2 * SKETCHED);
         for (i, line) in lines.iter().enumerate() {
             match i {
@@ -75,55 +82,6 @@ impl Teller {
     /// A line that is cut where the terminal ends.
     pub(super) fn cut(&self, text: &str) -> anyhow::Result<()> {
         let indent = text.len() - text.trim_start().len();
-        self.say(&format!("{}{}", &text[..indent], shortened(text, COLUMNS - indent)))
-    }
-}
-
-/// Parts a line where words end; characters of languages without spaces may stand at any end.
-fn wrap(line: &str, columns: usize) -> Vec<String> {
-    let (mut lines, mut now, mut used) = (Vec::new(), String::new(), 0);
-    for word in words(line) {
-        let width: usize = word.chars().map(|c| if c.is_ascii() { 1 } else { wide(c) }).sum();
-        if used + width > columns && !now.is_empty() {
-            lines.push(std::mem::take(&mut now).trim_end().to_owned());
-            used = 0;
-        }
-        if !(now.is_empty() && word == " ") {
-            now.push_str(word);
-            used += width;
-        }
-    }
-    lines.push(now);
-    lines
-}
-
-fn wide(c: char) -> usize {
-    let punctuation = ('\u{3000}'..='\u{303F}').contains(&c) || ('\u{FF00}'..='\u{FF60}').contains(&c);
-    if scrollback::search::is_unspaced(c) || punctuation { 2 } else { 1 }
-}
-
-/// Words, spaces and single characters of languages without spaces.
-fn words(line: &str) -> Vec<&str> {
-    let (mut words, mut start) = (Vec::new(), 0);
-    for (at, c) in line.char_indices() {
-        let ends = c == ' ' || wide(c) == 2;
-        if ends {
-            words.extend((start < at).then(|| &line[start..at]));
-            words.push(&line[at..at + c.len_utf8()]);
-            start = at + c.len_utf8();
-        }
-    }
-    words.extend((start < line.len()).then(|| &line[start..]));
-    words
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_end_between_words_and_wide_characters() {
-        assert_eq!(wrap("the key hangs behind", 9), ["the key", "hangs", "behind"]);
-        assert_eq!(wrap("茶叶罐在 2F 书柜", 8), ["茶叶罐在", "2F 书柜"]);
+        self.say(&format!("{}{}", &text[..indent], shortened(text, self.columns - indent)))
     }
 }
