@@ -12,7 +12,7 @@ use axum::{Extension, Router};
 use bytes::Bytes;
 use futures_util::stream;
 use scrollback::ids::Depth;
-use scrollback::import::{self, Format, Import};
+use scrollback::import::{self, Extent, Format, Import};
 use scrollback::store::{Session, Span, Stored};
 use scrollback::{MessageId, SessionId, SessionKey, Store, Tenant, export};
 use serde::Serialize;
@@ -38,6 +38,9 @@ const WAITING: usize = 64;
 struct Imported {
     format: &'static str,
     conversations: usize,
+    /// The branches of all of them together,
+    branches: usize,
+    /// and their messages; what branches share is counted once.
     messages: usize,
     added: usize,
     /// What could not be understood, the first of it,
@@ -106,11 +109,7 @@ async fn read(parts: &Parts, body: Bytes) -> Result<(Format, Import), Refusal> {
     streams::checked("/import", &ask)?;
     let named = ask.text("format").map(str::parse::<Format>).transpose()?;
     let read = move || {
-        let text = std::str::from_utf8(&body).map_err(|_| {
-            Refusal::invalid(
-                "the file is not text (UTF-8). Exports come as a ZIP: unpack it and take conversations.json",
-            )
-        })?;
+        let text = import::text_of(&body)?;
         let format = named.or_else(|| Format::guess(text)).ok_or_else(unknown)?;
         Ok((format, import::read(format, text)?))
     };
@@ -140,8 +139,8 @@ fn told(room: Room, format: Format, import: Import, turn: Option<OwnedSemaphoreP
 }
 
 async fn stored(room: &Room, format: Format, import: Import, tell: &mpsc::Sender<Bytes>) -> Result<Imported, Refusal> {
-    let of = import.conversations.len();
-    let mut done = Imported { format: format.as_str(), conversations: of, ..Imported::default() };
+    let (of, Extent { conversations, branches, messages }) = (import.conversations.len(), import.extent());
+    let mut done = Imported { format: format.as_str(), conversations, branches, messages, ..Imported::default() };
     for (i, conversation) in import.conversations.iter().enumerate() {
         if room.guest.revoked.is_told() {
             return Err(Refusal::new(StatusCode::UNAUTHORIZED, "token_unknown", "this token was taken back"));
@@ -151,7 +150,6 @@ async fn stored(room: &Room, format: Format, import: Import, tell: &mpsc::Sender
         let _ = tell.try_send(event("progress", &json!({"done": i, "of": of, "title": title})));
         let received = import::store(room.engine.log(), &room.tenant, conversation, now()).await?;
         room.publish(&received.session, || What::Import { title });
-        done.messages += conversation.messages.len();
         done.added += received.added;
         if done.sessions.len() < NAMED && !done.sessions.contains(&received.session.id) {
             done.sessions.push(received.session.id);

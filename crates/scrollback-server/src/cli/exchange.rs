@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use scrollback::import::{self, Format};
+use scrollback::import::{self, Extent, Format};
 use scrollback::store::Session;
 use scrollback::{Error, Log, SessionKey, Store};
 use serde::Serialize;
@@ -38,6 +38,7 @@ struct Imported {
     file: PathBuf,
     format: &'static str,
     conversations: usize,
+    branches: usize,
     messages: usize,
     added: usize,
     skipped: Vec<String>,
@@ -61,19 +62,20 @@ impl Import {
     }
 
     async fn file(&self, desk: &Desk, log: &Log, file: &Path) -> anyhow::Result<Imported> {
-        let text = read(file)?;
-        let format = self.format.or_else(|| Format::guess(&text)).with_context(|| unrecognised(&text))?;
-        let import = import::read(format, &text)?;
+        let bytes = read(file)?;
+        let text = import::text_of(&bytes)?;
+        let format = self.format.or_else(|| Format::guess(text)).with_context(|| unrecognised(text))?;
+        let import = import::read(format, text)?;
         let bar = progress(import.conversations.len() as u64, "importing");
-        let (mut messages, mut added) = (0, 0);
+        let mut added = 0;
         for conversation in &import.conversations {
-            messages += conversation.messages.len();
             added += import::store(log, &desk.tenant, conversation, now()).await?.added;
             bar.inc(1);
         }
         bar.finish_and_clear();
-        let (conversations, skipped) = (import.conversations.len(), import.skipped);
-        Ok(Imported { file: file.to_owned(), format: format.as_str(), conversations, messages, added, skipped })
+        let Extent { conversations, branches, messages } = import.extent();
+        let (file, format, skipped) = (file.to_owned(), format.as_str(), import.skipped);
+        Ok(Imported { file, format, conversations, branches, messages, added, skipped })
     }
 }
 
@@ -81,8 +83,10 @@ impl Imported {
     fn tell(&self) -> anyhow::Result<()> {
         let (conversations, messages) =
             (counted(self.conversations as u64, "conversation"), counted(self.messages as u64, "message"));
+        let branches = format!(" ({} branches)", self.branches);
+        let branches = if self.branches > self.conversations { branches } else { String::new() };
         let file = self.file.display();
-        say(format!("{file}: {} format, {conversations}, {messages}, {} new", self.format, self.added))?;
+        say(format!("{file}: {} format, {conversations}{branches}, {messages}, {} new", self.format, self.added))?;
         for complaint in self.skipped.iter().take(COMPLAINTS) {
             talk(&format!("  not read: {complaint}"));
         }
@@ -138,15 +142,13 @@ fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read(file: &Path) -> anyhow::Result<String> {
-    let mut bytes = Vec::new();
-    if file == Path::new("-") {
-        std::io::stdin().lock().read_to_end(&mut bytes)?;
-    } else {
-        bytes = std::fs::read(file).context("the file cannot be read")?;
+fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    if file != Path::new("-") {
+        return std::fs::read(file).context("the file cannot be read");
     }
-    String::from_utf8(bytes)
-        .context("the file is not text (UTF-8). Exports come as a ZIP: unpack it and name conversations.json")
+    let mut bytes = Vec::new();
+    std::io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -8,6 +8,7 @@ mod lock;
 mod reading;
 mod records;
 mod routes;
+mod starting;
 mod stores;
 mod summarize;
 mod tenants;

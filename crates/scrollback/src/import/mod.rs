@@ -11,17 +11,21 @@ mod codex;
 mod entries;
 mod guess;
 mod openai;
+mod text;
 mod tree;
 
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
-use crate::ids::{At, Tenant};
+use crate::ids::{At, Hash128, Tenant};
 use crate::log::{Arrival, History, Log, Received, array_of};
 use crate::store::Origin;
+
+pub use text::text_of;
 
 /// The kinds of files that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -120,6 +124,37 @@ pub struct Import {
     pub skipped: Vec<String>,
 }
 
+/// How much a file holds. What branches of a conversation share is counted once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Extent {
+    /// The conversations.
+    pub conversations: usize,
+    /// Their branches, at least one each.
+    pub branches: usize,
+    /// Their messages.
+    pub messages: usize,
+}
+
+impl Import {
+    /// How much was read. As in the log, a message is told from others by what was said before it.
+    pub fn extent(&self) -> Extent {
+        let (mut conversations, mut messages) = (HashSet::new(), HashSet::new());
+        for conversation in &self.conversations {
+            let declared = conversation.declared.as_deref();
+            let whose = Hash128::of("import", &[declared.unwrap_or_default().as_bytes()]);
+            let path = conversation.messages.iter().scan(whose, |node, (raw, _)| {
+                *node = Hash128::of("import", &[&node.0, raw.get().as_bytes()]);
+                Some(*node)
+            });
+            let path: Vec<Hash128> = path.collect();
+            conversations.insert(declared.map(|_| whose).or_else(|| path.first().copied()));
+            messages.extend(path);
+        }
+        let branches = self.conversations.len();
+        Extent { conversations: conversations.len(), branches, messages: messages.len() }
+    }
+}
+
 /// Reads the text of a file. What cannot be understood is listed; only a text without any conversation is an error.
 pub fn read(format: Format, text: &str) -> Result<Import> {
     let text = text.trim_start_matches('\u{feff}');
@@ -174,6 +209,25 @@ mod tests {
                 assert!(error.contains(format.looks_like()), "{format}: {error}");
             }
         }
+    }
+
+    #[test]
+    fn branches_share_what_was_said_before_them() {
+        let path = |declared: Option<&str>, said: &[&str]| {
+            let raw = |said: &&str| (RawValue::from_string(format!("\"{said}\"")).unwrap(), None);
+            let (declared, messages) = (declared.map(str::to_owned), said.iter().map(raw).collect());
+            Conversation { declared, title: None, model: None, messages }
+        };
+        let conversations = vec![
+            path(Some("tea"), &["a", "b", "c"]),
+            path(Some("tea"), &["a", "b", "d", "e"]),
+            path(Some("key"), &["a", "a"]),
+            path(None, &["a", "b"]),
+            path(None, &["a", "c"]),
+            path(None, &["b"]),
+        ];
+        let import = Import { conversations, skipped: vec![] };
+        assert_eq!(import.extent(), Extent { conversations: 4, branches: 6, messages: 5 + 2 + 3 + 1 });
     }
 
     #[test]

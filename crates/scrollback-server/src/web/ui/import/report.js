@@ -8,10 +8,12 @@ const SHOWN = 5;
 
 /** The report of a file that is in. */
 export function imported(report) {
-  const { format, conversations, messages, added, skipped, skipped_more: unnamed, sessions } = report;
+  const { format, conversations: count, branches, messages, added, skipped, skipped_more: unnamed, sessions } = report;
   const known = messages - added;
+  const named = t('import.conversations', { n: count });
+  const conversations = branches > count ? t('import.branches', { n: branches, conversations: named }) : named;
   return h('div', { class: 'import-report' },
-    h('p', {}, t('import.added', { n: added, conversations: t('import.conversations', { n: conversations }), format: t(`import.format.${format}`) }),
+    h('p', {}, t('import.added', { n: added, conversations, format: t(`import.format.${format}`) }),
       known > 0 ? h('span', { class: 'muted' }, ` ${t('import.known', { n: known })}`) : null),
     skipped.length ? skippedList(skipped, unnamed) : null,
     sessions.length ? sessionLinks(sessions) : null);

@@ -521,6 +521,8 @@ export default {
   'import.added.one': '{n} message was added, in {conversations} ({format}).',
   'import.conversations': '{n} conversations',
   'import.conversations.one': '{n} conversation',
+  'import.branches': '{conversations} with {n} branches',
+  'import.branches.one': '{conversations} with {n} branch',
   'import.known': '{n} were there already and are not kept twice.',
   'import.known.one': '{n} was there already and is not kept twice.',
   'import.skipped': '{n} entries were skipped. Why?',

@@ -521,6 +521,8 @@ export default {
   'import.added.one': '已添加 {n} 条消息，来自 {conversations}（{format}）。',
   'import.conversations': '{n} 个对话',
   'import.conversations.one': '{n} 个对话',
+  'import.branches': '{conversations}（{n} 个分支）',
+  'import.branches.one': '{conversations}（{n} 个分支）',
   'import.known': '另有 {n} 条已经存在，不会重复保存。',
   'import.known.one': '另有 {n} 条已经存在，不会重复保存。',
   'import.skipped': '跳过了 {n} 项，为什么？',

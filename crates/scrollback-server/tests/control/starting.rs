@@ -1,0 +1,42 @@
+//! What people are told of what they wrote: addresses and files that are none, counts, days and limits.
+
+use std::path::Path;
+
+use crate::home::{Home, Server};
+
+fn fixture(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name).display().to_string()
+}
+
+#[test]
+fn branches_are_no_conversations() {
+    let home = Home::new("");
+    let told = home.says(&["import", &fixture("exports/chatgpt.json")]);
+    assert!(told.contains("2 conversations (5 branches), 16 messages, 16 new"), "{told}");
+    let told = home.says(&["import", &fixture("exports/chatgpt.json"), "tides.jsonl"]);
+    assert!(told.contains("2 conversations (5 branches), 16 messages, 0 new"), "{told}");
+    assert!(told.contains("1 conversation, 5 messages, 0 new"), "{told}");
+    let other = Home::new("");
+    let server = Server::start(&other);
+    let file = std::fs::read_to_string(fixture("exports/chatgpt.json")).unwrap();
+    let (_, told) = server.bytes("POST /api/import", "host: localhost\r\n", &file);
+    assert!(told.contains(r#""conversations":2"#) && told.contains(r#""branches":5"#), "{told}");
+    assert!(told.contains(r#""messages":16"#) && told.contains(r#""added":16"#), "{told}");
+}
+
+#[test]
+fn files_that_are_no_text_are_told_apart() {
+    let home = Home::new("");
+    let cases: [(&[u8], &str); 3] = [
+        (b"PK\x03\x04\x14\x00\xff", "is a ZIP: unpack it"),
+        (b"\x1f\x8b\x08\x00", "gunzip"),
+        (b"{\"role\": \"user\",\n\"content\": \"caf\xe9\"}", "line 2 has the byte 0xE9, number 33"),
+    ];
+    for (bytes, told) in cases {
+        std::fs::write(home.0.path().join("odd.json"), bytes).unwrap();
+        let complaint = home.complains(&["import", "odd.json"]);
+        assert!(complaint.contains(told), "{complaint}");
+        assert_eq!(complaint.contains("ZIP"), told.contains("ZIP"), "{complaint}");
+    }
+}
+
