@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
+use jiff::civil::Date;
 use scrollback::search::{Found, Query, Reach, Snippet, find};
 use scrollback::store::{Lineage, Which};
 use scrollback::{At, SessionId, Store};
@@ -34,11 +35,11 @@ pub(super) struct Search {
     /// Only what was said since: a date such as 2026-11-15, or a time such as 2026-11-15T09:30:00Z
     #[arg(long, value_parser = moment)]
     since: Option<At>,
-    /// Only what was said before
-    #[arg(long, value_parser = moment)]
+    /// Only what was said until the end of a date, or before a time
+    #[arg(long, value_parser = end)]
     until: Option<At>,
     /// How many to show
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_parser = limit)]
     limit: usize,
 }
 
@@ -80,15 +81,31 @@ impl Search {
     }
 }
 
-/// A date, at midnight in the person's zone, or an exact time.
+/// How many there may be; of none there is nothing to show.
+pub(super) fn limit(text: &str) -> Result<usize, String> {
+    let number = text.parse().ok().filter(|number| *number > 0);
+    number.ok_or_else(|| "write a number from 1 on".into())
+}
+
+/// An exact time, or the midnight that a date begins with.
 fn moment(text: &str) -> Result<At, String> {
-    let day = || {
-        let date: jiff::civil::Date = text.parse().ok()?;
+    at(text, Some)
+}
+
+/// An exact time, or the midnight that a date ends with: whoever says until a day means all of it.
+fn end(text: &str) -> Result<At, String> {
+    at(text, |date| date.tomorrow().ok())
+}
+
+/// An exact time, or the midnight, in the person's zone, of a date that follows from the one that is said.
+fn at(text: &str, day: impl Fn(Date) -> Option<Date>) -> Result<At, String> {
+    let midnight = || {
+        let date = day(text.parse().ok()?)?;
         let zoned = date.to_zoned(jiff::tz::TimeZone::system()).ok()?;
         Some(At(zoned.timestamp().as_microsecond()))
     };
     At::parse(text)
-        .or_else(day)
+        .or_else(midnight)
         .ok_or_else(|| "write a date such as 2026-11-15 or a time such as 2026-11-15T09:30:00Z".into())
 }
 
@@ -138,5 +155,11 @@ mod tests {
         assert_eq!(moment("1970-01-01T00:00:01Z"), Ok(At(1_000_000)));
         assert!(moment("2026-11-15").is_ok());
         assert!(moment("yesterday").is_err());
+    }
+
+    #[test]
+    fn a_day_lasts_until_the_next() {
+        assert_eq!(end("2026-11-15"), moment("2026-11-16"));
+        assert_eq!(end("1970-01-01T00:00:01Z"), Ok(At(1_000_000)), "a time is itself");
     }
 }

@@ -7,6 +7,7 @@ use comfy_table::Table;
 use scrollback::Store;
 use scrollback::store::{Session, Which};
 
+use super::search::limit;
 use super::{Desk, columns, counted, local, say, say_json, shortened, table, talk};
 use crate::api::title_of;
 
@@ -24,7 +25,7 @@ const NARROW_TITLE: usize = 8;
 #[derive(Debug, Args)]
 pub(super) struct Sessions {
     /// How many to list
-    #[arg(long, default_value_t = 50)]
+    #[arg(long, default_value_t = 50, value_parser = limit)]
     limit: usize,
     /// How many to pass over
     #[arg(long, default_value_t = 0)]

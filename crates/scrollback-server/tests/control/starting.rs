@@ -40,3 +40,17 @@ fn files_that_are_no_text_are_told_apart() {
     }
 }
 
+#[test]
+fn a_day_is_searched_to_its_end_and_nothing_is_no_limit() {
+    let home = Home::new("");
+    let line = r#"{"id": "day", "messages": [{"role": "user", "content": "The heron came."}], "scrollback": {"times": ["2026-03-05T17:00:00Z"]}}"#;
+    std::fs::write(home.0.path().join("day.jsonl"), line).unwrap();
+    home.says(&["import", "day.jsonl"]);
+    let found = |since: &str, until: &str| home.json(&["search", "heron", "--since", since, "--until", until]).len();
+    assert_eq!(found("2026-03-05", "2026-03-05"), 1);
+    assert_eq!(found("2026-03-01", "2026-03-04"), 0);
+    assert_eq!(found("2026-03-05", "2026-03-05T17:00:00Z"), 0, "before a time");
+    for command in [&["search", "heron", "--limit", "0"][..], &["sessions", "--limit", "0"]] {
+        assert!(home.complains(command).contains("write a number from 1 on"));
+    }
+}
