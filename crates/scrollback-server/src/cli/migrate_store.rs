@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use clap::Args;
 use scrollback::ids::Hash128;
 use scrollback::store::{Label, Moving};
@@ -44,8 +44,8 @@ impl MigrateStore {
             bail!("there is no store at {}", file.display());
         }
         // Opened for writing, a file has nobody else who writes to it meanwhile.
-        let from = if from.file().is_some() { from.writing().await? } else { from.reading().await? };
-        let to = to.writing().await?;
+        let from = if from.file().is_some() { from.writing().await.map_err(held)? } else { from.reading().await? };
+        let to = to.writing().await.map_err(held)?;
         let moved = moved(&from, &to).await?;
         if desk.json {
             say_json(&moved)?;
@@ -63,6 +63,20 @@ impl MigrateStore {
             }
         }
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The same error, without advice on options that say nothing here.
+fn held(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast() {
+        Ok(Error::InUse { path, holder }) => {
+            anyhow!(
+                "{} is open in another process ({holder}). Stop that process first; nothing was moved",
+                path.display()
+            )
+        }
+        Ok(error) => error.into(),
+        Err(error) => error,
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::Args;
 use scrollback::Engine;
 use scrollback::strategy::SummarySettings;
@@ -18,7 +18,7 @@ use crate::helper::Helper;
 use crate::jobs::Jobs;
 use crate::proxy::Proxy;
 use crate::reviews::Reviews;
-use crate::serve::Server;
+use crate::serve::{Server, is_address, listener};
 use crate::store::Opened;
 use crate::upstream::QUOTE;
 
@@ -41,9 +41,12 @@ impl Serve {
             (settings.upstream, settings.messages_upstream) = (upstream.clone(), upstream);
         }
         log_to_stderr(USUAL_LOG);
+        checked(&settings).await?;
+        let listener = listener(&settings.listen).await;
+        // A server that cannot start makes no store. Where there is one, who holds it tells more than that the address is taken.
+        let listener = if desk.settings.store.present().is_err() { Ok(listener?) } else { listener };
         let proxy = proxy(desk, desk.writing().await?, settings)?;
-        proxy.upstream(&proxy.serve.upstream).with_context(|| no_upstream(&proxy.serve))?;
-        let server = Server::bind(proxy.clone()).await?;
+        let server = Server::over(listener?, proxy.clone()).await?;
         // Whoever hears where it listens may tell it to stop.
         let stop = stopped()?;
         let file = desk.settings.store.file();
@@ -59,10 +62,13 @@ impl Serve {
     }
 }
 
-/// What is told of an upstream that there is not.
-fn no_upstream(serve: &Settings) -> String {
-    let names: Vec<&str> = serve.upstreams.keys().map(String::as_str).chain([QUOTE]).collect();
-    format!("there is no upstream “{}”; there are {}", serve.upstream, names.join(", "))
+/// An error if what was said cannot be done, whatever is in the store and whoever holds it.
+async fn checked(settings: &Settings) -> anyhow::Result<()> {
+    is_address(&settings.listen).await?;
+    let names: Vec<&str> = settings.upstreams.keys().map(String::as_str).chain([QUOTE]).collect();
+    let is_known = names.contains(&settings.upstream.as_str());
+    ensure!(is_known, "there is no upstream “{}”; there are {}", settings.upstream, names.join(", "));
+    tasks(settings).map(drop)
 }
 
 /// A proxy over a store, with the helpers of the settings.

@@ -55,8 +55,11 @@ pub(crate) struct Server {
 impl Server {
     /// Takes its address.
     pub(crate) async fn bind(proxy: Arc<Proxy>) -> anyhow::Result<Self> {
-        let listen = &proxy.serve.listen;
-        let listener = TcpListener::bind(listen).await.with_context(|| format!("{listen} cannot be listened on"))?;
+        Self::over(listener(&proxy.serve.listen).await?, proxy).await
+    }
+
+    /// Answers at an address that was taken before.
+    pub(crate) async fn over(listener: TcpListener, proxy: Arc<Proxy>) -> anyhow::Result<Self> {
         let address = listener.local_addr()?;
         let recorder = PrometheusBuilder::new().build_recorder();
         let numbers = recorder.handle();
@@ -90,6 +93,17 @@ impl Server {
         reading.abort();
         Ok(())
     }
+}
+
+/// Takes an address.
+pub(crate) async fn listener(listen: &str) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(listen).await.with_context(|| format!("{listen} cannot be listened on"))
+}
+
+/// An error if something is no address at all.
+pub(crate) async fn is_address(listen: &str) -> anyhow::Result<()> {
+    let no_address = || format!("“{listen}” is no address to listen on: write one such as 127.0.0.1:4141");
+    tokio::net::lookup_host(listen).await.map(drop).with_context(no_address)
 }
 
 /// Whether requests may come here: the store answers. Whoever shares out requests asks this, and nobody who is told to stop

@@ -9,6 +9,32 @@ fn fixture(name: &str) -> String {
 }
 
 #[test]
+fn a_server_that_cannot_start_leaves_nothing_behind() {
+    let home = Home::new("");
+    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = other.local_addr().unwrap().to_string();
+    let serve = |more: &[&str]| home.complains(&[&["serve", "--store", "new.db"], more].concat());
+    assert!(serve(&["--listen", "foo"]).contains("“foo” is no address to listen on: write one such as 127.0.0.1:4141"));
+    assert!(serve(&["--upstream", "nowhere"]).contains("there is no upstream “nowhere”; there are "));
+    assert!(serve(&["--listen", &taken]).contains("cannot be listened on"));
+    assert!(!home.0.path().join("new.db").exists(), "nothing was kept, so nothing is there");
+}
+
+#[test]
+fn what_is_wrong_with_the_words_comes_before_who_holds_the_store() {
+    let home = Home::new("");
+    let server = Server::start(&home);
+    assert!(home.complains(&["serve", "--listen", "foo"]).contains("“foo” is no address"));
+    assert!(home.complains(&["serve", "--upstream", "nowhere"]).contains("no upstream “nowhere”"));
+    let again = home.complains(&["serve", "--listen", &server.address]);
+    assert!(again.contains("is open in another process"), "{again}");
+    let file = home.beside("").display().to_string();
+    let held = home.complains(&["migrate-store", &file, "new.db"]);
+    assert!(held.contains("Stop that process first") && !held.contains("--store"), "{held}");
+    assert!(!home.0.path().join("new.db").exists());
+}
+
+#[test]
 fn branches_are_no_conversations() {
     let home = Home::new("");
     let told = home.says(&["import", &fixture("exports/chatgpt.json")]);
