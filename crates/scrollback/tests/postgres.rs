@@ -263,6 +263,11 @@ async fn damage_is_noticed_and_the_index_mended() {
     assert_eq!(found().await, 0);
     node.store.reindex().await.unwrap();
     assert_eq!(found().await, 1);
+    let problems = node.store.check(|_| {}).await.unwrap().problems.join("\n");
+    assert!(
+        problems.contains("m1 of session") && !problems.contains("index"),
+        "what is damaged has no words: {problems}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
