@@ -4,15 +4,19 @@ use crate::home::{Home, text};
 
 /// A home in which a word of one message of `petrel` was changed behind the store's back.
 fn damaged() -> Home {
+    damaged_in(b"slip 3. He wants 40 percent")
+}
+
+/// A home in which the first letter of some words was changed wherever they stand.
+fn damaged_in(words: &[u8]) -> Home {
     let home = Home::new("");
     let file = home.beside("");
     let mut bytes = std::fs::read(&file).unwrap();
-    let words = b"slip 3. He wants 40 percent";
     // Everywhere, because pages keep stale copies of rows that were moved.
     let places: Vec<usize> = (0..bytes.len() - words.len()).filter(|&at| bytes[at..].starts_with(words)).collect();
     assert!(!places.is_empty());
     for at in places {
-        bytes[at] = b'S';
+        bytes[at] ^= 0x20;
     }
     std::fs::write(file, bytes).unwrap();
     home
@@ -32,6 +36,15 @@ fn the_rest_is_exported_and_what_is_left_out_is_told() {
     home.run(&["export", "--output", "all.jsonl"]);
     let other = home.json(&["import", "all.jsonl", "--store", "other.db"]);
     assert_eq!((&other[0]["messages"], &other[0]["skipped"]), (&73.into(), &serde_json::json!([])));
+}
+
+#[test]
+fn a_session_that_cannot_be_listed_keeps_no_other_from_being_exported() {
+    let home = damaged_in(b"The Petrel");
+    let output = home.run(&["export"]);
+    let (out, told) = (text(&output.stdout), text(&output.stderr));
+    assert!(!output.status.success() && told.contains("left out: the row of session "), "{told}");
+    assert!(out.contains("417 cm above datum"), "{out}");
 }
 
 #[test]
