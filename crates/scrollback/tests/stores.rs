@@ -29,7 +29,7 @@ macro_rules! contract {
 
 contract! {
     messages_return_byte_for_byte, spans_read_what_they_say, branches_know_their_fork_and_head, sessions_are_listed,
-    sessions_where_something_was_said_last_come_first,
+    sessions_where_something_was_said_last_come_first, sessions_are_found_by_words_of_their_titles,
     many_children_are_read_in_part,
     records_have_versions, records_are_read_in_order, a_refused_batch_changes_nothing, one_of_many_writers_wins,
     a_batch_may_be_committed_twice, nothing_follows_an_unknown_node, words_are_found_in_every_language,
@@ -177,6 +177,31 @@ async fn sessions_are_listed(bench: Bench) {
     for pattern in ["*", "%", "_", "\\"] {
         assert!(list(named(pattern, 0, 9)).await.is_empty(), "{pattern}");
     }
+}
+
+async fn sessions_are_found_by_words_of_their_titles(bench: Bench) {
+    for (name, title) in
+        [("a", Some("Oil for the Lamp")), ("b", Some("lamplight")), ("c", Some("海边的灯塔")), ("d", None)]
+    {
+        let text = serde_json::json!([user(name)]).to_string();
+        let (history, _) = bench.log.open(&bench.tenant, &text).unwrap();
+        let arrival = Arrival { title, ..Arrival::new(&bench.tenant, Some(name), "gpt-5", At(1)) };
+        bench.log.receive(arrival, &history).await.unwrap();
+    }
+    let found = async |text: &str, skip, limit| -> Vec<String> {
+        let which = Which::Titled { text: text.into(), skip, limit };
+        let found = bench.store.sessions(&bench.tenant, which).await.unwrap();
+        found.into_iter().filter_map(|session| session.declared).collect()
+    };
+    assert_eq!(found("lamp", 0, 9).await, ["b", "a"]);
+    assert_eq!(found("lamp", 1, 9).await, ["a"]);
+    assert_eq!(found("lamp", 0, 1).await, ["b"]);
+    assert_eq!(found("灯塔", 0, 9).await, ["c"]);
+    assert_eq!(found("d", 0, 9).await, ["d"], "a name only by how it begins");
+    for pattern in ["*", "%", "_", "\\", "l%p"] {
+        assert!(found(pattern, 0, 9).await.is_empty(), "{pattern}");
+    }
+    assert_eq!(bench.store.sessions(&bench.tenant, named("lamp", 0, 9)).await.unwrap().len(), 1, "naming is as it was");
 }
 
 async fn records_have_versions(bench: Bench) {

@@ -31,7 +31,9 @@ pub(super) struct Results {
 #[schemars(rename = "SearchHit")]
 struct Hit {
     session: SessionId,
-    /// What its session is called.
+    /// What its session's client calls it.
+    declared: Option<String>,
+    /// What its session is about.
     title: String,
     message: MessageId,
     /// `null` for what stands beside the path, such as instructions.
@@ -51,6 +53,13 @@ struct Piece {
     hit: bool,
 }
 
+/// How a session is told from others.
+#[derive(Clone, Default)]
+struct Named {
+    declared: Option<String>,
+    title: String,
+}
+
 /// Which end of a stretch of time a day stands for.
 #[derive(Clone, Copy)]
 enum End {
@@ -61,15 +70,15 @@ enum End {
 /// Searches.
 pub(super) async fn answer(room: &Room, ask: &Ask) -> Result<Value, Refusal> {
     let found = find(&**room.engine.log().store(), &room.tenant, &query(room, ask).await?).await?;
-    let mut titles: HashMap<SessionId, String> = HashMap::new();
+    let mut sessions: HashMap<SessionId, Named> = HashMap::new();
     let mut hits = Vec::with_capacity(found.len());
     for one in found {
-        let title = match titles.get(&one.session) {
-            Some(title) => title.clone(),
-            None => title(room, one.session).await?,
+        let named = match sessions.get(&one.session) {
+            Some(named) => named.clone(),
+            None => named(room, one.session).await?,
         };
-        titles.insert(one.session, title.clone());
-        hits.push(Hit::of(one, title));
+        sessions.insert(one.session, named.clone());
+        hits.push(Hit::of(one, named));
     }
     Ok(serde_json::to_value(Results { found: hits })?)
 }
@@ -91,11 +100,14 @@ async fn query(room: &Room, ask: &Ask) -> Result<Query, Refusal> {
     Ok(Query { text, reach, role: ask.text("role").map(str::to_owned), since, until, limit: count as usize })
 }
 
-async fn title(room: &Room, id: SessionId) -> Result<String, Refusal> {
+async fn named(room: &Room, id: SessionId) -> Result<Named, Refusal> {
     let store = room.engine.log().store();
-    match store.sessions(&room.tenant, Which::Id(id)).await?.first() {
-        Some(session) => Ok(line(&title_of(&**store, &room.tenant, session).await?)),
-        None => Ok(String::new()),
+    match store.sessions(&room.tenant, Which::Id(id)).await?.pop() {
+        Some(session) => {
+            let title = line(&title_of(&**store, &room.tenant, &session).await?);
+            Ok(Named { declared: session.declared, title })
+        }
+        None => Ok(Named::default()),
     }
 }
 
@@ -123,10 +135,11 @@ fn moment(ask: &Ask, name: &str, end: End) -> Result<Option<At>, Refusal> {
 }
 
 impl Hit {
-    fn of(found: Found, title: String) -> Self {
+    fn of(found: Found, Named { declared, title }: Named) -> Self {
         let Found { session, message, snippet, .. } = found;
         Self {
             session,
+            declared,
             title,
             message: message.id,
             branch: message.position().map(|position| position.branch),

@@ -105,8 +105,8 @@ pub(super) async fn list(room: &Room, ask: &Ask) -> Result<Value, Refusal> {
     let (store, page) = (room.engine.log().store(), ask.page()?);
     let skip = page.number()?;
     let mut found = match ask.text("q") {
-        Some(name) => {
-            let which = Which::Named { name: name.to_owned(), skip, limit: page.count + 1 };
+        Some(text) => {
+            let which = Which::Titled { text: text.to_owned(), skip, limit: page.count + 1 };
             store.sessions(&room.tenant, which).await?
         }
         None => store.sessions(&room.tenant, Which::Page { skip, limit: page.count + 1 }).await?,

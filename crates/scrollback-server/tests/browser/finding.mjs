@@ -77,6 +77,25 @@ await play({
     quiet(page);
   },
 
+  async 'sessions with the same title are told apart, and found by any word of it'() {
+    const one = (id, title) => imported(JSON.stringify({ id, title, messages: [{ role: 'user', content: 'The cormorant dries its wings.' }] }));
+    for (const name of ['castor', 'pollux']) await one(name, 'Birds of the harbour');
+    await one('alone', 'Birds of the cliff');
+    const page = await open(search({ words: 'cormorant' }));
+    await page.locator('.hit').nth(2).waitFor();
+    const names = (places) => page.locator(places).evaluateAll((nodes) => nodes.filter((node) => node.checkVisibility()).map((node) => node.textContent).sort());
+    assert.deepEqual(await names('.hit-title .id'), ['castor', 'pollux']);
+    await page.locator('#search').fill('of the');
+    await until('three sessions', async () => (await page.locator('.session-row').count()) === 3);
+    assert.deepEqual(await names('.session-called'), ['castor', 'pollux']);
+    await accessible(page, 'sessions with the same title');
+    await picture(page, 'same-titles');
+    await page.locator('#search').fill('cliff');
+    await until('one session', async () => (await page.locator('.session-row').count()) === 1);
+    assert.deepEqual(await names('.session-called'), []);
+    quiet(page);
+  },
+
   async 'files are dropped, tell how far they are, and can be opened'() {
     const page = await open('/#/import');
     await page.locator('.drop').waitFor();

@@ -121,6 +121,8 @@ fn lists_page_by_their_cursor() {
     assert_eq!((&Value::from(seen), whole["sessions"].as_array().unwrap().len()), (&whole["sessions"], 9));
     let begins = server.asks("GET /api/sessions?q=tid", "");
     assert_eq!((begins["sessions"].as_array().unwrap().len(), &begins["sessions"][0]["title"]), (1, &json!("Tides")));
+    let has = server.asks("GET /api/sessions?q=IDES", "");
+    assert_eq!((has["sessions"].as_array().unwrap().len(), &has["sessions"][0]["title"]), (1, &json!("Tides")));
 }
 
 #[test]
@@ -195,6 +197,7 @@ fn search_by_words_days_and_roles() {
     let hit = &server.asks("GET /api/search?session=yard&words=%E5%AF%86%E7%A0%81", "")["found"][0];
     let marked: Vec<&Value> = hit["snippet"].as_array().unwrap().iter().filter(|piece| piece["hit"] == true).collect();
     assert!(marked.iter().any(|piece| piece["text"].as_str().unwrap().contains("密码")), "{hit}");
+    assert_eq!(hit["declared"], "yard", "{hit}");
     for (query, part) in
         [("", "what to look for"), ("words=a&from=soon", "a day such as"), ("words=a&count=101", "at most 100")]
     {

@@ -73,6 +73,15 @@ pub enum Which {
         /// How many to list.
         limit: usize,
     },
+    /// The same, and those whose title has the text anywhere: for people who look for one, not for naming one.
+    Titled {
+        /// The text.
+        text: String,
+        /// How many to pass over.
+        skip: usize,
+        /// How many to list.
+        limit: usize,
+    },
     /// A page of all: those in which something was said last come first, to the minute, then the youngest.
     Page {
         /// How many to pass over.

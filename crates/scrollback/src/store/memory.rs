@@ -323,6 +323,9 @@ impl Store for MemoryStore {
             Which::Named { name, skip, limit } => {
                 mine.filter(|session| session.is_named(&name)).skip(skip).take(limit).collect()
             }
+            Which::Titled { text, skip, limit } => {
+                mine.filter(|session| session.is_titled(&text)).skip(skip).take(limit).collect()
+            }
             Which::Page { skip, limit } => mine.skip(skip).take(limit).collect(),
         })
     }

@@ -30,6 +30,12 @@ impl Session {
         let begins = |name: &str| name.to_ascii_lowercase().starts_with(&text.to_ascii_lowercase());
         begins(&self.id.to_string()) || [&self.declared, &self.title].into_iter().flatten().any(|name| begins(name))
     }
+
+    /// The same, or whether its title has `text` anywhere.
+    pub(crate) fn is_titled(&self, text: &str) -> bool {
+        let has = |title: &String| title.to_ascii_lowercase().contains(&text.to_ascii_lowercase());
+        self.is_named(text) || self.title.as_ref().is_some_and(has)
+    }
 }
 
 /// What people look a session up by, as lists show it: the beginning of its id, and its name or title.

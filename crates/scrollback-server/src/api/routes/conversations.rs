@@ -10,7 +10,7 @@ pub(super) const LINES: &[Line] = &[
     Line::get("/sessions", "The conversations, newest first.", shape::<sessions::Page>, |room, ask, _| {
         Box::pin(sessions::list(room, ask))
     })
-    .asking(&[COUNT, CURSOR, words("q", "only those whose title, name or id begins so")]),
+    .asking(&[COUNT, CURSOR, words("q", "only those whose name or id begins so, or whose title has it")]),
     Line::get(
         "/sessions/{id}",
         "A conversation and how its next window is laid out.",

@@ -8,6 +8,7 @@ import { menuButton } from './menu.js';
 import { nextTheme, setTheme, theme } from './theme.js';
 import { listen } from './live.js';
 import { afterPause } from './pace.js';
+import { called, doubled } from './names.js';
 import { go, screenHref, sessionHref } from './route.js';
 import { trouble } from './notice.js';
 import { isComposing, showKeys } from './keys.js';
@@ -64,6 +65,7 @@ async function load(state, { cursor, isNew = false } = {}) {
     const rows = answer.sessions.map((session) => row(session, state));
     if (cursor) append(state, rows);
     else putAgain(state.list, rows);
+    tellApart(state.list);
     putAgain(state.foot, foot(state, answer));
   } catch (error) {
     put(state.foot, trouble(error, () => load(state)));
@@ -86,8 +88,15 @@ function row(session, state) {
   const isHere = Boolean(state.route.session) && [session.id, session.declared].includes(state.route.session);
   return h('li', {}, h('a', { class: 'session-row', href: sessionHref(session.id), dataset: { id: session.id, declared: session.declared ?? '' }, 'aria-current': isHere ? 'page' : null },
     h('span', { class: 'session-title', dir: 'auto' }, session.title || t('untitled')),
-    h('span', { class: 'session-more' }, h('span', {}, t('messages', { n: session.messages })), session.branches > 1 ? h('span', {}, icon('branch'), number(session.branches)) : null,
+    h('span', { class: 'session-more' }, h('span', {}, t('messages', { n: session.messages })), h('bdi', { class: 'session-called', hidden: true }, called(session)), session.branches > 1 ? h('span', {}, icon('branch'), number(session.branches)) : null,
       h('span', { class: 'push' }, ago(session.last)))));
+}
+
+// Of all that are shown by now, those that look alike say what they are called.
+function tellApart(list) {
+  const titles = [...list.querySelectorAll('.session-title')].map((node) => node.textContent);
+  const alike = doubled(titles);
+  [...list.querySelectorAll('.session-called')].forEach((node, at) => { node.hidden = !alike.has(titles[at]); });
 }
 
 function mark({ route }, node) {

@@ -26,11 +26,15 @@ pub(super) async fn sessions(client: &ClientWrapper, tenant: &Tenant, which: &Wh
         Which::Page { skip, limit } => {
             listed(client, tenant, &format!("{COLUMNS} {order}"), &[&most(*limit), &most(*skip)]).await
         }
-        Which::Named { name, skip, limit } => {
+        Which::Named { name: text, skip, limit } | Which::Titled { text, skip, limit } => {
+            let before = if matches!(which, Which::Titled { .. }) { "'%' || " } else { "" };
             // In this collation only ASCII letters have a lower case.
-            let like = |column: &str| format!("lower({column} COLLATE \"C\") LIKE $4 ESCAPE '\\'");
-            let named = ["encode(s.session, 'hex')", "s.declared", "s.title"].map(like).join(" OR ");
-            let pattern = format!("{}%", literal(&escaped(&name.to_ascii_lowercase())));
+            let like = |(column, before): (&str, &str)| {
+                format!("lower({column} COLLATE \"C\") LIKE {before}$4::text ESCAPE '\\'")
+            };
+            let columns = [("encode(s.session, 'hex')", ""), ("s.declared", ""), ("s.title", before)];
+            let named = columns.map(like).join(" OR ");
+            let pattern = format!("{}%", literal(&escaped(&text.to_ascii_lowercase())));
             let sql = format!("{COLUMNS} AND ({named}) {order}");
             listed(client, tenant, &sql, &[&most(*limit), &most(*skip), &pattern]).await
         }

@@ -229,7 +229,7 @@ impl Store for PostgresStore {
             client.back(found)
         };
         match which {
-            Which::Page { .. } | Which::Named { .. } => self.ask_anywhere(list).await,
+            Which::Page { .. } | Which::Named { .. } | Which::Titled { .. } => self.ask_anywhere(list).await,
             Which::Id(_) => self.ask(list).await,
         }
     }

@@ -302,11 +302,15 @@ pub(super) fn sessions(connection: &Connection, tenant: &Tenant, which: &Which) 
             let sql = format!("{columns} AND id = ?2");
             listed(connection, tenant, &sql, params![tenant_name, id.0.0])
         }
-        Which::Named { name, skip, limit } => {
+        Which::Named { name: text, skip, limit } | Which::Titled { text, skip, limit } => {
+            let before = if matches!(which, Which::Titled { .. }) { "'%' || " } else { "" };
             let like = |column: &str| format!("{column} LIKE ?2 ESCAPE '\\'");
-            let named = ["hex(id)", "declared", "title"].map(like).join(" OR ");
-            let sql = format!("{columns} AND ({named}) ORDER BY minute DESC, no DESC LIMIT ?3 OFFSET ?4");
-            listed(connection, tenant, &sql, params![tenant_name, format!("{}%", escaped(name)), limit, skip])
+            let named = ["hex(id)", "declared"].map(like).join(" OR ");
+            let sql = format!(
+                "{columns} AND ({named} OR title LIKE {before}?2 ESCAPE '\\') \
+                 ORDER BY minute DESC, no DESC LIMIT ?3 OFFSET ?4"
+            );
+            listed(connection, tenant, &sql, params![tenant_name, format!("{}%", escaped(text)), limit, skip])
         }
         Which::Page { skip, limit } => {
             let sql = format!("{columns} ORDER BY minute DESC, no DESC LIMIT ?2 OFFSET ?3");

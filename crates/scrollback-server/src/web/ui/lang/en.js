@@ -26,7 +26,7 @@ export default {
   'theme.light': 'light',
   'theme.dark': 'dark',
   'search.field': 'Filter or search',
-  'search.label': 'Filter the sessions by how they begin; Enter searches everything',
+  'search.label': 'Filter the sessions by their titles; Enter searches everything',
   'search.inside': 'Search “{words}” in all messages',
   messages: '{n} messages',
   'messages.one': '{n} message',

@@ -26,7 +26,7 @@ export default {
   'theme.light': '浅色',
   'theme.dark': '深色',
   'search.field': '筛选，回车搜索全文',
-  'search.label': '按开头筛选会话；按回车搜索全部消息',
+  'search.label': '按标题筛选会话；按回车搜索全部消息',
   'search.inside': '在所有消息中搜索“{words}”',
   messages: '{n} 条消息',
   'messages.one': '{n} 条消息',

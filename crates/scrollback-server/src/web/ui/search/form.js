@@ -1,8 +1,10 @@
 // What can be searched for: words, a session, days, a role.
 import { get } from '../api.js';
 import { h } from '../dom.js';
+import { apart } from '../format.js';
 import { icon } from '../icons.js';
 import { t } from '../i18n.js';
+import { called, doubled } from '../names.js';
 
 const ROLES = ['user', 'assistant', 'tool', 'system'];
 
@@ -49,8 +51,10 @@ function sessionPicker(chosen, on) {
   const select = h('select', { class: 'select', name: 'session', on }, option('', t('search.everywhere')), chosen ? option(chosen, chosen) : null);
   get('/api/sessions', { count: 100 }).then(({ sessions }) => {
     const known = sessions.find((session) => [session.id, session.declared].includes(chosen));
-    if (known) select.lastChild.textContent = known.title || t('untitled');
-    select.append(...sessions.filter((session) => session !== known).map((session) => h('option', { value: session.id, dir: 'auto' }, session.title || t('untitled'))));
+    const alike = doubled(sessions.map((session) => session.title));
+    const name = (session) => `${apart(session.title || t('untitled'))}${alike.has(session.title) ? ` · ${called(session)}` : ''}`;
+    if (known) select.lastChild.textContent = name(known);
+    select.append(...sessions.filter((session) => session !== known).map((session) => h('option', { value: session.id, dir: 'auto' }, name(session))));
   }, () => {});
   return select;
 }

@@ -2,6 +2,7 @@
 import { h } from '../dom.js';
 import { moment } from '../format.js';
 import { t } from '../i18n.js';
+import { called, doubled } from '../names.js';
 import { sessionHref } from '../route.js';
 import { roleName } from '../chat/message.js';
 
@@ -9,13 +10,16 @@ import { roleName } from '../chat/message.js';
 export function drawHits(found) {
   const groups = new Map();
   for (const hit of found) groups.set(hit.session, [...(groups.get(hit.session) ?? []), hit]);
-  return h('div', { class: 'hit-groups' }, [...groups.values()].map(group));
+  const all = [...groups.values()];
+  const alike = doubled(all.map(([hit]) => hit.title));
+  return h('div', { class: 'hit-groups' }, all.map((hits) => group(hits, alike)));
 }
 
-function group(hits) {
-  const [{ session, title }] = hits;
+function group(hits, alike) {
+  const [{ session, title, declared }] = hits;
   return h('section', { class: 'hit-group' },
-    h('h2', { class: 'hit-title' }, h('a', { href: sessionHref(session), dir: 'auto' }, title || t('untitled')), h('span', { class: 'muted' }, t('search.hits', { n: hits.length }))),
+    h('h2', { class: 'hit-title' }, h('a', { href: sessionHref(session), dir: 'auto' }, title || t('untitled')), alike.has(title) ? h('bdi', { class: 'id' }, called({ id: session, declared })) : null,
+      h('span', { class: 'muted' }, t('search.hits', { n: hits.length }))),
     h('ul', { class: 'hits' }, hits.map((hit) => h('li', {}, drawHit(hit)))));
 }
 
