@@ -5,12 +5,14 @@ use std::process::ExitCode;
 use anyhow::Context;
 use clap::Args;
 use scrollback::control::Controls;
+use scrollback::ids::Depth;
 use scrollback::store::{Branch, Session, Span, Stored};
-use scrollback::{Engine, MessageId, Part, SessionKey, Store, export};
+use scrollback::{Engine, Error, MessageId, Part, SessionKey, Store, export};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
 pub(super) use crate::api::branch;
+use crate::api::preamble;
 use crate::salvage::{self, Salvage};
 
 use super::control::{Where, ranges};
@@ -117,8 +119,14 @@ impl Show {
             anyhow::ensure!(!found.is_empty(), "session {} has no message {id}", session.id);
             return Ok(Salvage { messages: found, lost: Vec::new() });
         }
+        let branch = branch(session, self.branch)?;
+        if let Some(branch) = branch.clone().filter(|branch| !self.all && branch.head.depth.0 >= self.last)
+            && let Some(messages) = self.newest(store, &key, &branch).await?
+        {
+            return Ok(Salvage { messages, lost: Vec::new() });
+        }
         let all = salvage::messages(store, &key, session.messages).await?;
-        let Some(branch) = branch(session, self.branch)? else { return Ok(all) };
+        let Some(branch) = branch else { return Ok(all) };
         let mut shown = export::with_beside(all.path(session, branch.head), &all.messages);
         let earlier = if self.all { 0 } else { shown.len().saturating_sub(self.last as usize) };
         if earlier == 0 {
@@ -129,6 +137,24 @@ impl Show {
         let is_later = |id: &MessageId| messages.first().is_some_and(|first| *id > first.id);
         let lost = all.lost.into_iter().filter(is_later).collect();
         Ok(Salvage { messages, lost })
+    }
+
+    /// The newest messages of a path, without those before; `None` if one of them is damaged.
+    async fn newest(
+        &self,
+        store: &dyn Store,
+        key: &SessionKey,
+        branch: &Branch,
+    ) -> anyhow::Result<Option<Vec<Stored>>> {
+        let first = (branch.head.depth.0 + 1).saturating_sub(self.last);
+        let messages = match store.read(key, Span::path(branch.head, Depth(first))).await {
+            Err(Error::Damaged(_)) => return Ok(None),
+            read => read?,
+        };
+        let Ok(beside) = preamble(store, key).await else { return Ok(None) };
+        let earlier = first as usize + beside.len();
+        talk(&format!("… {}; --all shows them", counted(earlier as u64, "earlier message")));
+        Ok(Some(messages))
     }
 }
 
