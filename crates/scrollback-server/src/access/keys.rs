@@ -7,6 +7,8 @@ use crate::wire::WireName;
 
 /// The other header that keys travel in.
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+/// Whose part of an account is meant. Beside a key of ours, that is for whoever set the key to say.
+const PARTS: [&str; 2] = ["openai-organization", "openai-project"];
 /// A token of ours, beside whatever key is meant for the upstream.
 pub(crate) const TOKEN: HeaderName = HeaderName::from_static("x-scrollback-token");
 /// How every token of ours begins.
@@ -33,6 +35,9 @@ impl Key {
 
     /// Puts it in the place of whatever key a client sent.
     pub(crate) fn replace(&self, headers: &mut HeaderMap) {
+        for name in PARTS {
+            headers.remove(name);
+        }
         headers.remove(header::AUTHORIZATION);
         headers.remove(API_KEY);
         headers.insert(self.header.clone(), self.value.clone());
@@ -130,7 +135,12 @@ mod tests {
     fn our_key_replaces_the_clients_in_either_header() {
         for wire in [WireName::Chat, WireName::Responses, WireName::Anthropic] {
             for theirs in ["authorization", "x-api-key"] {
-                let mut sent = headers(&[(theirs, "Bearer theirs"), ("x-other", "stays")]);
+                let mut sent = headers(&[
+                    (theirs, "Bearer theirs"),
+                    ("openai-organization", "org-theirs"),
+                    ("openai-project", "proj-theirs"),
+                    ("x-other", "stays"),
+                ]);
                 Key::new("ours", wire).unwrap().replace(&mut sent);
                 let told: Vec<String> = sent.values().map(|value| value.to_str().unwrap().to_owned()).collect();
                 assert!(!told.iter().any(|value| value.contains("theirs")), "{told:?}");

@@ -14,7 +14,7 @@ use scrollback::{Error, Result};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::{Asked, BROKEN, Incoming, Proxy, pass, refused};
+use super::{Asked, BROKEN, Incoming, Proxy, pass, refused, shared};
 use crate::config::RecallBy;
 use crate::upstream::{Outgoing, QUOTE, Upstream};
 use crate::wire::anthropic::Anthropic;
@@ -91,7 +91,9 @@ impl Proxy {
             self.engine.preview(&ask).await?.ok_or_else(|| Error::Invalid("there is nothing to count".into()))?;
         let untouched = plan.untouched.is_some() && !plan.is_known_here_alone();
         let as_it_came = untouched || !plan.is_new() && is_untouched(&preview, plan.budget);
-        let as_sent = (as_it_came && plan.model != QUOTE).then(|| with_tools(&request, &offer));
+        // What may be others' is not asked about; our own count does.
+        let may_be_sent = plan.model != QUOTE && !shared::names_stored(upstream, incoming, opened.follows.as_ref());
+        let as_sent = (as_it_came && may_be_sent).then(|| with_tools(&request, &offer));
         let family = self.serve.window.prices.of(&plan.model).and_then(|price| price.family);
         let tokens = self.gauge.told(&plan.model, family, tokens(&preview).saturating_add(plan.tools));
         Ok(Foreseen { tokens, as_sent, binds: plan.binds_thinking })

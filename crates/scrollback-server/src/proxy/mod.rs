@@ -218,7 +218,7 @@ impl Proxy {
             None => history,
         };
         let upstream = if request.model() == QUOTE { self.quote.clone() } else { upstream };
-        if let Some(response) = shared::refused_by_name(&upstream, incoming, &request) {
+        if let Some(response) = shared::refused_by_name(&upstream, incoming, opened.follows.as_ref()) {
             return Err(Stop::said(response));
         }
         let offer = Offer::new(upstream.recall, self.engine.tools(), &opened, wire);

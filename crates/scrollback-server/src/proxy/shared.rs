@@ -3,30 +3,36 @@
 //! So that nobody reaches what others have there, only what refers to nothing stored goes on as it came, unless it is asked by the
 //! person at this machine, whose account it is.
 
-use std::collections::HashMap;
+mod names;
 
 use axum::body::Body;
 use axum::http::{Method, Response, StatusCode};
+use percent_encoding::percent_decode_str;
 use scrollback::Tenant;
-use serde_json::value::RawValue;
 
 use super::{Incoming, error};
 use crate::upstream::Upstream;
 use crate::wire;
+use crate::wire::Follows;
 use crate::wire::chat::Chat;
-use crate::wire::request::Request;
+use names::Names;
 
-/// Fields that name something a provider has stored.
-const STORED: [&str; 4] = ["previous_response_id", "conversation", "thread", "container"];
-/// Those of which our log does not tell whose they are.
-const UNKNOWN: [&str; 2] = ["thread", "container"];
 /// Paths of ours beside the replies themselves; what else is below them leads to what is stored.
 const OURS: [&str; 3] = ["/responses/compact", "/responses/input_tokens", "/messages/count_tokens"];
-/// Paths below which nothing is stored that anybody could ask for by its name.
-const STATELESS: [&str; 6] = ["/embeddings", "/completions", "/moderations", "/images/", "/audio/", "/rerank"];
+/// Paths of which nothing is stored that anybody could ask for by its name; what is below them may be.
+const STATELESS: [&str; 4] = ["/embeddings", "/completions", "/moderations", "/rerank"];
+/// The same of those that may be sent as forms.
+const FORMS: [&str; 6] = [
+    "/images/generations",
+    "/images/edits",
+    "/images/variations",
+    "/audio/speech",
+    "/audio/transcriptions",
+    "/audio/translations",
+];
 
 /// Whether an upstream's account is shared with whoever asks.
-pub(super) fn is_shared(upstream: &Upstream, tenant: &Tenant) -> bool {
+fn is_shared(upstream: &Upstream, tenant: &Tenant) -> bool {
     upstream.has_key() && *tenant != Tenant::local()
 }
 
@@ -36,9 +42,20 @@ pub(super) fn refused(upstream: &Upstream, incoming: &Incoming) -> Option<Respon
 }
 
 /// Why a request may not become a turn.
-pub(super) fn refused_by_name(upstream: &Upstream, incoming: &Incoming, request: &Request) -> Option<Response<Body>> {
-    let names = UNKNOWN.iter().any(|name| !request.value(name).is_null());
-    (names && is_shared(upstream, &incoming.tenant)).then(|| refusal(upstream, incoming))
+pub(super) fn refused_by_name(
+    upstream: &Upstream,
+    incoming: &Incoming,
+    follows: Option<&Follows>,
+) -> Option<Response<Body>> {
+    names_stored(upstream, incoming, follows).then(|| refusal(upstream, incoming))
+}
+
+/// Whether a request names something of a shared account of which our log does not tell whose it is. What it `follows` as we read
+/// it, the log does tell; that has to be all there is to read.
+pub(super) fn names_stored(upstream: &Upstream, incoming: &Incoming, follows: Option<&Follows>) -> bool {
+    let told = usize::from(matches!(follows, Some(Follows::Response(_) | Follows::Conversation(_))));
+    let unknown = |names: Names| names.others || names.repeats || names.followed > told;
+    is_shared(upstream, &incoming.tenant) && Names::of(&incoming.body).is_none_or(unknown)
 }
 
 fn refusal(upstream: &Upstream, incoming: &Incoming) -> Response<Body> {
@@ -54,17 +71,22 @@ fn refusal(upstream: &Upstream, incoming: &Incoming) -> Response<Body> {
 fn is_stateless(incoming: &Incoming) -> bool {
     let path = incoming.path.split('?').next().unwrap_or_default();
     if incoming.method == Method::GET {
-        return path == "/models" || path.starts_with("/models/");
+        return is_of_models(path);
     }
-    let ours = wire::of_path(path).is_some() || OURS.contains(&path.trim_end_matches('/'));
-    let known = ours || STATELESS.iter().any(|known| path.starts_with(known));
+    let bare = path.trim_end_matches('/');
+    let is_form = FORMS.contains(&bare);
+    let known = is_form || wire::of_path(path).is_some() || OURS.contains(&bare) || STATELESS.contains(&bare);
     // What the provider may read in another way than we do is not sent.
-    let named = serde_json::from_slice::<HashMap<String, &RawValue>>(&incoming.body);
-    let is_form = path.starts_with("/images/") || path.starts_with("/audio/");
-    let is_named =
-        |fields: &HashMap<String, &RawValue>, name: &str| fields.get(name).is_some_and(|value| value.get() != "null");
-    let names_nothing = named.map_or(is_form, |fields| !STORED.iter().any(|stored| is_named(&fields, stored)));
-    incoming.method == Method::POST && known && names_nothing
+    let names_nothing = || Names::of(&incoming.body).map_or(is_form, |names| names.is_none());
+    incoming.method == Method::POST && known && names_nothing()
+}
+
+/// Whether a path is that of the list of models, or of one of them, however others on the way may read it.
+fn is_of_models(path: &str) -> bool {
+    let path = percent_decode_str(path.strip_suffix('/').unwrap_or(path)).decode_utf8_lossy();
+    let Some(below) = path.strip_prefix("/models") else { return false };
+    let is_name = |part: &str| !part.is_empty() && !part.contains(['%', ';']);
+    below.is_empty() || below.strip_prefix('/').is_some_and(|name| name.split('/').all(is_name))
 }
 
 #[cfg(test)]
@@ -102,6 +124,23 @@ mod tests {
             assert!(!stateless("POST", "/responses", body), "{body}");
         }
         assert!(stateless("POST", "/responses", "{\"previous_response_id\":null}"));
+        for body in [
+            "{\"previous_response_id\":\"resp_1\",\"previous_response_id\":null}",
+            "{\"prompt\":{\"id\":\"pmpt_1\"}}",
+            "{\"tools\":[{\"type\":\"file_search\",\"vector_store_ids\":[\"vs_1\"]}]}",
+        ] {
+            assert!(!stateless("POST", "/responses", body), "{body}");
+        }
+        for path in ["/audio/voices", "/audio/voice_consents/1", "/completions_stored/x", "/embeddings/x", "/images/"] {
+            assert!(!stateless("POST", path, "{}"), "{path}");
+        }
+        assert!(stateless("POST", "/audio/transcriptions", "--form") && !stateless("POST", "/audio/voices", "--form"));
+        for path in ["/models/", "/models/gpt-4.1", "/models/meta%2Fllama", "/models/meta/llama:free"] {
+            assert!(stateless("GET", path, ""), "{path}");
+        }
+        for path in ["/models//files", "/models/%252e%252e/files", "/modelsx", "/models/a//", "/models/%2Ffiles"] {
+            assert!(!stateless("GET", path, ""), "{path}");
+        }
         assert!(!stateless("POST", "/messages", "{\"container\":\"container_1\"}"));
         assert!(!stateless("POST", "/conversations/conv_1/items", "{}") && !stateless("POST", "/files", "{}"));
     }

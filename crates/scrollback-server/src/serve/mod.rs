@@ -36,6 +36,9 @@ use crate::wire::chat::Chat;
 /// How long the store may take to answer, before no requests should come here.
 const READY_WITHIN: Duration = Duration::from_secs(2);
 
+/// A path that can be decoded more often hides something.
+const MOST_DECODED: usize = 4;
+
 /// What every route works with.
 #[derive(Clone)]
 struct Desk {
@@ -178,9 +181,24 @@ async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<
 
 /// Whether somebody on the way may read a path as another one than we do: what is decided about it would not hold for that one.
 fn climbs(path: &str) -> bool {
-    let path = percent_decode_str(path.split('?').next().unwrap_or_default());
-    let path = path.decode_utf8_lossy();
-    path.contains('\\') || path.split('/').any(|part| part == "." || part == "..")
+    let mut path = path.split('?').next().unwrap_or_default().to_owned();
+    // Each hop may decode it once more.
+    for _ in 0..MOST_DECODED {
+        if path.contains('\\') || path.split('/').any(is_step) {
+            return true;
+        }
+        let decoded = percent_decode_str(&path).decode_utf8_lossy().into_owned();
+        if decoded == path {
+            return false;
+        }
+        path = decoded;
+    }
+    true
+}
+
+/// Whether a part of a path leads to its own place or the one above; what follows a semicolon, some take for a remark.
+fn is_step(part: &str) -> bool {
+    matches!(part.split(';').next(), Some("." | ".."))
 }
 
 #[cfg(test)]
@@ -194,7 +212,20 @@ mod tests {
         {
             assert!(climbs(path), "{path}");
         }
-        for path in ["/models", "/models/gpt-4.1", "/models/a..b", "/models/...", "/files?after=../x", "/"] {
+        for path in ["/models/%252e%252e/files", "/models/%25252e./files", "/models/..;x/files", "/a%2525252525b"] {
+            assert!(climbs(path), "{path}");
+        }
+        for path in [
+            "/models",
+            "/models/gpt-4.1",
+            "/models/a..b",
+            "/models/...",
+            "/models/a%2fb",
+            "/models/a;b",
+            "/x%20y",
+            "/files?after=../x",
+            "/",
+        ] {
             assert!(!climbs(path), "{path}");
         }
     }
