@@ -1,11 +1,14 @@
 //! `scrollback serve`: the proxy, a word on its health, and numbers for Prometheus. Around all of it is one layer that decides who
 //! may ask (`access`).
 //!
-//! `connections` serves them one by one, `body` reads what requests say, and `apart` has threads for those that say much.
+//! `connections` serves them one by one (`patient`, `crowd`), `body` reads what requests say, and `apart` has threads for those that
+//! say much.
 
 mod apart;
 pub(crate) mod body;
 mod connections;
+mod crowd;
+mod patient;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -92,7 +95,7 @@ impl Server {
             stop.await;
             live.close();
         };
-        connections::serve(listener, router, connections::Patience::default(), stop).await;
+        connections::serve(listener, router, (connections::Patience::default(), crowd::most()), stop).await;
         reading.abort();
         Ok(())
     }
@@ -100,7 +103,7 @@ impl Server {
 
 /// Takes an address.
 pub(crate) async fn listener(listen: &str) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(listen).await.with_context(|| format!("{listen} cannot be listened on"))
+    connections::listen(listen).await.with_context(|| format!("{listen} cannot be listened on"))
 }
 
 /// An error if something is no address at all.
