@@ -1,5 +1,7 @@
 //! Where conversations are kept: a file, or a database that several nodes share. What a command does with it is the same.
 
+mod served;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -14,6 +16,8 @@ use scrollback::{
     At, Forget, MessageId, PostgresOptions, PostgresStore, Result, SessionKey, SqliteOptions, SqliteStore, Store,
     Tenant,
 };
+
+use served::Served;
 
 /// How an address of a database begins.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
@@ -103,6 +107,12 @@ impl Opened {
             Self::File(store) => store,
             Self::Database(store) => store,
         }
+    }
+
+    /// The same for a server: others are not told where it is.
+    pub(crate) fn served(self: Arc<Self>) -> Arc<dyn Store> {
+        let place = self.place();
+        Arc::new(Served::new(self, place))
     }
 
     fn store(&self) -> &dyn Store {

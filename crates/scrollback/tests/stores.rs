@@ -174,9 +174,16 @@ async fn sessions_are_listed(bench: Bench) {
     assert_eq!(list(named("ALPHA", 0, 9)).await.len(), 2);
     assert_eq!(names(&list(named("alpha", 0, 1)).await), [Some("alphabet".into())]);
     assert_eq!(names(&list(named("alpha", 1, 9)).await), [Some("alpha".into())]);
-    for pattern in ["*", "%", "_", "\\"] {
+    let long = "x".repeat(60_000);
+    for pattern in ["*", "%", "_", "\\", "alpha\0", &long] {
         assert!(list(named(pattern, 0, 9)).await.is_empty(), "{pattern}");
     }
+    for which in [named("alpha", usize::MAX, 9), Which::Page { skip: usize::MAX, limit: usize::MAX }] {
+        assert!(list(which).await.is_empty(), "nothing is that far");
+    }
+    assert_eq!(list(named("", 0, usize::MAX)).await.len(), 4);
+    bench.send(Some(&long), &[user("a long name")]).await;
+    assert_eq!(list(named(&long.to_uppercase(), 0, 9)).await.len(), 1);
 }
 
 async fn sessions_are_found_by_words_of_their_titles(bench: Bench) {

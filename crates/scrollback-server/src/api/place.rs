@@ -14,7 +14,7 @@ use scrollback::store::{Branch, Position, Session, Span, Which};
 use scrollback::window::Budget;
 use scrollback::{At, Error, MessageId, SessionId, SessionKey, Store, Tenant};
 
-use super::{Ask, Refusal, Room, title_of};
+use super::{Ask, Refusal, Room, one_line, title_of};
 
 /// A smaller window holds nothing.
 pub(super) const LEAST_LIMIT: u32 = 500;
@@ -24,6 +24,8 @@ const SEVERAL: usize = 5;
 /// So much of the id and of the name of each.
 const ID_DIGITS: usize = 12;
 const NAME_CHARS: usize = 40;
+/// So much is said again of a name that nobody has.
+const SAID_CHARS: usize = 200;
 
 /// A path and how its windows are laid out.
 pub(crate) struct Place {
@@ -113,7 +115,10 @@ pub(crate) async fn find_session(store: &dyn Store, tenant: &Tenant, name: &str)
     }
     let mut found = store.sessions(tenant, Which::Named { name: name.to_owned(), skip: 0, limit: SEVERAL + 1 }).await?;
     match found.len() {
-        0 => Err(Error::NotFound(format!("no session is called “{name}”: `scrollback sessions` lists them"))),
+        0 => {
+            let name = one_line(name, SAID_CHARS);
+            Err(Error::NotFound(format!("no session is called “{name}”: `scrollback sessions` lists them")))
+        }
         1 => Ok(found.remove(0)),
         several => {
             let mut names = Vec::new();

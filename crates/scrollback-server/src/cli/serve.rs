@@ -73,7 +73,7 @@ async fn checked(settings: &Settings) -> anyhow::Result<()> {
 
 /// A proxy over a store, with the helpers of the settings.
 pub(super) fn proxy(desk: &Desk, store: Arc<Opened>, settings: Settings) -> anyhow::Result<Arc<Proxy>> {
-    let engine = Engine::new(store, tasks(&settings)?, desk.settings.engine.clone());
+    let engine = Engine::new(store.served(), tasks(&settings)?, desk.settings.engine.clone());
     let engine = with_helpers(engine, &settings, &desk.settings.engine.strategies.summary)?;
     let engine = with_embeddings(engine, &settings)?;
     Ok(Arc::new(Proxy::new(Arc::new(engine), settings)?))

@@ -84,6 +84,7 @@ async fn listed(reader: &Reader, arguments: &JsonObject) -> Result<Told, Refusal
 
 fn number(arguments: &JsonObject, name: &str) -> Result<Option<usize>, Refusal> {
     let Some(value) = arguments.get(name).filter(|value| !value.is_null()) else { return Ok(None) };
-    let given = value.as_u64().and_then(|number| usize::try_from(number).ok());
-    given.map(Some).ok_or_else(|| Refusal::invalid(format!("`{name}` is a whole number, not {value}")))
+    let given = value.as_u64().and_then(|number| u32::try_from(number).ok());
+    let bad = || Refusal::invalid(format!("`{name}` is a whole number up to {}, not {value}", u32::MAX));
+    given.map(|number| Some(number as usize)).ok_or_else(bad)
 }

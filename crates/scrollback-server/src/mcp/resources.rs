@@ -13,7 +13,7 @@ pub(super) const TEXT: &str = "text/plain";
 
 /// A page of the resources: first the list of sessions, then each of them.
 pub(super) async fn list(reader: &Reader, cursor: Option<String>) -> Result<ListResourcesResult, ErrorData> {
-    let skip = cursor.map_or(Ok(0), |cursor| cursor.parse::<usize>());
+    let skip = cursor.map_or(Ok(0), |cursor| cursor.parse::<u32>()).map(|skip| skip as usize);
     let skip = skip.map_err(|_| ErrorData::invalid_params("this cursor was not made here; begin without one", None))?;
     let mut resources = Vec::new();
     if skip == 0 {

@@ -247,3 +247,54 @@ fn a_client_that_never_ends_its_request_is_let_go() {
     let mut said = Vec::new();
     head.read_to_end(&mut said).unwrap();
 }
+
+#[test]
+fn names_and_numbers_that_are_too_large_are_the_clients_mistake() {
+    let upstream = Upstream::new(|_, _| reply(&says("hi")));
+    let server = Server::new(upstream.port, "");
+    let (token, long) = (server.token("ann"), "x".repeat(60_000));
+    let post = |path: &str, body: &Value| server.send(&format!("POST {path}"), &bearer(&token), &body.to_string());
+    let chatted = post("/api/chat", &json!({"session": long, "message": "Hello?"}));
+    let recalled =
+        post("/v1/context/recall", &json!({"session": long, "name": "recall_page", "arguments": {"index": 1}}));
+    for refused in [&chatted, &recalled] {
+        assert_eq!((refused.status(), code(refused)), (404, "not_found".into()));
+        assert!(refused.body.len() < 2_000, "{}", refused.body.len());
+    }
+    let listed = server.get_as(&token, &format!("/api/sessions?q={long}"));
+    assert_eq!((listed.status(), listed.json()["sessions"].clone()), (200, json!([])));
+    let mcp = |method: &str, params: Value| {
+        let headers = format!("{}accept: application/json, text/event-stream\r\n", bearer(&token));
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        server.send("POST /mcp", &headers, &body.to_string()).json()
+    };
+    let skip = json!({"name": "list_sessions", "arguments": {"skip": 9_223_372_036_854_775_808_u64}});
+    let told = mcp("tools/call", skip);
+    assert_eq!(told["result"]["isError"], true, "{told}");
+    let told = mcp("resources/list", json!({"cursor": "18446744073709551615"}));
+    assert_eq!(told["error"]["code"], -32602, "{told}");
+    let told = mcp("resources/read", json!({"uri": format!("scrollback://sessions/{long}")}));
+    assert!(told["error"]["code"] == -32002 || told["error"]["code"] == -32602, "{told}");
+}
+
+/// What is wrong with the store is told, and not where it is.
+#[test]
+fn a_store_that_fails_does_not_say_where_it_is() {
+    if crate::scene::NODES > 1 {
+        return; // This is about a file.
+    }
+    let upstream = Upstream::new(|_, _| reply(&says("still here")));
+    let server = Server::with(upstream.port, "", |program| {
+        let mut shell = std::process::Command::new("sh");
+        // No file may grow beyond 200 kB.
+        shell.args(["-c", "trap '' XFSZ; ulimit -f 400; exec \"$0\" \"$@\"", program]);
+        shell
+    });
+    let (token, long) = (server.token("ann"), "a line of a long story ".repeat(20_000));
+    let answer = server.ask_as(&token, &chat(&[user(&long)]));
+    let trouble = answer.header("x-scrollback-trouble").unwrap_or_default();
+    assert!(trouble.contains("the store") && !trouble.contains("log.db"), "{}", answer.head);
+    let said = json!({"message": long, "model": "quote"});
+    let failed = server.send("POST /api/chat", &bearer(&token), &said.to_string());
+    assert!(failed.text().contains("the store") && !failed.text().contains("log.db"), "{}", failed.text());
+}

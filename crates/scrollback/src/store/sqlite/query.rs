@@ -303,25 +303,25 @@ pub(super) fn sessions(connection: &Connection, tenant: &Tenant, which: &Which) 
             listed(connection, tenant, &sql, params![tenant_name, id.0.0])
         }
         Which::Named { name: text, skip, limit } | Which::Titled { text, skip, limit } => {
-            let before = if matches!(which, Which::Titled { .. }) { "'%' || " } else { "" };
-            let like = |column: &str| format!("{column} LIKE ?2 ESCAPE '\\'");
-            let named = ["hex(id)", "declared"].map(like).join(" OR ");
-            let sql = format!(
-                "{columns} AND ({named} OR title LIKE {before}?2 ESCAPE '\\') \
-                 ORDER BY minute DESC, no DESC LIMIT ?3 OFFSET ?4"
-            );
-            listed(connection, tenant, &sql, params![tenant_name, format!("{}%", escaped(text)), limit, skip])
+            // Compared as bytes: patterns may not be long, and text ends at a zero. Only ASCII letters have a lower case here.
+            let begins = |column: &str| format!("substr(CAST(lower({column}) AS BLOB), 1, length(?2)) = ?2");
+            let named = ["hex(id)", "declared", "title"].map(begins).join(" OR ");
+            let within = "instr(CAST(lower(title) AS BLOB), ?2) > 0";
+            let named = if matches!(which, Which::Titled { .. }) { format!("{named} OR {within}") } else { named };
+            let sql = format!("{columns} AND ({named}) ORDER BY minute DESC, no DESC LIMIT ?3 OFFSET ?4");
+            let text = text.to_ascii_lowercase().into_bytes();
+            listed(connection, tenant, &sql, params![tenant_name, text, most(*limit), most(*skip)])
         }
         Which::Page { skip, limit } => {
             let sql = format!("{columns} ORDER BY minute DESC, no DESC LIMIT ?2 OFFSET ?3");
-            listed(connection, tenant, &sql, params![tenant_name, limit, skip])
+            listed(connection, tenant, &sql, params![tenant_name, most(*limit), most(*skip)])
         }
     }
 }
 
-/// A text that stands for itself in a pattern.
-fn escaped(text: &str) -> String {
-    text.chars().map(|c| if matches!(c, '%' | '_' | '\\') { format!("\\{c}") } else { c.to_string() }).collect()
+/// A count as the database takes it; there is nothing beyond.
+fn most(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 fn listed(
