@@ -38,6 +38,13 @@ pub(crate) fn before(headers: &HeaderMap) -> Before {
     }
 }
 
+/// Whether a request came through somebody who is no Scrollback.
+pub(crate) fn is_through_others(headers: &HeaderMap) -> bool {
+    let is_scrollback = |hop: &str| hop.split_whitespace().nth(1).is_some_and(|name| name.starts_with(NAME));
+    let mut vias = headers.get_all(header::VIA).iter().map(|value| value.to_str().unwrap_or("?"));
+    vias.any(|via| !via.split(',').all(is_scrollback))
+}
+
 /// Signs a request that goes on.
 pub(crate) fn mark(headers: &mut HeaderMap) {
     if let Ok(value) = HeaderValue::from_str(&format!("1.1 {}", *OURS)) {
@@ -57,5 +64,19 @@ mod tests {
         assert_eq!(before(&headers), Before::Another);
         mark(&mut headers);
         assert_eq!(before(&headers), Before::Ourselves);
+    }
+
+    #[test]
+    fn a_hop_that_is_no_scrollback_is_told_apart() {
+        let through = |via: &'static str| {
+            is_through_others(&HeaderMap::from_iter([(header::VIA, HeaderValue::from_static(via))]))
+        };
+        let mut ours = HeaderMap::new();
+        assert!(!is_through_others(&ours));
+        mark(&mut ours);
+        assert!(!is_through_others(&ours) && !through("1.1 scrollback-00, 1.1 scrollback-01"));
+        for via in ["1.1 varnish", "1.1 scrollback-00, 2 caddy", "1.1 evil (scrollback-00)", "", "scrollback-00"] {
+            assert!(through(via), "{via}");
+        }
     }
 }

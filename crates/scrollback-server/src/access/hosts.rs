@@ -4,8 +4,23 @@ use std::net::{IpAddr, SocketAddr};
 
 use axum::http::{HeaderMap, HeaderName, header};
 
-/// Left by whoever passes on what others sent.
-const FORWARDED: [&str; 3] = ["forwarded", "x-real-ip", "cf-connecting-ip"];
+use crate::hop;
+
+/// Left by whoever passes on what others sent; so are `X-Forwarded-…` and `Via`.
+const FORWARDED: [&str; 10] = [
+    "forwarded",
+    "x-real-ip",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-original-forwarded-for",
+    "true-client-ip",
+    "cf-connecting-ip",
+    "fastly-client-ip",
+    "fly-client-ip",
+    "cdn-loop",
+];
+/// What a browser says of the page that asks.
+const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Whether a request is addressed to us by a name of ours, and not sent by a web page from elsewhere. An address is nobody's name,
 /// so it cannot be given to us by somebody else; a page may stand at any address, though, so it must be that of the request.
@@ -20,12 +35,20 @@ pub(super) fn is_addressed(headers: &HeaderMap, known: &[String]) -> bool {
     called && origins.all(|origin| is_known(name_of(origin)) || all(headers, &header::HOST).any(|host| host == origin))
 }
 
+/// Whether a browser says that a page from elsewhere asks, but not which: pages may embed what they cannot read. Where the page is
+/// named (`Origin`), [`is_addressed`] has decided about it.
+pub(super) fn is_embedded(headers: &HeaderMap) -> bool {
+    let elsewhere = all(headers, &SITE).any(|site| site != "same-origin" && site != "none");
+    elsewhere && !headers.contains_key(header::ORIGIN)
+}
+
 /// Whether whoever asks sits at this machine and says so, and nobody stands between.
 pub(super) fn is_local(headers: &HeaderMap, peer: Option<SocketAddr>) -> bool {
     let mut hosts = all(headers, &header::HOST);
     let here = hosts.next().is_some_and(|host| is_loopback(name_of(host))) && hosts.next().is_none();
-    let passed_on = |name: &HeaderName| FORWARDED.contains(&name.as_str()) || name.as_str().starts_with("x-forwarded-");
-    here && peer.is_some_and(|peer| peer.ip().to_canonical().is_loopback()) && !headers.keys().any(passed_on)
+    let left = |name: &HeaderName| FORWARDED.contains(&name.as_str()) || name.as_str().starts_with("x-forwarded-");
+    let passed_on = headers.keys().any(left) || hop::is_through_others(headers);
+    here && peer.is_some_and(|peer| peer.ip().to_canonical().is_loopback()) && !passed_on
 }
 
 fn all<'h>(headers: &'h HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'h str> {
@@ -115,5 +138,20 @@ mod tests {
         for name in ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"] {
             assert!(!is_local(&headers(&[("host", "localhost"), (name, "127.0.0.1")]), here), "{name}");
         }
+        for name in ["true-client-ip", "x-client-ip", "fly-client-ip", "via"] {
+            assert!(!is_local(&headers(&[("host", "localhost"), (name, "127.0.0.1")]), here), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_page_that_embeds_us_is_known_by_what_its_browser_says() {
+        let embedded = |pairs: &[(&'static str, &'static str)]| is_embedded(&headers(pairs));
+        for site in ["cross-site", "same-site", "anything-new"] {
+            assert!(embedded(&[("sec-fetch-site", site)]), "{site}");
+            assert!(embedded(&[("sec-fetch-site", "none"), ("sec-fetch-site", site)]), "{site}");
+            assert!(!embedded(&[("sec-fetch-site", site), ("origin", "http://localhost:3000")]), "{site}");
+        }
+        assert!(!embedded(&[]) && !embedded(&[("sec-fetch-site", "none")]));
+        assert!(!embedded(&[("sec-fetch-site", "same-origin")]));
     }
 }

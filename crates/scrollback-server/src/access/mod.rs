@@ -16,7 +16,7 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use axum::middleware::Next;
 use scrollback::Store;
 use scrollback::ids::Hash128;
@@ -34,6 +34,9 @@ use crate::wire::chat::Chat;
 
 /// Paths that nobody is asked a token for; what is under `/ui` holds nothing of anybody.
 const PUBLIC: [&str; 4] = ["/", "/health", "/ready", "/ui"];
+
+/// Tells browsers which pages may embed an answer.
+const EMBEDDED_BY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// What decides who may ask.
 pub(crate) struct Access {
@@ -70,6 +73,10 @@ impl Access {
         let token = keys::taken(headers).map_err(|what| Refusal::new(StatusCode::BAD_REQUEST, "two_keys", what))?;
         if PUBLIC.contains(&path) || path.starts_with("/ui/") {
             return Ok(None);
+        }
+        if token.is_none() && hosts::is_embedded(headers) {
+            let what = "a page from elsewhere asks this: open it from here, or send a token";
+            return Err(Refusal::new(StatusCode::FORBIDDEN, "host_not_allowed", what));
         }
         let guest = match token {
             Some(token) => self.known(token.as_bytes()).await?,
@@ -149,10 +156,13 @@ fn seat(guest: &Guest, method: &Method, path: &str) -> Result<Option<Seat>, Refu
     seat.map(Some).map_err(|_| Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", what))
 }
 
-/// What is somebody's own is kept by nobody on the way, unless the answer itself says more.
+/// What is somebody's own is kept by nobody on the way, and shown in no page of others, unless the answer itself says more.
 fn private(mut response: Response<Body>) -> Response<Body> {
-    let kept = HeaderValue::from_static("private, no-store");
-    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(kept);
+    let headers = response.headers_mut();
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-store"));
+    if !headers.contains_key(header::ACCESS_CONTROL_ALLOW_ORIGIN) {
+        headers.entry(EMBEDDED_BY).or_insert(HeaderValue::from_static("same-origin"));
+    }
     response
 }
 

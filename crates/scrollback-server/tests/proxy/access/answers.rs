@@ -63,6 +63,29 @@ fn nobody_on_the_way_keeps_what_is_somebodys_own() {
 }
 
 #[test]
+fn a_page_from_elsewhere_cannot_embed_an_answer() {
+    let (_upstream, server) = scene();
+    let token = server.token_with(&["root", "--admin"]);
+    let asked = |path: &str, headers: &str| server.send(&format!("GET {path}"), headers, "");
+    for path in ["/api/search?words=vault", "/api/me", "/v1/models", "/metrics", "/mcp"] {
+        for site in ["cross-site", "same-site"] {
+            let refused = asked(path, &format!("sec-fetch-site: {site}\r\n"));
+            assert_eq!((refused.status(), code(&refused)), (403, "host_not_allowed".into()), "{path} {site}");
+        }
+        for allowed in [
+            "sec-fetch-site: same-origin\r\n".to_owned(),
+            "sec-fetch-site: same-site\r\norigin: http://localhost:3000\r\n".to_owned(),
+            format!("sec-fetch-site: cross-site\r\n{}", bearer(&token)),
+        ] {
+            let answer = asked(path, &allowed);
+            assert_ne!(answer.status(), 403, "{path} {allowed}");
+            assert_eq!(answer.header("cross-origin-resource-policy"), Some("same-origin"), "{path}");
+        }
+    }
+    assert_eq!(asked("/", "sec-fetch-site: cross-site\r\nsec-fetch-mode: navigate\r\n").status(), 200);
+}
+
+#[test]
 fn a_head_is_answered_like_a_get_without_its_body() {
     let (_upstream, server) = scene();
     for path in ["/api/me", "/api/sessions", "/api/openapi.json"] {
