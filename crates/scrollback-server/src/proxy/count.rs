@@ -14,6 +14,7 @@ use scrollback::{Error, Result};
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use super::gauge::Model;
 use super::{Asked, BROKEN, Incoming, Proxy, pass, refused, shared};
 use crate::config::RecallBy;
 use crate::upstream::{Outgoing, QUOTE, Upstream};
@@ -95,7 +96,8 @@ impl Proxy {
         let may_be_sent = plan.model != QUOTE && !shared::names_stored(upstream, incoming, opened.follows.as_ref());
         let as_sent = (as_it_came && may_be_sent).then(|| with_tools(&request, &offer));
         let family = self.serve.window.prices.of(&plan.model).and_then(|price| price.family);
-        let tokens = self.gauge.told(&plan.model, family, tokens(&preview).saturating_add(plan.tools));
+        let model = Model { upstream: &upstream.name, name: &plan.model, family };
+        let tokens = self.gauge.told(model, tokens(&preview).saturating_add(plan.tools));
         Ok(Foreseen { tokens, as_sent, binds: plan.binds_thinking })
     }
 }

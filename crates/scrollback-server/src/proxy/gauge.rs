@@ -9,26 +9,76 @@ use scrollback::window::{Body, Window};
 /// How much more than the estimate is assumed, in hundredths.
 const MARGIN_PERCENT: f64 = 2.0;
 
+/// So many models are known at once: clients choose their names.
+const MOST_MODELS: usize = 1_000;
+/// No model has a longer name, with that of its upstream.
+const LONGEST_NAME: usize = 300;
+
+/// A model: two upstreams may call different ones by one name.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Model<'a> {
+    pub(super) upstream: &'a str,
+    pub(super) name: &'a str,
+    /// How it counts, where that is said.
+    pub(super) family: Option<Family>,
+}
+
+impl Model<'_> {
+    /// What it is known by; no name holds a line break.
+    fn key(&self) -> String {
+        format!("{}\n{}", self.upstream, self.name)
+    }
+}
+
+struct Learned {
+    calibration: Calibration,
+    ratio: f64,
+    /// When it was learned of last, as a count of all that was.
+    last: u64,
+}
+
 #[derive(Default)]
 pub(super) struct Gauge {
-    models: Mutex<HashMap<String, (Calibration, f64)>>,
+    models: Mutex<Models>,
+}
+
+#[derive(Default)]
+struct Models {
+    known: HashMap<String, Learned>,
+    learned: u64,
+}
+
+impl Models {
+    /// What is known of a model, which is the newest now. For one that is new, the one that was not heard of for longest is forgotten.
+    fn newest(&mut self, key: String, assumed: Calibration) -> &mut Learned {
+        self.learned += 1;
+        if self.known.len() >= MOST_MODELS && !self.known.contains_key(&key) {
+            let oldest = self.known.iter().min_by_key(|(_, learned)| learned.last).map(|(key, _)| key.clone());
+            oldest.and_then(|oldest| self.known.remove(&oldest));
+        }
+        let learned = self.known.entry(key).or_insert(Learned { calibration: assumed, ratio: 1.0, last: 0 });
+        learned.last = self.learned;
+        learned
+    }
 }
 
 impl Gauge {
-    /// How many of our tokens a model's limit holds; `family` is how it counts, where that is said.
-    pub(super) fn counted(&self, model: &str, family: Option<Family>, limit: u32) -> u32 {
-        rounded(f64::from(limit) / self.ratio(model, family))
+    /// How many of our tokens a model's limit holds. Never more than the limit: what was learned from other texts may not hold
+    /// for these.
+    pub(super) fn counted(&self, model: Model<'_>, limit: u32) -> u32 {
+        rounded(f64::from(limit) / self.ratio(model)).min(limit)
     }
 
     /// How many tokens a model would count where we count so many.
-    pub(super) fn told(&self, model: &str, family: Option<Family>, ours: u32) -> u32 {
-        rounded(f64::from(ours) * self.ratio(model, family))
+    pub(super) fn told(&self, model: Model<'_>, ours: u32) -> u32 {
+        rounded(f64::from(ours) * self.ratio(model))
     }
 
     /// How many tokens a model counts for one of ours.
-    fn ratio(&self, model: &str, family: Option<Family>) -> f64 {
-        let learned = self.models.lock().unwrap_or_else(PoisonError::into_inner).get(model).map(|(_, ratio)| *ratio);
-        learned.unwrap_or_else(|| match family.unwrap_or_else(|| Family::of_model(model)) {
+    fn ratio(&self, model: Model<'_>) -> f64 {
+        let models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
+        let learned = models.known.get(&model.key()).map(|learned| learned.ratio);
+        learned.unwrap_or_else(|| match model.family.unwrap_or_else(|| Family::of_model(model.name)) {
             Family::Exact(_) => 1.0,
             Family::Estimated { spaced, unspaced } => spaced.max(unspaced).max(1.0),
         })
@@ -36,8 +86,11 @@ impl Gauge {
 
     /// Learns from the input that a provider reported for a window and its tools.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-    pub(super) fn learn(&self, model: &str, window: &Window, tools: u32, reported: u32) {
-        let Some(assumed) = Calibration::assumed(model) else { return };
+    pub(super) fn learn(&self, model: Model<'_>, window: &Window, tools: u32, reported: u32) {
+        let (Some(assumed), key) = (Calibration::assumed(model.name), model.key()) else { return };
+        if key.len() > LONGEST_NAME {
+            return;
+        }
         let mut sample: Sample = window
             .blocks()
             .iter()
@@ -51,7 +104,7 @@ impl Gauge {
         sample.add(ours(tools));
         let counted = window.tokens() + tools;
         let mut models = self.models.lock().unwrap_or_else(PoisonError::into_inner);
-        let (calibration, ratio) = models.entry(model.to_owned()).or_insert((assumed, 1.0));
+        let Learned { calibration, ratio, .. } = models.newest(key, assumed);
         calibration.learn(&sample, u64::from(reported));
         *ratio = calibration.estimate(&sample) as f64 / f64::from(counted.max(1)) * (1.0 + MARGIN_PERCENT / 100.0);
         *ratio = ratio.clamp(0.5, 3.0);
@@ -65,4 +118,47 @@ fn rounded(tokens: f64) -> u32 {
 
 fn ours(tokens: u32) -> Measure {
     Measure { vocabulary: Vocabulary::O200k, tokens, unspaced_chars: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model<'a>(upstream: &'a str, name: &'a str) -> Model<'a> {
+        Model { upstream, name, family: None }
+    }
+
+    fn learned(gauge: &Gauge, model: Model<'_>, ratio: f64) {
+        let assumed = Calibration::assumed("claude-sonnet-4-5").unwrap();
+        gauge.models.lock().unwrap().newest(model.key(), assumed).ratio = ratio;
+    }
+
+    #[test]
+    fn what_is_learned_of_one_upstream_is_not_believed_of_another() {
+        let gauge = Gauge::default();
+        let (near, far) = (model("near", "claude-sonnet-4-5"), model("far", "claude-sonnet-4-5"));
+        let before = gauge.counted(far, 1_000);
+        learned(&gauge, near, 3.0);
+        assert_eq!((gauge.counted(near, 1_000), gauge.counted(far, 1_000)), (333, before));
+    }
+
+    #[test]
+    fn no_budget_is_larger_than_the_limit() {
+        let (gauge, near) = (Gauge::default(), model("near", "claude-sonnet-4-5"));
+        learned(&gauge, near, 0.5);
+        assert_eq!((gauge.counted(near, 1_000), gauge.told(near, 1_000)), (1_000, 500));
+    }
+
+    #[test]
+    fn names_that_clients_make_up_take_no_more_room_than_there_is() {
+        let gauge = Gauge::default();
+        learned(&gauge, model("near", "first"), 3.0);
+        for number in 0..MOST_MODELS * 2 {
+            learned(&gauge, model("near", &number.to_string()), 2.0);
+            learned(&gauge, model("near", "kept"), 3.0);
+        }
+        let models = gauge.models.lock().unwrap();
+        assert_eq!(models.known.len(), MOST_MODELS);
+        assert!(models.known.contains_key("near\nkept") && !models.known.contains_key("near\nfirst"));
+    }
 }

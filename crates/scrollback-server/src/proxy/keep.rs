@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::book::Ended;
 use super::exchange::Exchange;
+use super::gauge::Model;
 use super::hidden::Hidden;
 use super::later::ended;
 use super::pass;
@@ -42,7 +43,8 @@ impl Exchange {
         };
         let call = self.proxy.book.entry(&self.turn, &ended);
         if let Some(reported) = call.reported {
-            self.proxy.gauge.learn(&self.plan.model, self.turn.window(), self.plan.tools, reported.input);
+            let model = Model { upstream: &self.upstream.name, name: &self.plan.model, family: None };
+            self.proxy.gauge.learn(model, self.turn.window(), self.plan.tools, reported.input);
         }
         self.calls.push(call);
     }

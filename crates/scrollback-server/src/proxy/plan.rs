@@ -4,6 +4,7 @@ use scrollback::log::{Declared, History};
 use scrollback::window::Budget;
 use scrollback::{SessionId, Tenant};
 
+use super::gauge::Model;
 use super::{HISTORY_HEADER, Incoming, Ours, Place, Proxy};
 use crate::config::RecallBy;
 use crate::upstream::{QUOTE, Upstream};
@@ -106,10 +107,8 @@ impl Proxy {
         let reply = reply_tokens(opened.reply_tokens, settings.reply_tokens, limit);
         let most = price.and_then(|price| price.most_input).unwrap_or(u32::MAX);
         let tools = self.cost(offer, request);
-        let tokens = self
-            .gauge
-            .counted(&model, price.and_then(|price| price.family), (limit - reply).min(most))
-            .saturating_sub(tools);
+        let counts = Model { upstream: &upstream.name, name: &model, family: price.and_then(|price| price.family) };
+        let tokens = self.gauge.counted(counts, (limit - reply).min(most)).saturating_sub(tools);
         let header =
             |name: &str| incoming.headers.get(name).and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
         let session = Declared::read(header, &request.declares()).session;
