@@ -141,7 +141,9 @@ fn only_those_who_may_are_answered() {
         assert_eq!(post(&server, &[&[own], &AGREEING[..]].concat(), &search()).0, 200, "{own}");
     }
     let large = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"x": "x".repeat(5 << 20)}});
-    assert_eq!(post(&server, &[], &large).0, 413);
+    let (status, refused) = post(&server, &[], &large);
+    assert!(status == 413 && refused["detail"].as_str().unwrap().contains("at most 4 MB"), "{refused}");
+    assert!(!refused["detail"].as_str().unwrap().contains("body_megabytes"), "no setting allows more: {refused}");
     // No stream stays open, so nothing keeps the server from stopping.
     assert_eq!(send(&server, "GET", &[], "").0, 405);
     assert_eq!(send(&server, "DELETE", &[], "").0, 405);

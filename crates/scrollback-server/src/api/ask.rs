@@ -14,6 +14,12 @@ const ESCAPED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.'
 /// How long a page is unless somebody says.
 const PAGE: u32 = 50;
 
+/// How the keys of views look, and of what happened to topics.
+pub(super) const VIEW_KEY: &str = "0000000000-0000000000000000";
+pub(super) const EVENT_KEY: &str = "0000000000000000-00000000000-0000";
+/// So much is said again of a cursor that is none.
+const CURSOR_CHARS: usize = 100;
+
 /// A request.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Ask {
@@ -113,8 +119,26 @@ pub(super) struct Page {
 impl Page {
     /// Where it begins, of a list that is counted.
     pub(super) fn number(&self) -> Result<usize, Refusal> {
-        let bad = |_| Refusal::invalid(format!("“{}” is no cursor: take the `next` of the page before", self.cursor));
-        if self.cursor.is_empty() { Ok(0) } else { self.cursor.parse::<u32>().map(|at| at as usize).map_err(bad) }
+        if self.cursor.is_empty() {
+            return Ok(0);
+        }
+        self.cursor.parse::<u32>().map(|at| at as usize).map_err(|_| self.unusable())
+    }
+
+    /// Where it begins, of a list whose lines have keys that look like this one.
+    pub(super) fn key(&self, like: &str) -> Result<&str, Refusal> {
+        let fits = |(given, like): (u8, u8)| if like == b'-' { given == b'-' } else { given.is_ascii_hexdigit() };
+        // The last number of a key may be longer than usual.
+        let shape = like.bytes().chain(std::iter::repeat(b'0'));
+        if self.cursor.is_empty() || self.cursor.len() >= like.len() && self.cursor.bytes().zip(shape).all(fits) {
+            return Ok(&self.cursor);
+        }
+        Err(self.unusable())
+    }
+
+    fn unusable(&self) -> Refusal {
+        let cursor: String = self.cursor.chars().take(CURSOR_CHARS).collect();
+        Refusal::invalid(format!("“{cursor}” is no cursor: take the `next` of the page before"))
     }
 
     /// Where the next page of a list that is counted begins, if more was found than this one holds; the rest is taken out.
@@ -147,6 +171,18 @@ mod tests {
         let read = Ask::read(&Method::GET, &ask.url(), Bytes::new()).unwrap();
         assert_eq!(read, ask);
         assert_eq!(read.text("words"), Some("a b&c=d+e"));
+    }
+
+    #[test]
+    fn a_cursor_that_was_not_made_here_is_refused() {
+        let key = |cursor: &str, like| Page { count: 1, cursor: cursor.to_owned() }.key(like).is_ok();
+        assert!(key("", VIEW_KEY) && key("0000000042-00061e5a3c0f1b2d", VIEW_KEY));
+        assert!(
+            key("00061e5a3c0f1b2d-b0000000042-0003", EVENT_KEY) && key("00061e5a3c0f1b2d-b0000000042-12345", EVENT_KEY)
+        );
+        for cursor in ["zzz", "0000000042", "0000000042-", "0000000042-00061e5a3c0f1b2d-", "v42", "~"] {
+            assert!(!key(cursor, VIEW_KEY) && !key(cursor, EVENT_KEY), "{cursor}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ use scrollback::{At, SessionKey, Store};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::ask::VIEW_KEY;
 use super::{Ask, Refusal, Room};
 
 /// So many windows, and so many questions to the helper, are summed up unless somebody wants all.
@@ -148,7 +149,7 @@ impl Line {
 pub(super) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<Value, Refusal> {
     let (_, key) = room.session(name).await?;
     let page = ask.page()?;
-    let mut views = room.engine.views_before(&key, &page.cursor, page.count + 1).await?;
+    let mut views = room.engine.views_before(&key, page.key(VIEW_KEY)?, page.count + 1).await?;
     let next = page.rest(&mut views, |last| last.key.clone());
     let calls =
         |recorded: &Recorded| recorded.view.calls.iter().rev().map(|call| Line::of(recorded, call)).collect::<Vec<_>>();

@@ -132,7 +132,7 @@ pub(crate) fn router(proxy: &Arc<Proxy>) -> Router {
     Router::new()
         .route("/api/openapi.json", get(described).fallback(asked))
         .route("/api/{*path}", any(asked))
-        .route("/v1/summarize", any(summarized))
+        .route(summarize::PATH, any(summarized))
         .route(context::RENDER, any(rendered))
         .route(context::RECALL, any(recalled))
         .with_state(door.clone())

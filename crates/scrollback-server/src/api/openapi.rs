@@ -1,5 +1,7 @@
 //! The API described for programs: an `OpenAPI` 3.1 document, made from the very table that requests are answered by.
 
+mod beside;
+
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
@@ -45,6 +47,7 @@ pub(super) fn document() -> Value {
         let described = streamed(stream, (&mut given, &mut taken), &problem);
         path(&mut paths, stream.path)[stream.method.to_lowercase()] = described;
     }
+    paths.extend(beside::described(&problem).map(|(path, described)| (path.to_owned(), described)));
     let mut schemas = given.take_definitions(true);
     schemas.extend(taken.take_definitions(true));
     json!({
@@ -139,11 +142,15 @@ fn parameters(path: &str, asks: &[Param]) -> Vec<Value> {
     let asked = asks.iter().map(|Param { name, kind, about }| {
         let schema = match kind {
             Kind::Text => json!({"type": "string"}),
-            Kind::Number(least, most) => json!({"type": "integer", "minimum": least, "maximum": most}),
+            Kind::Needed => json!({"type": "string", "pattern": "\\S"}),
+            Kind::Number(least, most) | Kind::NeededNumber(least, most) => {
+                json!({"type": "integer", "minimum": least, "maximum": most})
+            }
             Kind::Flag => json!({"type": "boolean"}),
             Kind::One(words) => json!({"type": "string", "enum": words}),
         };
-        json!({"name": name, "in": "query", "required": false, "description": about, "schema": schema})
+        let is_needed = matches!(kind, Kind::Needed | Kind::NeededNumber(..));
+        json!({"name": name, "in": "query", "required": is_needed, "description": about, "schema": schema})
     });
     open.chain(asked).collect()
 }
@@ -151,6 +158,20 @@ fn parameters(path: &str, asks: &[Param]) -> Vec<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_a_route_cannot_do_without_is_needed() {
+        let document = document();
+        let needed = |path: &str| -> Vec<String> {
+            let asked = document["paths"][path]["get"]["parameters"].as_array().unwrap().clone();
+            let asked = asked.iter().filter(|one| one["in"] == "query" && one["required"] == true);
+            asked.map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(needed("/api/search"), ["words"]);
+        assert_eq!(needed("/api/sessions/{id}/views/{v}/diff"), ["with"]);
+        assert_eq!(needed("/api/sessions/{id}/artifacts/{a}/diff"), ["from", "to"]);
+        assert!(needed("/api/sessions").is_empty());
+    }
 
     /// Two types of one name would be told apart by a number, which tells nobody anything.
     #[test]

@@ -8,6 +8,7 @@ use scrollback::{At, MessageId, SessionKey};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::ask::EVENT_KEY;
 use super::{Ask, Refusal, Room};
 
 /// The history of a topic goes back so many turns that were scored.
@@ -222,7 +223,7 @@ async fn history(room: &Room, key: &SessionKey, topic: TopicId) -> Result<Vec<Sc
 pub(super) async fn events(room: &Room, ask: &Ask, name: &str) -> Result<Value, Refusal> {
     let (_, key) = room.session(name).await?;
     let page = ask.page()?;
-    let mut found = room.engine.events_before(&key, &page.cursor, page.count + 1).await?;
+    let mut found = room.engine.events_before(&key, page.key(EVENT_KEY)?, page.count + 1).await?;
     let next = page.rest(&mut found, |last| last.key.clone());
     Ok(serde_json::to_value(Events { events: found.into_iter().map(EventLine::of).collect(), next })?)
 }

@@ -1,6 +1,7 @@
 //! `scrollback serve`: point an OpenAI or Anthropic client at it, and the conversation never overflows.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use scrollback::task::{TaskSettings, Tasks};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Desk, USUAL_LOG, log_to_stderr, talk};
-use crate::address::Posted;
+use crate::address::{Posted, reachable};
 use crate::config::{AccessRule, HelperSettings, Serve as Settings};
 use crate::helper::Helper;
 use crate::jobs::Jobs;
@@ -98,17 +99,31 @@ pub(super) async fn attended(
 }
 
 /// Where clients are to be pointed.
-fn pointers(proxy: &Proxy, address: std::net::SocketAddr) -> Vec<String> {
+fn pointers(proxy: &Proxy, address: SocketAddr) -> Vec<String> {
     let serve = &proxy.serve;
     let messages = proxy.upstream(&serve.messages_upstream).map_or(&serve.upstream, |_| &serve.messages_upstream);
-    vec![
-        format!("point an OpenAI client at http://{address}/v1; it is sent on to “{}”", serve.upstream),
-        format!("point an Anthropic client at http://{address}; it is sent on to “{messages}”"),
-    ]
+    pointed(address, &serve.upstream, messages)
+}
+
+/// The same by the names of the upstreams.
+fn pointed(address: SocketAddr, upstream: &str, messages: &str) -> Vec<String> {
+    let near = reachable(address);
+    let mut lines = vec![
+        format!("point an OpenAI client at http://{near}/v1; it is sent on to “{upstream}”"),
+        format!("point an Anthropic client at http://{near}; it is sent on to “{messages}”"),
+    ];
+    if near != address {
+        let port = address.port();
+        lines.push(format!(
+            "on other machines, write an address of this one in its place, as in http://192.168.1.5:{port}, or a name that \
+             serve.hosts lists"
+        ));
+    }
+    lines
 }
 
 /// Who is let in, where that is not just who sits here.
-fn admitted(proxy: &Proxy, address: std::net::SocketAddr) -> Option<String> {
+fn admitted(proxy: &Proxy, address: SocketAddr) -> Option<String> {
     let here = address.ip().to_canonical().is_loopback();
     let who = match proxy.serve.access {
         AccessRule::Local if here => return None,
@@ -183,6 +198,16 @@ fn stopped() -> anyhow::Result<impl Future<Output = ()>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_is_pointed_at_an_address_that_is_none() {
+        let told = |address: &str| pointed(address.parse().unwrap(), "openai", "anthropic").join("\n");
+        let everywhere = told("0.0.0.0:4141");
+        assert!(everywhere.contains("http://127.0.0.1:4141/v1") && !everywhere.contains("0.0.0.0"), "{everywhere}");
+        assert!(everywhere.contains("on other machines") && told("[::]:4141").contains("http://[::1]:4141/v1"));
+        assert_eq!(told("127.0.0.1:4141").lines().count(), 2);
+        assert!(told("192.168.1.5:80").contains("http://192.168.1.5:80/v1"));
+    }
 
     #[test]
     fn the_helpers_of_some_models_pay_from_the_same_purse() {

@@ -49,7 +49,7 @@ async fn asked(State(door): State<Door>, request: Request) -> Response<Body> {
 async fn answered(door: Door, request: Request) -> Result<Response<Body>, Refusal> {
     let (parts, body) = request.into_parts();
     body::is_plain(&parts.headers)?;
-    let body = body::read(body, BODY_BYTES, &parts.headers).await?;
+    let body = body::read(body, BODY_BYTES, &parts.headers).await.map_err(of_mcp)?;
     if let Some(name) = repeated(&parts.headers) {
         return Ok(mismatch(name, &body));
     }
@@ -59,6 +59,15 @@ async fn answered(door: Door, request: Request) -> Result<Response<Body>, Refusa
         StreamableHttpService::new(move || Ok(reader.clone()), Arc::default(), door.settings);
     let response = protocol.handle(Request::from_parts(parts, Body::from(body))).await;
     Ok(response.map(Body::new))
+}
+
+/// A refusal that names no setting, as there is none.
+fn of_mcp(refusal: Refusal) -> Refusal {
+    if refusal.status != StatusCode::PAYLOAD_TOO_LARGE {
+        return refusal;
+    }
+    let message = format!("a request to /mcp has at most {} MB: it names a session and some words", BODY_BYTES >> 20);
+    Refusal { message, ..refusal }
 }
 
 /// A header that may be there once and is there twice: one reader would take the first, another the last.

@@ -18,7 +18,7 @@ use anyhow::Context;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
-use axum::http::{Response, StatusCode};
+use axum::http::{Response, StatusCode, Uri};
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
@@ -30,6 +30,7 @@ use tokio::net::TcpListener;
 use apart::Apart;
 
 use crate::access::{self, Access, Guest};
+use crate::api::Refusal;
 use crate::hop::{self, Before};
 use crate::live::Live;
 use crate::proxy::{self, Incoming, Proxy, error};
@@ -41,6 +42,9 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 
 /// A path that can be decoded more often hides something.
 const MOST_DECODED: usize = 4;
+
+/// So much is said again of a path that leads nowhere.
+const PATH_CHARS: usize = 200;
 
 /// What every route works with.
 #[derive(Clone)]
@@ -81,6 +85,7 @@ impl Server {
             .merge(crate::api::router(&proxy))
             .merge(crate::web::router())
             .merge(crate::mcp::router(&proxy))
+            .fallback(nowhere)
             .layer(from_fn_with_state(Arc::new(Apart::new()?), apart::layer))
             .layer(from_fn_with_state(proxy.access.clone(), access::layer));
         proxy.access.tokens.read().await.context("the tokens cannot be read")?;
@@ -137,6 +142,16 @@ async fn named(
     request: Request,
 ) -> Response<Body> {
     Box::pin(answer(desk, Some(upstream), request)).await
+}
+
+/// What is told of a path that leads nowhere.
+async fn nowhere(uri: Uri) -> Response<Body> {
+    let path: String = uri.path().chars().take(PATH_CHARS).collect();
+    let what = format!("there is nothing at {path}: /api/openapi.json lists what there is");
+    if path.starts_with("/v1") || path.contains("/v1/") {
+        return error(&Chat, StatusCode::NOT_FOUND, "not_found", &what);
+    }
+    Refusal::not_found(what).response()
 }
 
 async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<Body> {

@@ -46,6 +46,10 @@ QUERIES = {
 # What is done, in this order, to a session that folds.
 DEEDS = [
     ("POST", "/api/chat", {}, {"message": "Which crane?", "stream": False}, 200),
+    ("POST", "/v1/summarize", {}, {"messages": [{"role": "user", "content": "Which crane?"}], "style": "auto"}, 200),
+    ("POST", "/v1/context/render", {}, {"model": "gpt-5", "messages": [{"role": "user", "content": "Which crane?"}]}, 200),
+    ("POST", "/v1/context/render", {}, {"model": "gpt-5", "messages": 5}, 400),
+    ("POST", "/v1/context/recall", {}, {"session": "nobody", "name": "recall_page", "arguments": {"index": 1}}, 404),
     ("POST", "/api/markdown", {}, {"text": "*hello* <script>"}, 200),
     ("PUT", "/api/sessions/{id}/pins/{m}", {"m": "m2"}, None, 200),
     ("DELETE", "/api/sessions/{id}/pins/{m}", {"m": "m2"}, None, 200),

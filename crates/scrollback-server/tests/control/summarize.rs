@@ -33,6 +33,7 @@ fn what_cannot_be_summed_up_is_refused() {
         (json!({}), "messages"),
         (json!({"messages": []}), "no message"),
         (json!({"messages": "hello"}), "array"),
+        (json!({"messages": [["user", "hello"]]}), "list of objects"),
         (json!({"messages": talk(), "style": "poetry"}), "general, technical and auto"),
         (json!({"messages": talk(), "max_tokens": 3}), "at least 50"),
     ] {

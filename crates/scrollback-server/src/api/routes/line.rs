@@ -84,8 +84,12 @@ pub(in crate::api) struct Param {
 #[derive(Clone, Copy)]
 pub(in crate::api) enum Kind {
     Text,
+    /// Text that a request cannot do without; what is missing is told by whoever needs it.
+    Needed,
     /// A whole number from one to another.
     Number(u32, u32),
+    /// The same where a request cannot do without.
+    NeededNumber(u32, u32),
     One(&'static [&'static str]),
     /// Yes or no.
     Flag,
@@ -104,12 +108,12 @@ impl Param {
         if ask.times(name) > 1 {
             return Err(Refusal::invalid(format!("“{name}” is given more than once")));
         }
-        if ask.times(name) == 1 && ask.text(name).is_none() && !matches!(self.kind, Kind::Text) {
+        if ask.times(name) == 1 && ask.text(name).is_none() && !matches!(self.kind, Kind::Text | Kind::Needed) {
             return Err(Refusal::invalid(format!("“{name}” is given, but says nothing: leave it out")));
         }
         match self.kind {
-            Kind::Text => Ok(()),
-            Kind::Number(least, most) => match ask.number(name)? {
+            Kind::Text | Kind::Needed => Ok(()),
+            Kind::Number(least, most) | Kind::NeededNumber(least, most) => match ask.number(name)? {
                 Some(number) if number < least => {
                     Err(Refusal::invalid(format!("“{name}” is at least {least}, not {number}")))
                 }
@@ -130,6 +134,15 @@ const fn text(name: &'static str, about: &'static str) -> Param {
 
 pub(super) const fn number(name: &'static str, about: &'static str, least: u32, most: u32) -> Param {
     Param { name, kind: Kind::Number(least, most), about }
+}
+
+/// The same parameter where a request cannot do without it.
+pub(super) const fn needed(param: Param) -> Param {
+    let kind = match param.kind {
+        Kind::Number(least, most) | Kind::NeededNumber(least, most) => Kind::NeededNumber(least, most),
+        Kind::Text | Kind::Needed | Kind::One(_) | Kind::Flag => Kind::Needed,
+    };
+    Param { kind, ..param }
 }
 
 pub(super) const BRANCH: Param = number("branch", "which branch; the newest if not given", 0, u32::MAX);

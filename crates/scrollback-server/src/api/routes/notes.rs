@@ -1,6 +1,6 @@
 //! Routes about notes: what stands for folded messages, artifacts with their versions, summaries expanded.
 
-use super::line::{BRANCH, FROM, LIMIT, Line, PLACE, RENDER, WORDS, number};
+use super::line::{BRANCH, FROM, LIMIT, Line, PLACE, RENDER, WORDS, needed, number};
 use super::shape;
 use crate::api::{artifacts, expansion, notes};
 
@@ -45,8 +45,8 @@ pub(super) const LINES: &[Line] = &[
     .asking(&[
         BRANCH,
         LIMIT,
-        number("from", "the version before", 1, u32::MAX),
-        number("to", "the version after", 1, u32::MAX),
+        needed(number("from", "the version before", 1, u32::MAX)),
+        needed(number("to", "the version after", 1, u32::MAX)),
     ]),
     Line::get(
         "/sessions/{id}/summary/{s}",

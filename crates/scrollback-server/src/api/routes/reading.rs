@@ -1,7 +1,7 @@
 //! Routes for reading conversations: messages, search, the contents page, held results, topics.
 
 use super::line::{
-    BRANCH, COUNT, CURSOR, FROM, LIMIT, Line, PAGE, PLACE, Param, RENDER, TO, VIEW, WORDS, number, words,
+    BRANCH, COUNT, CURSOR, FROM, LIMIT, Line, PAGE, PLACE, Param, RENDER, TO, VIEW, WORDS, needed, number, words,
 };
 use super::shape;
 use crate::api::{contents, holds, messages, search, topics};
@@ -29,7 +29,7 @@ pub(super) const LINES: &[Line] = &[
         Box::pin(search::answer(r, a))
     })
     .asking(&[
-        WORDS,
+        needed(WORDS),
         words("session", "only in this session"),
         FROM,
         TO,

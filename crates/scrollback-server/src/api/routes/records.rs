@@ -1,10 +1,10 @@
 //! Routes about what was recorded: views and the ledger.
 
-use super::line::{COUNT, CURSOR, Line, Param, flag, number, words};
+use super::line::{COUNT, CURSOR, Line, Param, flag, needed, number, words};
 use super::shape;
 use crate::api::{ledger, views};
 
-const WITH: &[Param] = &[words("with", "the view to compare it with")];
+const WITH: &[Param] = &[needed(words("with", "the view to compare it with"))];
 const AFTER: Param = words("after", "those next after this view, such as v42");
 const AROUND: Param = words("around", "those around this view, and it");
 

@@ -6,7 +6,7 @@ use scrollback::store::{Lineage, Place, Session};
 use serde_json::Value;
 
 use super::{Line, Page, named};
-use crate::api::ask::Page as Asked;
+use crate::api::ask::{Page as Asked, VIEW_KEY};
 use crate::api::place::branch;
 use crate::api::{Ask, Refusal, Room};
 
@@ -21,7 +21,7 @@ pub(in crate::api) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<V
     let (session, key) = room.session(name).await?;
     let page = ask.page()?;
     let (found, next) = match (ask.text("after"), ask.text("around"), ask.number("branch")?) {
-        (None, None, None) => before(room, &key, &page.cursor, page.count).await?,
+        (None, None, None) => before(room, &key, page.key(VIEW_KEY)?, page.count).await?,
         (None, None, Some(number)) => {
             let mut found = of_branch(room, &key, (&session, number), &page).await?;
             let next = page.rest(&mut found, |last| last.key.clone());
@@ -43,7 +43,7 @@ async fn of_branch(
 ) -> Result<Vec<Recorded>, Refusal> {
     let Some(branch) = branch(session, Some(number))? else { return Ok(Vec::new()) };
     let lineage = Lineage::of(branch.head, &session.branches);
-    let (mut found, mut cursor) = (Vec::new(), page.cursor.clone());
+    let (mut found, mut cursor) = (Vec::new(), page.key(VIEW_KEY)?.to_owned());
     while found.len() <= page.count {
         let views = room.engine.views_before(key, &cursor, page.count + STEP).await?;
         let Some(last) = views.last() else { break };

@@ -86,6 +86,16 @@ fn a_page_from_elsewhere_cannot_embed_an_answer() {
 }
 
 #[test]
+fn a_path_that_leads_nowhere_says_so() {
+    let (_upstream, server) = scene();
+    for path in ["/v1", "/v1/", "/mock/v1/", "/api", "/api/", "/nothing", "/nothing/at/all"] {
+        let answer = server.send(&format!("GET {path}"), "", "");
+        assert_eq!((answer.status(), code(&answer)), (404, "not_found".into()), "{path}");
+    }
+    assert!(server.send("GET /v1/", "", "").json()["error"]["message"].is_string(), "as clients of models read it");
+}
+
+#[test]
 fn a_head_is_answered_like_a_get_without_its_body() {
     let (_upstream, server) = scene();
     for path in ["/api/me", "/api/sessions", "/api/openapi.json"] {
