@@ -120,7 +120,7 @@ impl Show {
             return Ok(Salvage { messages: found, lost: Vec::new() });
         }
         let branch = branch(session, self.branch)?;
-        if let Some(branch) = branch.clone().filter(|branch| !self.all && branch.head.depth.0 >= self.last)
+        if let Some(branch) = branch.filter(|branch| !self.all && branch.head.depth.0 >= self.last)
             && let Some(messages) = self.newest(store, &key, &branch).await?
         {
             return Ok(Salvage { messages, lost: Vec::new() });
