@@ -156,7 +156,13 @@ impl Talk {
         self.thoughts_are_right(&messages);
         marks_are_few(body, touched);
         let last = plain(self.history.last().unwrap());
-        let ends = blocks(messages.last().unwrap());
+        // Instructions from under a fold may have no other place than behind it.
+        let newest = messages.iter().rposition(|message| message["role"] == last["role"]).unwrap();
+        assert!(
+            messages[newest + 1..].iter().all(|message| message["role"] == "system"),
+            "nothing else stands behind it"
+        );
+        let ends = blocks(&messages[newest]);
         let shown = |block: &Value| ends.contains(block) || block["type"] == "tool_result";
         assert!(blocks(&last).iter().all(shown), "I14: what is new is shown word for word, or held");
         let kept = stable(&self.sent, &messages);
