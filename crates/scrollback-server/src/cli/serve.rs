@@ -19,7 +19,7 @@ use crate::helper::Helper;
 use crate::jobs::Jobs;
 use crate::proxy::Proxy;
 use crate::reviews::Reviews;
-use crate::serve::{Server, is_address, listener};
+use crate::serve::{Server, is_address, reserved};
 use crate::store::Opened;
 use crate::upstream::QUOTE;
 
@@ -43,11 +43,11 @@ impl Serve {
         }
         log_to_stderr(USUAL_LOG);
         checked(&settings).await?;
-        let listener = listener(&settings.listen).await;
+        let reserved = reserved(&settings.listen).await;
         // A server that cannot start makes no store. Where there is one, who holds it tells more than that the address is taken.
-        let listener = if desk.settings.store.present().is_err() { Ok(listener?) } else { listener };
+        let reserved = if desk.settings.store.present().is_err() { Ok(reserved?) } else { reserved };
         let proxy = proxy(desk, desk.writing().await?, settings)?;
-        let server = Server::over(listener?, proxy.clone()).await?;
+        let server = Server::over(reserved?, proxy.clone()).await?;
         // Whoever hears where it listens may tell it to stop.
         let stop = stopped()?;
         let file = desk.settings.store.file();

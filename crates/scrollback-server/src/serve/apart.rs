@@ -1,9 +1,9 @@
 //! Large requests are worked on by threads of their own. Reading, counting and folding what they say can take seconds, and whoever
 //! asks for little, or is being streamed to, should not wait for that.
 
-use std::sync::Arc;
+use std::sync::LazyLock;
 
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use axum::middleware::Next;
@@ -14,30 +14,19 @@ use tokio::task::JoinSet;
 /// From so many bytes on a request is large.
 const LARGE: u64 = 256 << 10;
 
-/// The threads for large requests.
-pub(super) struct Apart(Option<Runtime>);
-
-impl Apart {
-    pub(super) fn new() -> std::io::Result<Self> {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut builder = Builder::new_multi_thread();
-        let runtime = builder.worker_threads(threads).thread_name("scrollback-large").enable_all().build();
-        runtime.map(|runtime| Self(Some(runtime)))
-    }
-}
-
-impl Drop for Apart {
-    fn drop(&mut self) {
-        // Waiting for threads would stop the one that drops this.
-        if let Some(runtime) = self.0.take() {
-            runtime.shutdown_background();
-        }
-    }
-}
+/// The threads for large requests. They last as long as the process: what is kept of a reply after its client has gone is kept by
+/// them.
+static THREADS: LazyLock<Option<Runtime>> = LazyLock::new(|| {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut builder = Builder::new_multi_thread();
+    let runtime = builder.worker_threads(threads).thread_name("scrollback-large").enable_all().build();
+    runtime.inspect_err(|error| tracing::warn!(%error, "large requests have no threads of their own")).ok()
+});
 
 /// Answers a request, apart from others if it is large. Whoever goes away stops the work on it.
-pub(super) async fn layer(State(apart): State<Arc<Apart>>, request: Request, next: Next) -> Response {
-    let Some(runtime) = apart.0.as_ref().filter(|_| is_large(&request)) else {
+pub(super) async fn layer(request: Request, next: Next) -> Response {
+    let threads = if is_large(&request) { THREADS.as_ref() } else { None };
+    let Some(runtime) = threads else {
         return next.run(request).await;
     };
     let mut work = JoinSet::new();

@@ -46,7 +46,7 @@ const WAITING: u32 = 1024;
 const UNSENT_BYTES: u32 = 256 << 10;
 
 /// Takes an address to listen on, or the first that can be had of those that a name has.
-pub(super) async fn listen(on: &str) -> std::io::Result<TcpListener> {
+pub(super) async fn reserve(on: &str) -> std::io::Result<TcpSocket> {
     let mut taken = Err(std::io::Error::other("this name has no address"));
     for address in tokio::net::lookup_host(on).await? {
         taken = take(address);
@@ -57,13 +57,18 @@ pub(super) async fn listen(on: &str) -> std::io::Result<TcpListener> {
     taken
 }
 
-fn take(address: SocketAddr) -> std::io::Result<TcpListener> {
+fn take(address: SocketAddr) -> std::io::Result<TcpSocket> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?;
     // Those that connect have it from the one that listens.
     socket.set_send_buffer_size(UNSENT_BYTES)?;
     socket.bind(address)?;
-    socket.listen(WAITING)
+    Ok(socket)
+}
+
+/// Listens at an address that was taken.
+pub(super) fn listen(taken: TcpSocket) -> std::io::Result<TcpListener> {
+    taken.listen(WAITING)
 }
 
 /// Serves whoever connects until told to stop.
@@ -153,7 +158,7 @@ mod tests {
 
     /// A client that has asked, of a server with so many seats that goes on until the test ends.
     async fn asked(patience: Patience, most: usize) -> (TcpStream, SocketAddr) {
-        let listener = listen("127.0.0.1:0").await.unwrap();
+        let listener = listen(reserve("127.0.0.1:0").await.unwrap()).unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(serve(listener, large(), (patience, most), std::future::pending()));
         let mut client = TcpStream::connect(address).await.unwrap();

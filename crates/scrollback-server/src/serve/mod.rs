@@ -19,15 +19,13 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::http::{Response, StatusCode, Uri};
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use percent_encoding::percent_decode_str;
 use scrollback::Tenant;
 use scrollback::store::Which;
-use tokio::net::TcpListener;
-
-use apart::Apart;
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::access::{self, Access, Guest};
 use crate::api::Refusal;
@@ -65,11 +63,13 @@ pub(crate) struct Server {
 impl Server {
     /// Takes its address.
     pub(crate) async fn bind(proxy: Arc<Proxy>) -> anyhow::Result<Self> {
-        Self::over(listener(&proxy.serve.listen).await?, proxy).await
+        Self::over(reserved(&proxy.serve.listen).await?, proxy).await
     }
 
-    /// Answers at an address that was taken before.
-    pub(crate) async fn over(listener: TcpListener, proxy: Arc<Proxy>) -> anyhow::Result<Self> {
+    /// Listens at an address that was taken before.
+    pub(crate) async fn over(reserved: TcpSocket, proxy: Arc<Proxy>) -> anyhow::Result<Self> {
+        let listen = &proxy.serve.listen;
+        let listener = connections::listen(reserved).with_context(|| format!("{listen} cannot be listened on"))?;
         let address = listener.local_addr()?;
         let recorder = PrometheusBuilder::new().build_recorder();
         let numbers = recorder.handle();
@@ -86,7 +86,7 @@ impl Server {
             .merge(crate::web::router())
             .merge(crate::mcp::router(&proxy))
             .fallback(nowhere)
-            .layer(from_fn_with_state(Arc::new(Apart::new()?), apart::layer))
+            .layer(from_fn(apart::layer))
             .layer(from_fn_with_state(proxy.access.clone(), access::layer));
         proxy.access.tokens.read().await.context("the tokens cannot be read")?;
         Ok(Self { listener, router, access: proxy.access.clone(), live: proxy.live.clone(), address })
@@ -106,9 +106,9 @@ impl Server {
     }
 }
 
-/// Takes an address.
-pub(crate) async fn listener(listen: &str) -> anyhow::Result<TcpListener> {
-    connections::listen(listen).await.with_context(|| format!("{listen} cannot be listened on"))
+/// Takes an address, so that nobody else can; who connects is refused until it is listened on.
+pub(crate) async fn reserved(listen: &str) -> anyhow::Result<TcpSocket> {
+    connections::reserve(listen).await.with_context(|| format!("{listen} cannot be listened on"))
 }
 
 /// An error if something is no address at all.

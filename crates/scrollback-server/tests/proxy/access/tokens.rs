@@ -237,13 +237,14 @@ fn a_server_for_others_says_who_is_let_in() {
         command.args(["serve", "--upstream", "quote", "--listen", listen, "--store"]).arg(folder.path().join("log.db"));
         let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
-        let told: Vec<String> = lines.by_ref().take(if listen.starts_with('0') { 4 } else { 3 }).collect();
+        let told: Vec<String> = lines.by_ref().take(if listen.starts_with('0') { 5 } else { 3 }).collect();
         child.kill().unwrap();
         child.wait().unwrap();
         told
     };
     let open = start("0.0.0.0:0");
-    assert!(open[3].contains("only whoever has a token") && open[3].contains("scrollback tokens add NAME"), "{open:?}");
+    assert!(open[4].contains("only whoever has a token") && open[4].contains("scrollback tokens add NAME"), "{open:?}");
+    assert!(open[1].contains("http://127.0.0.1:") && open[3].contains("on other machines"), "{open:?}");
     assert!(!start("127.0.0.1:0").join("\n").contains("token"));
     // Without a word on it, only this machine reaches it.
     assert!(include_str!("../../../../../scrollback.toml").contains("\nlisten = \"127.0.0.1:4141\"\n"));
