@@ -36,6 +36,8 @@ pub(crate) enum What {
     Import { title: String },
     /// Its topics may have changed.
     Topics,
+    /// It is no more.
+    Erased,
 }
 
 /// A turn that has begun.
@@ -82,6 +84,7 @@ impl What {
             Self::Controls => "controls",
             Self::Import { .. } => "import",
             Self::Topics => "topics",
+            Self::Erased => "erased",
         }
     }
 
@@ -96,7 +99,7 @@ impl What {
             }
             Self::Reply { message, view } => json!({"message": message, "view": view}),
             Self::Fold { covers } => json!({"covers": covers}),
-            Self::Controls | Self::Topics => json!({}),
+            Self::Controls | Self::Topics | Self::Erased => json!({}),
             Self::Import { title } => json!({"title": title}),
         }
     }

@@ -7,6 +7,7 @@ mod cli;
 mod clock;
 mod config;
 mod embeddings;
+mod erasing;
 mod helper;
 mod hop;
 mod jobs;

@@ -158,7 +158,7 @@ impl Opened {
         match self {
             Self::File(store) => {
                 store.reindex().await?;
-                store.wipe().await?;
+                store.rewrite().await?;
                 Ok("the search index was built anew and the file written afresh")
             }
             Self::Database(store) => {
@@ -225,6 +225,10 @@ impl Forget for Opened {
 
     async fn forget_results(&self, session: &SessionKey, results: &[MessageId], at: At) -> Result<u32> {
         self.eraser().forget_results(session, results, at).await
+    }
+
+    async fn wipe(&self) -> Result<()> {
+        self.eraser().wipe().await
     }
 }
 

@@ -35,7 +35,7 @@ contract! {
     a_batch_may_be_committed_twice, nothing_follows_an_unknown_node, words_are_found_in_every_language,
     search_has_filters, a_path_sees_only_itself, snippets_show_the_words, common_words_are_ranked_too,
     a_long_message_with_every_word_comes_before_short_ones_with_some, what_was_said_up_to_a_message_is_counted, what_weighs_most_is_taken, each_role_has_places_of_its_own, what_a_filter_wants_is_found_behind_much_else, common_words_tell_of_old_messages_too, forms_of_a_word_and_names_of_speakers_are_found,
-    forgetting_erases_one_session, tenants_are_apart, odd_names_are_only_names, large_messages_are_kept,
+    forgetting_erases_one_session, nothing_is_written_about_a_session_that_is_gone, tenants_are_apart, odd_names_are_only_names, large_messages_are_kept,
     a_title_may_come_later, one_alias_among_many_is_found, erased_results_keep_their_place,
 }
 
@@ -516,8 +516,27 @@ async fn forgetting_erases_one_session(bench: Bench) {
             .is_empty()
     );
     assert!(matches!(bench.forget.forget(&gone.session).await, Err(Error::NotFound(_))));
+    bench.forget.wipe().await.unwrap();
+    assert_eq!(texts(&bench, Query::new("apricot")).await, ["keep the apricot"]);
     bench.log.forget_recent();
     assert_eq!(bench.send(Some("gone"), &[user("forget the apricot")]).await.added, 1);
+}
+
+async fn nothing_is_written_about_a_session_that_is_gone(bench: Bench) {
+    let gone = bench.send(Some("gone"), &[user("forget the apricot")]).await;
+    let kept = bench.send(Some("kept"), &[user("keep the apricot")]).await;
+    bench.forget.forget(&gone.session).await.unwrap();
+    let of = |session: &SessionKey, key: &str| put(&Scope::Session(session.clone()), Kind::Note, key, "1", Expect::Any);
+    let late = write(&bench, vec![of(&kept.session, "a"), of(&gone.session, "a")]).await;
+    assert!(matches!(late, Err(Error::NotFound(_))), "{late:?}");
+    let reply = scrollback::Message::text(&scrollback::Role::Assistant, "apricots, then");
+    assert!(matches!(bench.log.reply(&gone, Answer::of(reply, "gpt-5", At(2))).await, Err(Error::NotFound(_))));
+    for session in [&gone.session, &kept.session] {
+        let scope = Scope::Session(session.clone());
+        let found = bench.store.records(&scope, Kind::Note, Keys::One("a".into())).await.unwrap();
+        assert!(found.is_empty(), "a batch is written whole, or not at all");
+    }
+    assert!(bench.store.sessions(&bench.tenant, Which::Id(gone.session.id)).await.unwrap().is_empty());
 }
 
 async fn erased_results_keep_their_place(bench: Bench) {

@@ -11,6 +11,7 @@ pub(crate) mod chat;
 mod contents;
 mod context;
 mod controls;
+mod erase;
 mod expansion;
 mod files;
 mod folds;
@@ -53,6 +54,7 @@ use serde_json::Value;
 pub(crate) use artifacts::{Compared, Listed as Artifacts, Versions, Whole as WholeArtifact};
 pub(crate) use ask::Ask;
 pub(crate) use controls::{Controlled, Effect, Line as MessageLine};
+pub(crate) use erase::Erased;
 pub(crate) use files::{Shape, rest as exported_rest, whole as exported};
 pub(crate) use folds::{Chosen, Moved};
 pub(crate) use ledger::tasks;
@@ -67,6 +69,7 @@ pub(crate) use views::{Change, Line as ViewLine, NEWEST, changes, cost, named as
 
 use crate::access::{Guest, Tokens};
 use crate::config::Serve;
+use crate::erasing::Eraser;
 use crate::live::What;
 use crate::proxy::{Incoming, Proxy};
 use crate::serve::body;
@@ -82,13 +85,16 @@ pub(crate) struct Room {
     pub(crate) tokens: Arc<Tokens>,
     /// The server that asks on, if there is one: commands work without.
     pub(crate) proxy: Option<Arc<Proxy>>,
+    /// Who erases, unless the store is only read.
+    pub(crate) eraser: Option<Eraser>,
 }
 
 impl Room {
     /// What somebody's requests to a server work with.
     pub(crate) fn of(proxy: &Arc<Proxy>, guest: Guest) -> Self {
         let (engine, serve, tokens) = (proxy.engine.clone(), proxy.serve.clone(), proxy.access.tokens.clone());
-        Self { engine, tenant: guest.tenant.clone(), guest, serve, tokens, proxy: Some(proxy.clone()) }
+        let eraser = Some(proxy.eraser.clone());
+        Self { engine, tenant: guest.tenant.clone(), guest, serve, tokens, proxy: Some(proxy.clone()), eraser }
     }
 
     /// Answers a request.

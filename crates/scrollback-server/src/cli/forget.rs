@@ -4,10 +4,11 @@ use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
 use anyhow::ensure;
+use axum::http::Method;
 use clap::Args;
-use scrollback::{Forget as _, SessionKey};
 
 use super::{Desk, chat, counted, say_json, sessions, talk};
+use crate::api::{Ask, Erased};
 
 #[derive(Debug, Args)]
 pub(super) struct Forget {
@@ -20,20 +21,22 @@ pub(super) struct Forget {
 
 impl Forget {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let store = desk.changing().await?;
-        let session = desk.session(&*store, &self.session).await?;
-        let title = sessions::title(desk, &*store, &session).await?;
+        let store = desk.reading().await?;
+        let session = desk.session(&store, &self.session).await?;
+        let title = sessions::title(desk, &store, &session).await?;
+        drop(store);
         if !self.yes {
             let messages = counted(session.messages, "message");
             confirm(&format!("“{title}” ({messages}) will be erased for good"))?;
         }
-        let erased = store.forget(&SessionKey { tenant: desk.tenant.clone(), id: session.id }).await?;
+        let ask = Ask::new(Method::DELETE, &["sessions", &session.id.to_string()]);
+        let done: Erased = desk.asked(&ask).await?;
         // What was typed in chats may be about it, and nobody knows which lines are.
         let _ = std::fs::remove_file(chat::history_of(desk.settings.store.beside()));
         if desk.json {
-            say_json(&serde_json::json!({"session": session.id, "erased": erased}))?;
+            say_json(&done)?;
         } else {
-            talk(&format!("erased {}", counted(erased, "message")));
+            talk(&format!("erased {}", counted(done.erased, "message")));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use scrollback::engine::{Held, erase_results};
 use scrollback::store::{Session, Which};
-use scrollback::{At, MessageId, SessionKey, Store};
+use scrollback::{At, Forget as _, MessageId, SessionKey, Store};
 use serde::Serialize;
 
 use super::forget::confirm;
@@ -126,6 +126,7 @@ impl Holds {
             erased += erase_results(&*store, &key, &ids, now()).await?;
             bar.inc(ids.len() as u64);
         }
+        store.wipe().await?;
         bar.finish_and_clear();
         if desk.json {
             say_json(&serde_json::json!({"erased": erased}))?;

@@ -15,6 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::{Desk, USUAL_LOG, log_to_stderr, talk};
 use crate::address::{Posted, reachable};
 use crate::config::{AccessRule, HelperSettings, Serve as Settings};
+use crate::erasing::Eraser;
 use crate::helper::Helper;
 use crate::jobs::Jobs;
 use crate::proxy::Proxy;
@@ -74,10 +75,11 @@ async fn checked(settings: &Settings) -> anyhow::Result<()> {
 
 /// A proxy over a store, with the helpers of the settings.
 pub(super) fn proxy(desk: &Desk, store: Arc<Opened>, settings: Settings) -> anyhow::Result<Arc<Proxy>> {
+    let eraser = Eraser::new(store.clone());
     let engine = Engine::new(store.served(), tasks(&settings)?, desk.settings.engine.clone());
     let engine = with_helpers(engine, &settings, &desk.settings.engine.strategies.summary)?;
     let engine = with_embeddings(engine, &settings)?;
-    Ok(Arc::new(Proxy::new(Arc::new(engine), settings)?))
+    Ok(Arc::new(Proxy::new(Arc::new(engine), eraser, settings)?))
 }
 
 /// Serves until told to stop, and does what nobody waits for beside it.
@@ -90,12 +92,14 @@ pub(super) async fn attended(
     let reviews = tokio::spawn(reviews.run());
     let jobs = Jobs { engine: proxy.engine.clone(), tokens: proxy.access.tokens.clone() };
     let jobs = tokio::spawn(jobs.run());
+    let wiping = tokio::spawn(proxy.eraser.clone().keep_wiping());
     server.run(stop).await?;
     // What is cut short goes on the next time; each of its steps is whole.
     reviews.abort();
     jobs.abort();
+    wiping.abort();
     proxy.settled().await;
-    Ok(())
+    Ok(proxy.eraser.wipe().await?)
 }
 
 /// Where clients are to be pointed.

@@ -39,6 +39,7 @@ use scrollback::{Error, SessionId, Tenant};
 use crate::access::Access;
 use crate::clock::now;
 use crate::config::{RecallBy, Serve, Unkept};
+use crate::erasing::Eraser;
 use crate::live::Live;
 use crate::upstream::{QUOTE, Upstream};
 use crate::wire::offer::Offer;
@@ -72,6 +73,8 @@ pub(crate) struct Proxy {
     book: Book,
     gauge: Gauge,
     later: Later,
+    /// Who erases.
+    pub(crate) eraser: Eraser,
 }
 
 /// A request as it came.
@@ -89,7 +92,7 @@ pub(crate) struct Incoming {
 }
 
 impl Proxy {
-    pub(crate) fn new(engine: Arc<Engine>, serve: Serve) -> anyhow::Result<Self> {
+    pub(crate) fn new(engine: Arc<Engine>, eraser: Eraser, serve: Serve) -> anyhow::Result<Self> {
         let client = crate::upstream::client()?;
         let mut upstreams = BTreeMap::new();
         for (name, settings) in &serve.upstreams {
@@ -107,6 +110,7 @@ impl Proxy {
             book,
             gauge: Gauge::default(),
             later: Later::default(),
+            eraser,
         })
     }
 

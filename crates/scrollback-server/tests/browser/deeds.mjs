@@ -29,6 +29,26 @@ export const deeds = {
     quiet(page);
   },
 
+  async 'a conversation is erased when that is meant, and gone for whoever looks at it'() {
+    await imported(JSON.stringify({ id: 'doomed', messages: [{ role: 'user', content: 'Forget the periwinkle.' }, { role: 'assistant', content: 'I will.' }] }));
+    const [page, other] = [await chat('doomed'), await chat('doomed')];
+    const erase = page.getByRole('button', { name: 'Erase this conversation for good' });
+    await erase.click();
+    await page.locator('dialog').getByText('2 messages').waitFor();
+    await accessible(page, 'the question before erasing');
+    await picture(page, 'chat-erase');
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    assert.equal((await api('GET', '/sessions/doomed')).messages, 2);
+    await erase.click();
+    await page.locator('dialog').getByRole('button', { name: 'Erase', exact: true }).click();
+    await told(page, 'is erased: 2 messages');
+    await told(other, 'This conversation was erased');
+    for (const one of [page, other]) await until('it is left', async () => new URL(one.url()).hash === '#/');
+    await until('it is listed no more', async () => !(await page.locator('.session-row', { hasText: 'periwinkle' }).count()));
+    quiet(page);
+    quiet(other);
+  },
+
   async 'a message is shown as it came'() {
     const page = await chat('deeds');
     const id = await page.locator('.message-item').last().getAttribute('id');

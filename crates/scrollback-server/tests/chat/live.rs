@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{SMALL, ask, calls, long, server, speaks};
+use super::{SMALL, ask, calls, long, server, speaks, whole};
 use crate::scene::{Server, Upstream, chat as history, user};
 
 /// Listens; events come out at the other end.
@@ -128,4 +128,31 @@ fn an_import_is_told_to_whom_it_belongs() {
         assert!(told["session"].is_string());
     }
     quiet(&heard);
+}
+
+#[test]
+fn what_is_erased_during_a_turn_stays_erased() {
+    let upstream = Upstream::new(|_, _| {
+        std::thread::sleep(Duration::from_millis(800));
+        whole("The lighthouse is red.")
+    });
+    let server = server(&upstream, "");
+    let heard = listen(&server, "");
+    std::thread::scope(|scope| {
+        let turn = scope.spawn(|| server.ask(&history(&[user("Which colour?")])));
+        let (name, begun) = next(&heard);
+        assert_eq!(name, "turn");
+        let session = begun["session"].as_str().unwrap();
+        let erased = server.send(&format!("DELETE /api/sessions/{session}"), "", "").json();
+        assert_eq!(erased["erased"], 1, "{erased}");
+        assert_eq!(next(&heard), ("erased".to_owned(), json!({"session": session})));
+        let reply = turn.join().unwrap();
+        assert!(
+            reply.status() == 200 && reply.text().contains("lighthouse is red"),
+            "who asked is answered: {}",
+            reply.text()
+        );
+    });
+    quiet(&heard);
+    assert_eq!(server.send("GET /api/sessions", "", "").json()["sessions"], json!([]));
 }

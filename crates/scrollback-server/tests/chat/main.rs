@@ -101,7 +101,7 @@ fn long(about: &str) -> String {
     sentences.collect::<String>().trim().to_owned()
 }
 
-#[allow(dead_code, reason = "a model that answers at once")]
+/// A model that answers at once.
 fn whole(text: &str) -> Pieces {
     scene::reply(&says(text))
 }

@@ -47,8 +47,7 @@ fn what_no_server_does_for_a_command_says_what_to_do_instead() {
     let server = Server::start(&home);
     let told = home.complains(&["import", "tides.jsonl"]);
     assert!(told.contains(&server.address) && told.contains("POST /api/import"), "{told}");
-    let commands: [&[&str]; 4] =
-        [&["forget", "tides", "--yes"], &["review"], &["doctor", "--repair"], &["topics", "import", "tides", "."]];
+    let commands: [&[&str]; 3] = [&["review"], &["doctor", "--repair"], &["topics", "import", "tides", "."]];
     for command in commands {
         let told = home.complains(command);
         assert!(told.contains(&server.address) && told.contains("stop that process first"), "{command:?}: {told}");

@@ -3,6 +3,7 @@
 
 mod commands;
 mod damage;
+mod erasing;
 mod home;
 mod lock;
 mod reading;

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use super::tombstone::tombstone;
 use super::{
     Alias, Batch, Beside, Branch, CHILDREN, Committed, Draft, Forget, Keys, Kind, Known, Lineage, Matches, NodeRef,
-    Place, Position, Put, Record, Scope, Session, Sidelong, Span, Store, Stored, Which,
+    Place, Position, Put, Record, Scope, Session, Sidelong, Span, Store, Stored, Which, unkept,
 };
 use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, Depth, MessageId, NodeId, SessionId, SessionKey, Tenant};
@@ -188,8 +188,11 @@ impl Store for MemoryStore {
         if let Some(put) = batch.records.iter().find(|put| !put.expect.allows(state.version(put))) {
             return Err(Error::Conflict(format!("the {} “{}”", put.kind.as_str(), put.key)));
         }
+        if let Some(session) = batch.needs().into_iter().find(|session| !state.sessions.contains_key(session)) {
+            return Err(unkept(session));
+        }
         let mut committed = Committed::default();
-        if !batch.path.is_empty() || !batch.beside.is_empty() {
+        if batch.grows() {
             let mut parent = match batch.after {
                 None => None,
                 Some(after) => {
@@ -336,7 +339,7 @@ impl Forget for MemoryStore {
     async fn forget(&self, session: &SessionKey) -> Result<u32> {
         let mut state = self.state();
         let Some(kept) = state.sessions.remove(session) else {
-            return Err(Error::NotFound(format!("there is no session {}", session.id)));
+            return Err(unkept(session));
         };
         state.order.retain(|key| key != session);
         state.aliases.retain(|(tenant, id, _, _), alias| {
@@ -353,7 +356,7 @@ impl Forget for MemoryStore {
 
     async fn forget_results(&self, session: &SessionKey, results: &[MessageId], at: At) -> Result<u32> {
         let mut state = self.state();
-        let missing = || Error::NotFound(format!("there is no session {}", session.id));
+        let missing = || unkept(session);
         let kept = state.sessions.get_mut(session).ok_or_else(missing)?;
         let meant = |stored: &Stored| match stored.place {
             Place::Beside(Beside::Overlay(over)) => results.contains(&over),

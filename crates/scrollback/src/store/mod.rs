@@ -5,6 +5,7 @@
 //! `tests/stores.rs` is this contract as code and runs against every store.
 
 mod asked;
+mod batch;
 mod checkup;
 mod memory;
 mod parcel;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use asked::{CHILDREN, Matches, Span, Which};
+pub use batch::{Batch, Draft, Sidelong, Urgency};
 pub use checkup::Checkup;
 pub use memory::MemoryStore;
 pub use parcel::{Label, Moving, Parcel};
@@ -32,7 +34,7 @@ pub use record::{Expect, Keys, Kind, Put, Record, Scope};
 pub use session::{Branch, Lineage, Session};
 pub use sqlite::{Durability, SqliteOptions, SqliteStore};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::{Message, Role};
 use crate::search::Probe;
@@ -43,7 +45,8 @@ use crate::tokens::Measure;
 pub trait Store: Send + Sync {
     /// Writes a batch, all of it or none, and returns when it would survive a crash.
     ///
-    /// Messages already at their place are not written again, so the same batch may be committed any number of times. A batch
+    /// Messages already at their place are not written again, so the same batch may be committed any number of times.
+    /// Records of a session need its log: those of one that is not there, such as one that was erased meanwhile, are refused. A batch
     /// that holds nothing writes nothing: where others write too, it tells whether they did, and whether `after` is still there.
     async fn commit(&self, batch: Batch) -> Result<Committed>;
 
@@ -81,123 +84,24 @@ impl dyn Store + '_ {
 /// Erases what a person asks to be erased. Kept apart from [`Store`] so that no engine can.
 #[async_trait]
 pub trait Forget: Send + Sync {
-    /// Erases a session: messages, notes, index and journal. Returns how many messages are gone.
+    /// Erases a session: messages, notes and index. Nobody finds it from then on; its bytes may be left until [`Self::wipe`]. Returns
+    /// how many messages are gone.
     async fn forget(&self, session: &SessionKey) -> Result<u32>;
 
     /// Erases what tool results say. Each message keeps its place, number and node, so that a history sent again finds it, and
     /// says from then on that its owner had it erased. Returns how many were; messages without a result stay as they are.
     async fn forget_results(&self, session: &SessionKey, results: &[MessageId], at: At) -> Result<u32>;
-}
 
-/// One atomic change of one session.
-#[derive(Debug)]
-pub struct Batch {
-    /// The session it belongs to; it comes into being with its first batch.
-    pub session: SessionKey,
-    /// What the client calls it, if it says.
-    pub declared: Option<String>,
-    /// A title that came with it.
-    pub title: Option<String>,
-    /// Messages that continue the path.
-    pub path: Vec<Draft>,
-    /// The node the first of them follows; `None` for the beginning of a conversation.
-    pub after: Option<NodeRef>,
-    /// Messages kept beside the path, in order of `before`.
-    pub beside: Vec<Sidelong>,
-    /// Other names by which a rewritten history finds its place again.
-    pub aliases: Vec<Alias>,
-    /// Derived records.
-    pub records: Vec<Put>,
-    /// Whether somebody waits for it.
-    pub urgency: Urgency,
-}
-
-/// Whether somebody waits for a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Urgency {
-    /// It is written at once.
-    Now,
-    /// It may wait a moment for others, to share their flush to disk. Batches keep their order.
-    Soon,
-}
-
-impl Batch {
-    /// An empty batch.
-    pub fn new(session: SessionKey) -> Self {
-        Self {
-            session,
-            declared: None,
-            title: None,
-            path: Vec::new(),
-            after: None,
-            beside: Vec::new(),
-            aliases: Vec::new(),
-            records: Vec::new(),
-            urgency: Urgency::Now,
-        }
-    }
-
-    /// A batch that only writes records.
-    pub fn of_records(session: SessionKey, records: Vec<Put>) -> Self {
-        Self { records, ..Self::new(session) }
-    }
-
-    /// A batch that only writes a tenant's own records; no session comes into being.
-    pub fn of_tenant(tenant: &Tenant, records: Vec<Put>) -> Self {
-        Self::of_records(SessionKey { tenant: tenant.clone(), id: SessionId(Hash128([0; 16])) }, records)
-    }
-
-    /// Whether there is nothing to write.
-    pub fn is_empty(&self) -> bool {
-        self.path.is_empty() && self.beside.is_empty() && self.aliases.is_empty() && self.records.is_empty()
+    /// Writes over what is left of the bytes of what was erased, if anything is, and as far as that is the store's to do. It takes
+    /// time in proportion to the store, and whoever writes waits meanwhile.
+    async fn wipe(&self) -> Result<()> {
+        Ok(())
     }
 }
 
-/// A message about to be stored.
-#[derive(Clone, Debug)]
-pub struct Draft {
-    /// The message.
-    pub message: Message,
-    /// Its node.
-    pub node: NodeId,
-    /// When it was said.
-    pub at: At,
-    /// How it came here.
-    pub origin: Origin,
-    /// Its size.
-    pub measure: Measure,
-}
-
-impl Draft {
-    /// The message before it has a number and a place.
-    pub(crate) fn unplaced(&self) -> Stored {
-        self.stored(MessageId(0), None, Place::Beside(Beside::Preamble))
-    }
-
-    /// The message as it is stored under a number.
-    pub(crate) fn stored(&self, id: MessageId, parent: Option<MessageId>, place: Place) -> Stored {
-        Stored {
-            id,
-            parent,
-            place,
-            role: self.message.role().clone(),
-            at: self.at,
-            origin: self.origin,
-            measure: self.measure,
-            raw: self.message.raw().clone(),
-        }
-    }
-}
-
-/// A message about to be stored beside the path.
-#[derive(Clone, Debug)]
-pub struct Sidelong {
-    /// Why it is not on it.
-    pub why: Beside,
-    /// How many messages of the batch's path come before it.
-    pub before: usize,
-    /// The message.
-    pub draft: Draft,
+/// What is said of a session that is not there: it never was, or was erased.
+fn unkept(session: &SessionKey) -> Error {
+    Error::NotFound(format!("there is no session {}", session.id))
 }
 
 /// How a message came into the log.

@@ -15,6 +15,13 @@ pub enum Scope {
 }
 
 impl Scope {
+    pub(crate) fn session(&self) -> Option<&SessionKey> {
+        match self {
+            Self::Session(key) => Some(key),
+            Self::Tenant(_) => None,
+        }
+    }
+
     pub(crate) fn tenant(&self) -> &Tenant {
         match self {
             Self::Session(key) => &key.tenant,
@@ -24,10 +31,7 @@ impl Scope {
 
     /// The session part of a record's key; a tenant's own records have none.
     pub(crate) fn session_bytes(&self) -> Vec<u8> {
-        match self {
-            Self::Session(key) => key.id.0.0.to_vec(),
-            Self::Tenant(_) => Vec::new(),
-        }
+        self.session().map(|key| key.id.0.0.to_vec()).unwrap_or_default()
     }
 }
 

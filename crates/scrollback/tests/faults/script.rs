@@ -184,8 +184,8 @@ impl Story {
     async fn forget(&self, store: &SqliteStore, session: &SessionKey) -> Option<()> {
         self.tell(&Report::Forgetting(session.id));
         self.twice(async || match store.forget(session).await {
-            Err(Error::NotFound(_)) => store.wipe().await,
-            other => other.map(drop),
+            Ok(_) | Err(Error::NotFound(_)) => store.wipe().await,
+            Err(error) => Err(error),
         })
         .await?;
         self.tell(&Report::Forgotten(session.id));

@@ -2,7 +2,7 @@
 
 use super::line::{BRANCH, COUNT, CURSOR, LIMIT, Line, PLACE, words};
 use super::shape;
-use crate::api::{controls, folds, rules, sessions};
+use crate::api::{controls, erase, folds, rules, sessions};
 use controls::Verb;
 use folds::Direction;
 
@@ -18,6 +18,12 @@ pub(super) const LINES: &[Line] = &[
         |r, a, n| Box::pin(sessions::one(r, a, n[0])),
     )
     .asking(PLACE),
+    Line::delete(
+        "/sessions/{id}",
+        "Erases a conversation for good; its id or name has to be whole.",
+        shape::<erase::Erased>,
+        |r, _, n| Box::pin(erase::session(r, n[0])),
+    ),
     Line::get("/sessions/{id}/controls", "What is pinned and left out.", shape::<controls::Controlled>, |r, a, n| {
         Box::pin(controls::show(r, a, n[0]))
     })

@@ -13,6 +13,7 @@ use crate::address::{self, Whereabouts};
 use crate::api::{Ask, Room};
 use crate::cli::Desk;
 use crate::cli::serve::{tasks, with_helpers};
+use crate::erasing::Eraser;
 
 impl Desk {
     /// Asks, and reads the answer.
@@ -24,14 +25,20 @@ impl Desk {
     pub(in crate::cli) async fn ask(&self, ask: &Ask) -> anyhow::Result<Value> {
         let missing = self.settings.store.file().is_some_and(|file| !file.exists());
         if ask.method == Method::GET || missing {
-            let engine = self.engine(self.reading().await?);
-            return self.within(engine, ask).await;
+            let room = self.room(self.engine(self.reading().await?));
+            return Ok(Box::pin(room.answer(ask)).await?);
         }
         match self.settings.store.writing().await.map_err(anyhow::Error::downcast::<Error>) {
             Ok(store) => {
                 let (serve, settings) = (&self.settings.serve, &self.settings.engine);
-                let engine = Engine::new(store.shared(), tasks(serve)?, settings.clone());
-                self.within(with_helpers(engine, serve, &settings.strategies.summary)?, ask).await
+                let store = Arc::new(store);
+                let eraser = Eraser::new(store.clone());
+                let engine = Engine::new(store, tasks(serve)?, settings.clone());
+                let engine = with_helpers(engine, serve, &settings.strategies.summary)?;
+                let room = Room { eraser: Some(eraser.clone()), ..self.room(engine) };
+                let answer = Box::pin(room.answer(ask)).await?;
+                eraser.wipe().await?;
+                Ok(answer)
             }
             Err(Ok(Error::InUse { path, holder })) => match address::of_holder(&path, &holder) {
                 Some(there) => {
@@ -49,12 +56,7 @@ impl Desk {
     pub(in crate::cli) fn room(&self, engine: Engine) -> Room {
         let tokens = Arc::new(Tokens::new(engine.log().store().clone(), 0));
         let (tenant, serve) = (self.tenant.clone(), Arc::new(self.settings.serve.clone()));
-        Room { engine: Arc::new(engine), tenant, guest: Guest::local(), serve, tokens, proxy: None }
-    }
-
-    async fn within(&self, engine: Engine, ask: &Ask) -> anyhow::Result<Value> {
-        let room = self.room(engine);
-        Ok(Box::pin(room.answer(ask)).await?)
+        Room { engine: Arc::new(engine), tenant, guest: Guest::local(), serve, tokens, proxy: None, eraser: None }
     }
 }
 

@@ -18,6 +18,7 @@ use clap::Args;
 use super::terminal::say_fitted;
 use super::{Desk, bold, say, talk};
 use crate::config;
+use crate::erasing::Eraser;
 use crate::proxy::Proxy;
 use crate::serve::Server;
 use crate::upstream::QUOTE;
@@ -50,14 +51,14 @@ impl Demo {
 /// Starts a server like any other, plays, lets people look at it, and stops it.
 async fn shown(desk: &Desk, file: std::path::PathBuf, ui: bool) -> anyhow::Result<()> {
     let settings = config::usual(file)?;
-    let store = settings.store.writing().await?.shared();
+    let store = Arc::new(settings.store.writing().await?);
     let engine = Desk { settings, tenant: desk.tenant.clone(), json: desk.json };
     let mut serve = engine.settings.serve.clone();
     serve.listen = "127.0.0.1:0".into();
     serve.upstream = QUOTE.into();
     serve.upstreams.clear();
     serve.window.tokens = WINDOW_TOKENS;
-    let proxy = Arc::new(Proxy::new(Arc::new(engine.engine_over(store)), serve)?);
+    let proxy = Arc::new(Proxy::new(Arc::new(engine.engine_over(store.clone())), Eraser::new(store), serve)?);
     let server = Server::bind(proxy.clone()).await?;
     let address = server.address;
     let client = Client::new(address, PRICED_AS)?;

@@ -1,9 +1,14 @@
 // What a person does to a session, and the words that tell what came of it.
 import { del, file, post, put } from './api.js';
+import { confirm } from './dialog.js';
 import { h } from './dom.js';
 import { t } from './i18n.js';
 import { toast } from './toast.js';
 import { words } from './notice.js';
+import { go } from './route.js';
+
+// Sessions that this page is erasing: it hears of that twice.
+const erasing = new Set();
 
 /** Does something and tells its result; a problem is told, and `null` comes back. */
 export async function tell(act, say) {
@@ -55,6 +60,24 @@ export async function setExcluded(place, message, isExcluded) {
   const answer = await tell(() => ask(place.api(`excluded/${message}`)), say);
   if (answer) await place.changed();
   return answer;
+}
+
+/** Erases the session for good, if that is meant. */
+export async function erase(about) {
+  const title = about.title || t('untitled');
+  const isMeant = await confirm(t('erase.title'), t('erase.text', { title, n: about.messages }), t('erase'), { danger: true });
+  if (!isMeant) return;
+  erasing.add(about.id);
+  const done = await tell(() => del(`/api/sessions/${about.id}`), (answer) => t('erase.done', { title, n: answer.erased }));
+  erasing.delete(about.id);
+  if (done) go('#/', { quietly: true });
+}
+
+/** Goes elsewhere when somebody else erased the session that is shown. */
+export function leaveErased(place) {
+  if (erasing.has(place.id)) return;
+  toast(t('erase.elsewhere'));
+  go('#/', { quietly: true });
 }
 
 /** Saves the session as a file. */

@@ -6,7 +6,7 @@ import { apart, moment } from './format.js';
 import { t } from './i18n.js';
 import { menuButton } from './menu.js';
 import { trouble } from './notice.js';
-import { fold, save, setStrategy } from './actions.js';
+import { erase, fold, leaveErased, save, setStrategy } from './actions.js';
 import { tabs } from './screens/index.js';
 
 /** Builds it: { node, show(place, screen) }. It stays while one goes from tab to tab, so that nobody loses their place in it. */
@@ -16,7 +16,7 @@ export function sessionHead() {
   const [branch, strategy] = [slot(), slot()];
   const wrong = h('div', {});
   const here = { place: null, screen: null };
-  const tools = h('div', { class: 'session-tools', hidden: true }, branch.node, strategy.node, h('div', { class: 'button-group' }, foldButtons(here), exportMenu(here)));
+  const tools = h('div', { class: 'session-tools', hidden: true }, branch.node, strategy.node, h('div', { class: 'button-group' }, foldButtons(here), exportMenu(here), eraseButton(here)));
   const bar = tabBar();
   const node = h('header', { class: 'session-head' },
     h('div', { class: 'session-top' }, h('div', { class: 'session-titles' }, title, facts), tools), wrong, bar.node);
@@ -37,6 +37,7 @@ export function sessionHead() {
     bar.mark(place, screen);
     const isHere = () => here.place === place;
     place.onAbout((about) => { if (isHere()) draw(about); });
+    place.live((event) => { if (event.name === 'erased' && isHere()) leaveErased(place); });
     place.about.catch((error) => { if (isHere()) put(wrong, trouble(error, () => dispatchEvent(new HashChangeEvent('hashchange')))); });
   }
   return { node, show };
@@ -105,6 +106,9 @@ function foldButtons(here) {
   const one = (what, name) => h('button', { class: 'icon-button', type: 'button', title: t(`${what}.hint`), 'aria-label': t(what), on: { click: () => fold(here.place, what) } }, icon(name));
   return h('div', { class: 'button-group', role: 'group', 'aria-label': t('fold') }, one('compress', 'fold'), one('undo', 'undo'), one('redo', 'redo'));
 }
+
+const eraseButton = (here) => h('button', { class: 'icon-button', type: 'button', title: t('erase.hint'), 'aria-label': t('erase.hint'),
+  on: { click: async () => erase(await here.place.about) } }, icon('erase'));
 
 const exportMenu = (here) => menuButton(t('export'), 'export', () => ['jsonl', 'markdown', 'openai']
   .map((format) => ({ label: t(`export.${format}`), icon: 'export', act: () => save(here.place, format) })));

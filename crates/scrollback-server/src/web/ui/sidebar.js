@@ -34,7 +34,7 @@ export function sidebar(shut) {
   list.setAttribute('aria-labelledby', 'sessions-title');
   load(state);
   const refresh = afterPause(() => load(state), 800);
-  const deaf = listen((event) => { if (['turn', 'reply', 'import', 'again'].includes(event.name)) refresh.ask(); });
+  const deaf = listen((event) => { if (['turn', 'reply', 'import', 'erased', 'again'].includes(event.name)) refresh.ask(); });
   const leave = () => [deaf, refresh.cancel, themes.leave].forEach((end) => end());
   return { node, leave, mark: (route) => { state.route = route; mark(state, node); } };
 }

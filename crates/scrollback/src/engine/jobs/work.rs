@@ -9,10 +9,11 @@ use crate::store::Position;
 use crate::window::Budget;
 
 impl Engine {
-    /// Does work that was claimed. An error means that it may be tried again.
+    /// Does work that was claimed; for a session that was erased there is nothing to do. An error means that it may be tried again.
     pub async fn work(&self, claimed: &Claimed, at: At) -> Result<()> {
         let (session, job) = (claimed.session(), &claimed.job);
-        let head = self.branch_head(&session, job).await?;
+        // The end of the path that it is for, as it is now.
+        let Some(head) = self.store().end_of(&session, job.head.branch).await? else { return Ok(()) };
         match job.kind {
             JobKind::Tidy => self.tidy_now(&session, job, head, at).await,
             JobKind::Rules => self.look_through_gaps(&session, head, at).await,
@@ -43,10 +44,5 @@ impl Engine {
         };
         let asked = self.tidied(session, &lane, (budget, at)).await?;
         self.keep_asked(session, &asked, at).await
-    }
-
-    /// The end of the path that work is for, as it is now.
-    async fn branch_head(&self, session: &SessionKey, job: &Job) -> Result<Position> {
-        Ok(self.store().end_of(session, job.head.branch).await?.unwrap_or(job.head))
     }
 }

@@ -1,6 +1,6 @@
 //! Writing one batch in one short transaction. Whoever writes to a session holds the lock of its row until it commits.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use deadpool_postgres::{ClientWrapper, Transaction};
 use tokio_postgres::Row;
@@ -11,7 +11,7 @@ use super::{plan, write};
 use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, MessageId, SessionKey};
 use crate::store::row::session_seal;
-use crate::store::{Batch, Committed, Position, Put, Scope, Stint};
+use crate::store::{Batch, Committed, Position, Put, Stint, unkept};
 use plan::{Known, Plan};
 
 /// A session's row, which is locked.
@@ -66,8 +66,8 @@ async fn apply(transaction: &Transaction<'_>, batch: &Batch, writer: i64) -> Res
 /// Locks every session that a batch changes, in one order for all writers. Returns the row of the session whose log grows, and
 /// the stint of the batch's session.
 async fn open_all(transaction: &Transaction<'_>, batch: &Batch, writer: i64) -> Result<(Option<Opened>, Stint), Fault> {
-    let grows = !batch.path.is_empty() || !batch.beside.is_empty();
-    let mut changed: BTreeSet<&SessionKey> = batch.records.iter().filter_map(session_of).collect();
+    let (needed, grows) = (batch.needs(), batch.grows());
+    let mut changed = needed.clone();
     if grows || !batch.aliases.is_empty() {
         changed.insert(&batch.session);
     }
@@ -79,25 +79,20 @@ async fn open_all(transaction: &Transaction<'_>, batch: &Batch, writer: i64) -> 
             own = Some(opened);
         } else {
             let touched = touch(transaction, session, writer).await?;
+            if touched == Stint::Unknown && needed.contains(session) {
+                return Err(unkept(session).into());
+            }
             stint = if *session == batch.session { touched } else { stint };
         }
     }
     Ok((own, stint))
 }
 
-/// The session whose record is written.
-fn session_of(put: &Put) -> Option<&SessionKey> {
-    match &put.scope {
-        Scope::Session(session) => Some(session),
-        Scope::Tenant(_) => None,
-    }
-}
-
 /// How a session's row notes that it was changed: once more, by whom, and since when by nobody else.
 const CHANGED: &str = "version = s.version + 1, writer = $3,
     stint = CASE WHEN s.writer = $3 THEN s.stint ELSE s.version + 1 END";
 
-/// Locks the row of a session whose records change. There may be none: records need no log.
+/// Locks the row of a session whose records or aliases change; `Unknown` if there is none.
 pub(super) async fn touch(transaction: &Transaction<'_>, session: &SessionKey, writer: i64) -> Result<Stint, Fault> {
     let sql = format!("UPDATE session s SET {CHANGED} WHERE s.tenant = $1 AND s.session = $2 RETURNING s.stint");
     let statement = transaction.prepare_cached(&sql).await?;

@@ -7,11 +7,10 @@ use super::append::touch;
 use super::rows::{self, MESSAGE, escaped, number, stored};
 use super::trouble::Fault;
 use super::words::{self, Place};
-use crate::error::Error;
 use crate::ids::{At, MessageId, SessionKey};
-use crate::store::Beside;
 use crate::store::row::depth_beside;
 use crate::store::tombstone::tombstone;
+use crate::store::{Beside, unkept};
 
 /// What is kept of a session beside its own row.
 const OF_SESSION: [&str; 4] = ["word", "message", "branch", "record"];
@@ -22,7 +21,7 @@ pub(super) async fn forget(client: &mut ClientWrapper, key: &SessionKey) -> Resu
     let tenant = escaped(key.tenant.as_str());
     let id = key.id.0.0.as_slice();
     let sql = "DELETE FROM session WHERE tenant = $1 AND session = $2 RETURNING messages";
-    let Some(gone) = transaction.query_opt(sql, &[&tenant, &id]).await? else { return Err(missing(key)) };
+    let Some(gone) = transaction.query_opt(sql, &[&tenant, &id]).await? else { return Err(unkept(key).into()) };
     for table in OF_SESSION {
         let sql = format!("DELETE FROM {table} WHERE tenant = $1 AND session = $2");
         transaction.execute(&sql, &[&tenant, &id]).await?;
@@ -34,10 +33,6 @@ pub(super) async fn forget(client: &mut ClientWrapper, key: &SessionKey) -> Resu
     transaction.execute(responses, &[&tenant, &key.id.to_string()]).await?;
     transaction.commit().await?;
     Ok(gone.try_get::<_, i32>(0)?.unsigned_abs())
-}
-
-fn missing(key: &SessionKey) -> Fault {
-    Error::NotFound(format!("there is no session {}", key.id)).into()
 }
 
 /// Erases what tool results say, and the client's own versions of them, and returns how many.
@@ -53,7 +48,7 @@ pub(super) async fn forget_results(
     // Other nodes have to read the session anew.
     touch(&transaction, key, writer).await?;
     let sql = "SELECT declared IS NOT NULL, arrived FROM session WHERE tenant = $1 AND session = $2";
-    let Some(row) = transaction.query_opt(sql, &[&tenant, &id]).await? else { return Err(missing(key)) };
+    let Some(row) = transaction.query_opt(sql, &[&tenant, &id]).await? else { return Err(unkept(key).into()) };
     let place = Place { session: key, declared: row.try_get(0)?, arrived: row.try_get(1)? };
     let wanted: Vec<i32> = results.iter().filter_map(|id| number(id.0).ok()).collect();
     let overlays = i32::try_from(depth_beside(Beside::Overlay(MessageId(0)))).expect("a small number");

@@ -7,7 +7,7 @@ use super::rows::{MessageRow, depth_beside, insert, key_of, record_seal, session
 use super::trouble::Fault;
 use crate::error::Error;
 use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
-use crate::store::{Alias, Batch, Beside, Committed, Place, Position, Put, Record, Sidelong};
+use crate::store::{Alias, Batch, Beside, Committed, Place, Position, Put, Record, Sidelong, unkept};
 
 /// What a batch changed, for the writer's own book-keeping.
 pub(super) struct Applied {
@@ -19,7 +19,7 @@ pub(super) struct Applied {
 /// Applies a batch. On an error the caller rolls back to where it began.
 pub(super) fn apply(connection: &Connection, batch: &Batch) -> Result<Applied, Fault> {
     let mut applied = Applied { committed: Committed::default(), unindexed: None };
-    if !batch.path.is_empty() || !batch.beside.is_empty() {
+    if batch.grows() {
         let session = open_session(connection, batch)?;
         let first = next_id(connection, session)?;
         let mut next = first;
@@ -32,6 +32,9 @@ pub(super) fn apply(connection: &Connection, batch: &Batch) -> Result<Applied, F
     }
     for alias in &batch.aliases {
         put_alias(connection, batch.session.tenant.as_str(), alias)?;
+    }
+    for session in batch.needs() {
+        session_no(connection, session)?.ok_or_else(|| unkept(session))?;
     }
     for put in &batch.records {
         put_record(connection, put)?;

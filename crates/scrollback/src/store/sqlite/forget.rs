@@ -1,4 +1,8 @@
 //! Erasing a session, or what tool results say, so that none of the words is left in the file, its index or its journal.
+//!
+//! Deleting rows is not enough: the index keeps words of deleted messages until its segments are merged, freed pages keep
+//! their bytes until they are reused, and the journal keeps copies of both. So all three are written anew afterwards, which takes
+//! time in proportion to the file; until that is done the file says that it is not (`unwiped`).
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -8,17 +12,13 @@ use super::trouble::Fault;
 use crate::error::Error;
 use crate::ids::{At, MessageId, SessionKey};
 use crate::search::index_terms;
-use crate::store::Beside;
 use crate::store::tombstone::tombstone;
+use crate::store::{Beside, unkept};
 
 /// Erases a session and returns how many messages it had.
-///
-/// Deleting rows is not enough: the index keeps words of deleted messages until its segments are merged, freed pages keep
-/// their bytes until they are reused, and the journal keeps copies of both. So all three are written anew, which takes
-/// time in proportion to the file.
 pub(super) fn forget(connection: &mut Connection, key: &SessionKey) -> Result<u32, Fault> {
     let Some(no) = session_no(connection, key)? else {
-        return Err(Error::NotFound(format!("there is no session {}", key.id)).into());
+        return Err(unkept(key).into());
     };
     let (tenant, id) = (key.tenant.as_str(), key.id.0.0);
     let range = params![key_of(no, MessageId(0)), key_of(no, MessageId(u32::MAX))];
@@ -34,9 +34,8 @@ pub(super) fn forget(connection: &mut Connection, key: &SessionKey) -> Result<u3
         params![tenant, id, key.id.to_string()],
     )?;
     transaction.execute("DELETE FROM session WHERE no = ?1", [no])?;
-    transaction.execute("INSERT INTO word (word) VALUES ('optimize')", [])?;
+    mark(&transaction)?;
     transaction.commit()?;
-    wipe(connection)?;
     Ok(u32::try_from(messages).unwrap_or(u32::MAX))
 }
 
@@ -48,7 +47,7 @@ pub(super) fn forget_results(
     at: At,
 ) -> Result<u32, Fault> {
     let Some(no) = session_no(connection, key)? else {
-        return Err(Error::NotFound(format!("there is no session {}", key.id)).into());
+        return Err(unkept(key).into());
     };
     let transaction = connection.transaction()?;
     let mut erased = 0;
@@ -58,10 +57,16 @@ pub(super) fn forget_results(
             erase(&transaction, overlay, at)?;
         }
     }
-    transaction.execute("INSERT INTO word (word) VALUES ('optimize')", [])?;
+    mark(&transaction)?;
     transaction.commit()?;
-    wipe(connection)?;
     Ok(erased)
+}
+
+/// Notes that something was erased whose bytes are still there.
+fn mark(connection: &Connection) -> Result<(), Fault> {
+    let sql = "INSERT INTO unwiped SELECT unixepoch() WHERE NOT EXISTS (SELECT 1 FROM unwiped)";
+    connection.execute(sql, [])?;
+    Ok(())
 }
 
 /// Puts a tombstone in the place of a message's words, in the log and in the index.
@@ -89,11 +94,21 @@ fn overlays(connection: &Connection, session: i64, over: MessageId) -> Result<Ve
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Writes file and journal anew, so that nothing is left of what was deleted.
+/// Writes everything anew if something was erased since that was done last.
 pub(super) fn wipe(connection: &Connection) -> Result<(), Fault> {
+    let marked: bool = connection.query_row("SELECT EXISTS (SELECT 1 FROM unwiped)", [], |row| row.get(0))?;
+    if marked { rewrite(connection) } else { Ok(()) }
+}
+
+/// Writes index, file and journal anew, so that nothing is left of what was deleted.
+pub(super) fn rewrite(connection: &Connection) -> Result<(), Fault> {
     let written = || -> rusqlite::Result<i64> {
-        connection.execute_batch("VACUUM")?;
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+        connection.execute_batch("INSERT INTO word (word) VALUES ('optimize'); VACUUM")?;
+        let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if busy == 0 {
+            connection.execute("DELETE FROM unwiped", [])?;
+        }
+        Ok(busy)
     };
     let left = "it is erased, but copies of its words are left in the file";
     let cure = "then run `scrollback doctor --repair`";

@@ -111,9 +111,9 @@ impl SqliteStore {
         self.writer()?.run(Box::new(|connection| words::rebuild(connection).map(|()| 0))).await.map(drop)
     }
 
-    /// Finishes a [`Forget::forget`] that was kept from wiping the file after the session was erased.
-    pub async fn wipe(&self) -> Result<()> {
-        self.writer()?.run(Box::new(|connection| forget::wipe(connection).map(|()| 0))).await.map(drop)
+    /// Writes the file anew, whether or not something was erased from it.
+    pub async fn rewrite(&self) -> Result<()> {
+        self.writer()?.run(Box::new(|connection| forget::rewrite(connection).map(|()| 0))).await.map(drop)
     }
 }
 
@@ -206,5 +206,9 @@ impl Forget for SqliteStore {
         let erased = self.writer()?.run(Box::new(erase)).await;
         self.fresh.forget();
         erased
+    }
+
+    async fn wipe(&self) -> Result<()> {
+        self.writer()?.run(Box::new(|connection| forget::wipe(connection).map(|()| 0))).await.map(drop)
     }
 }

@@ -10,9 +10,10 @@ use super::{Durability, SqliteOptions};
 use crate::error::{Error, Result};
 
 /// Every migration, in order; a released one never changes.
-const MIGRATIONS: [&str; 2] = [
+const MIGRATIONS: [&str; 3] = [
     include_str!("../../../migrations/sqlite/0001_log.sql"),
     include_str!("../../../migrations/sqlite/0002_newest_sessions.sql"),
+    include_str!("../../../migrations/sqlite/0003_unwiped.sql"),
 ];
 
 /// Marks the file as ours ("Scrb").

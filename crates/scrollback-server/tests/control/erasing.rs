@@ -1,0 +1,90 @@
+//! Erasing a conversation while a server holds the store: by the API, and by the command, which asks it.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::home::{Home, Server, text};
+
+const SECRET: &str = "the combination is 4711-periwinkle";
+
+/// A server with a conversation `harbour` that has a secret in it.
+fn told(home: &Home) -> (Server, String) {
+    let server = Server::start(home);
+    let mut history = Vec::new();
+    server.chat(&mut history, SECRET);
+    let id = server.send("GET /api/sessions/harbour", "").1["id"].as_str().unwrap().to_owned();
+    (server, id)
+}
+
+/// How often a word is in the files of the store.
+fn traces(home: &Home, word: &str) -> usize {
+    let files = ["", "-wal"].map(|ending| std::fs::read(home.beside(ending)).unwrap_or_default());
+    let times = |bytes: &Vec<u8>| bytes.windows(word.len()).filter(|window| *window == word.as_bytes()).count();
+    files.iter().map(times).sum()
+}
+
+fn stopped(server: &mut Server) {
+    assert!(Command::new("kill").arg(server.child.id().to_string()).status().unwrap().success());
+    assert!(server.child.wait().unwrap().success());
+}
+
+#[test]
+fn a_conversation_is_erased_while_others_go_on() {
+    let home = Home::new("");
+    let (mut server, id) = told(&home);
+    assert!(traces(&home, "periwinkle") > 0);
+    let (status, refused) = server.send(&format!("DELETE /api/sessions/{}", &id[..8]), "");
+    assert_eq!((status, refused["detail"].as_str().unwrap().contains(&id)), (400, true), "{refused}");
+    let (status, erased) = server.send(&format!("DELETE /api/sessions/{id}"), "");
+    assert_eq!((status, &erased["session"], &erased["erased"]), (200, &id.clone().into(), &2.into()), "{erased}");
+    assert_eq!(server.send(&format!("DELETE /api/sessions/{id}"), "").0, 404);
+    assert_eq!(server.send(&format!("GET /api/sessions/{id}"), "").0, 404);
+    assert_eq!(server.send("GET /api/search?words=periwinkle", "").1["found"], Value::Array(Vec::new()));
+    assert_eq!(server.send("GET /api/sessions/petrel", "").0, 200);
+    stopped(&mut server);
+    assert_eq!(traces(&home, "periwinkle"), 0);
+    assert_eq!(home.json(&["doctor"])[0]["problem_count"], 0);
+}
+
+#[test]
+fn a_client_that_goes_on_brings_back_what_it_has() {
+    let home = Home::new("");
+    let (server, id) = told(&home);
+    assert_eq!(server.send(&format!("DELETE /api/sessions/{id}"), "").0, 200);
+    let mut history = vec![serde_json::json!({"role": "user", "content": SECRET})];
+    history.push(serde_json::json!({"role": "assistant", "content": "Noted."}));
+    server.chat(&mut history, "And the safe?");
+    assert_eq!(server.send(&format!("GET /api/sessions/{id}"), "").1["messages"], 4);
+}
+
+#[test]
+fn the_command_asks_the_server_that_holds_the_store() {
+    let home = Home::new("");
+    let (mut server, _) = told(&home);
+    assert!(text(&home.run(&["forget", "harbour", "--yes"]).stderr).contains("erased 2 messages"));
+    assert_eq!(server.send("GET /api/sessions/harbour", "").0, 404);
+    stopped(&mut server);
+    assert_eq!(traces(&home, "periwinkle"), 0);
+}
+
+#[test]
+fn nobody_erases_what_is_not_theirs() {
+    let home = Home::new("");
+    let token = home.says(&["tokens", "add", "mira", "--tenant", "crew"]);
+    let (server, id) = told(&home);
+    let headers = format!("host: localhost\r\nauthorization: Bearer {}\r\n", token.trim());
+    assert_eq!(server.send_with(&format!("DELETE /api/sessions/{id}"), &headers, "").0, 404);
+    assert_eq!(server.send(&format!("GET /api/sessions/{id}"), "").0, 200);
+}
+
+#[test]
+fn what_a_killed_server_did_not_write_over_the_next_one_does() {
+    let home = Home::new("");
+    let (server, id) = told(&home);
+    assert_eq!(server.send(&format!("DELETE /api/sessions/{id}"), "").0, 200);
+    drop(server);
+    let mut next = Server::start(&home);
+    stopped(&mut next);
+    assert_eq!(traces(&home, "periwinkle"), 0);
+}
