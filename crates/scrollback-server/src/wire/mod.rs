@@ -3,11 +3,12 @@
 //! A [`Wire`] tells what a request holds and writes windows; its [`Toolbox`] writes our tools, its [`Speech`] reads and writes
 //! replies, a [`Relay`] is a streamed reply on its way through. `chat` is OpenAI Chat Completions, `responses` OpenAI Responses,
 //! `anthropic` Anthropic Messages. What they share: `request` (the fields of a body), `offer` (what we add), `said` (what a
-//! model said), `sse` (events of a stream), `edit`.
+//! model said), `sse` (events of a stream), `foreign` (what was imported in another shape), `edit`.
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
 pub(crate) mod edit;
+pub(crate) mod foreign;
 pub(crate) mod offer;
 pub(crate) mod request;
 pub(crate) mod responses;

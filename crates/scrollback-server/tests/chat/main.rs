@@ -3,6 +3,7 @@
 
 mod dialects;
 mod errors;
+mod imported;
 mod live;
 mod places;
 #[path = "../proxy/scene.rs"]

@@ -14,7 +14,7 @@ use crate::ids::{At, MessageId};
 use crate::message::Part;
 use crate::store::{Beside, Place, Session, Stored};
 
-pub use openai::openai;
+pub use openai::{is_chat, openai};
 
 /// Where pictures and files say what they are, the most telling first.
 const PLACES: [&str; 13] = [
@@ -83,7 +83,8 @@ pub fn markdown(session: &Session, messages: &[Stored]) -> String {
     page
 }
 
-fn piece(part: &Part) -> String {
+/// One piece of a message in Markdown; what cannot be shown is mentioned.
+pub fn piece(part: &Part) -> String {
     match part {
         Part::Text(text) => text.clone(),
         Part::Thinking(text) if text.is_empty() => "> (thinking that cannot be read)".to_owned(),
@@ -100,7 +101,8 @@ fn piece(part: &Part) -> String {
     }
 }
 
-fn other_piece(block: &Value) -> String {
+/// A block that is not words in Markdown: pictures and files are mentioned, anything else is the JSON it is.
+pub fn other_piece(block: &Value) -> String {
     match kind(block) {
         Some("image" | "image_url" | "input_image" | "chatgpt.image_asset_pointer") => mention("image", block),
         Some("file" | "document" | "input_file" | "input_audio" | "claude.file" | "chatgpt.attachment") => {
@@ -108,6 +110,14 @@ fn other_piece(block: &Value) -> String {
         }
         Some(_) | None => fenced_value(block),
     }
+}
+
+/// Where a picture is, however its block is written: an address, or `data:` with the picture itself.
+pub fn picture(block: &Value) -> Option<String> {
+    let source = &block["source"];
+    let data = || Some(format!("data:{};base64,{}", source["media_type"].as_str()?, source["data"].as_str()?));
+    let named = [&block["image_url"]["url"], &block["image_url"], &source["url"]].into_iter().find_map(Value::as_str);
+    named.map(str::to_owned).or_else(data)
 }
 
 fn kind(block: &Value) -> Option<&str> {

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::{mention, other_piece};
+use super::{mention, other_piece, picture};
 use crate::message::{Message, Part};
 use crate::store::{Session, Stored};
 
@@ -80,7 +80,8 @@ fn chat_messages(message: &Message) -> Vec<Value> {
     chat
 }
 
-fn is_chat(value: &Value) -> bool {
+/// Whether a message is a chat message as it stands.
+pub fn is_chat(value: &Value) -> bool {
     let speaks = value["role"].as_str().is_some_and(|role| ROLES.contains(&role)) && value.get("type").is_none();
     speaks
         && match &value["content"] {
@@ -109,10 +110,7 @@ fn content(mut blocks: Vec<Value>) -> Value {
 }
 
 fn image(block: &Value) -> Value {
-    let source = &block["source"];
-    let data = || Some(format!("data:{};base64,{}", source["media_type"].as_str()?, source["data"].as_str()?));
-    let named = [&block["image_url"]["url"], &block["image_url"], &source["url"]].into_iter().find_map(Value::as_str);
-    match named.map(str::to_owned).or_else(data) {
+    match picture(block) {
         Some(url) => json!({"type": "image_url", "image_url": {"url": url}}),
         None => text_block(&mention("image", block)),
     }

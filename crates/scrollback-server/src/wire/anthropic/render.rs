@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::line::{Line, Source};
 use super::thinking::{self, Added, Binding};
-use super::{held, marks, midway, opened, results};
+use super::{held, imported, marks, midway, opened, results};
 use crate::wire::edit::{addressed, array, sent};
+use crate::wire::foreign::{Foreign, shape};
 use crate::wire::request::Request;
 use crate::wire::{Dress, Rendered};
 
@@ -30,7 +31,9 @@ pub(super) fn rendered(dress: &Dress<'_>) -> Rendered {
 
 /// The window in the place of the client's messages.
 fn touched(dress: &Dress<'_>, said: &[&Block], begun: &dyn Fn() -> Hash128) -> Rendered {
-    let lines = said.iter().map(|block| line(block, dress.handle)).filter(|line| !line.is_empty()).collect();
+    let foreign = Foreign::read(dress, shape::is_anthropic);
+    let lines = said.iter().flat_map(|block| lines(block, &foreign, dress.handle));
+    let lines = lines.filter(|line| !line.is_empty()).collect();
     let mut lines = midway::placed(results::gathered(lines));
     compaction_first(&mut lines, dress.request);
     let binding = Binding { bound: &|id| dress.turn.bound(id), binds: dress.binds, added: Added::Window };
@@ -85,6 +88,13 @@ fn is_on(request: &Request) -> bool {
     request.value("thinking")["type"].as_str().is_some_and(|kind| kind != "disabled")
 }
 
+/// A block as messages; more than one if what was imported does not fit into one.
+fn lines<'b>(block: &'b Block, foreign: &Foreign, handle: Option<&str>) -> Vec<Line<'b>> {
+    let Some((sayings, stored)) = foreign.sayings(block).zip(block.message()) else { return vec![line(block, handle)] };
+    let line = |message: Value| Line::new(message.to_string(), Source::Said(stored.id), block.reason);
+    sayings.iter().flat_map(imported::messages).map(line).collect()
+}
+
 /// A block as a message.
 fn line<'b>(block: &'b Block, handle: Option<&str>) -> Line<'b> {
     let (text, source): (Cow<'b, str>, Source) = match &block.body {
@@ -108,8 +118,8 @@ fn note(text: &str) -> String {
 /// The instructions, where they cannot stay as they came: those of the log if the request has none, and one of ours behind.
 fn system(dress: &Dress<'_>, blocks: &[&Block], heads: usize) -> Option<String> {
     let known = blocks.iter().take_while(|block| block.reason == Reason::Instructions);
-    let known: Vec<Value> = known.filter_map(|block| serde_json::from_str(block.text()).ok()).collect();
-    let from_log = (dress.touched && heads == 0 && !known.is_empty()).then(|| opened::system(&known));
+    let known: Vec<&Block> = known.copied().collect();
+    let from_log = (dress.touched && heads == 0 && !known.is_empty()).then(|| from_log(dress, &known));
     let Some(ours) = dress.instruction else { return from_log };
     let ours = json!({"type": "text", "text": ours}).to_string();
     let theirs = from_log.as_deref().or(dress.request.raw("system")).unwrap_or("[]").trim();
@@ -118,6 +128,16 @@ fn system(dress: &Dress<'_>, blocks: &[&Block], heads: usize) -> Option<String> 
         None => format!(r#"{{"type":"text","text":{theirs}}}"#),
     };
     Some(if theirs.is_empty() { format!("[{ours}]") } else { format!("[{theirs},{ours}]") })
+}
+
+/// Instructions of the log as the request writes them.
+fn from_log(dress: &Dress<'_>, known: &[&Block]) -> String {
+    let foreign = Foreign::read(dress, shape::is_anthropic_head);
+    let head = |block: &&Block| match foreign.sayings(block) {
+        Some(sayings) => sayings.iter().map(imported::head).collect(),
+        None => serde_json::from_str(block.text()).map_or_else(|_| Vec::new(), |head| vec![head]),
+    };
+    opened::system(&known.iter().flat_map(head).collect::<Vec<Value>>())
 }
 
 /// What the provider made of the beginning of a conversation is not ours to fold: it stays, and it stays first.

@@ -46,8 +46,7 @@ impl Wire for Chat {
     }
 
     fn render(&self, dress: &Dress<'_>) -> Rendered {
-        let messages = || render::messages(dress.turn.window(), dress.instruction, dress.handle);
-        let changes = dress.touched.then(|| ("messages", Some(messages()))).into_iter().collect();
+        let changes = dress.touched.then(|| ("messages", Some(render::messages(dress)))).into_iter().collect();
         Rendered { changes, ..Rendered::default() }
     }
 

@@ -2,19 +2,30 @@
 
 use std::borrow::Cow;
 
-use scrollback::window::{Block, Body, Reason, Window};
+use scrollback::window::{Block, Body, Reason};
 use serde_json::{Value, json};
 
+use crate::wire::Dress;
 use crate::wire::edit::{addressed, array, sent};
+use crate::wire::foreign::{Answered, Foreign, Saying, Words, shape};
 
 /// The messages of a window as a JSON array, with one of ours after the instructions if there is one.
-pub(super) fn messages(window: &Window, instruction: Option<&str>, handle: Option<&str>) -> String {
-    let blocks: Vec<&Block> = sent(window).collect();
+pub(super) fn messages(dress: &Dress<'_>) -> String {
+    let foreign = Foreign::read(dress, shape::is_chat);
+    let blocks: Vec<&Block> = sent(dress.turn.window()).collect();
     let instructions = blocks.iter().take_while(|block| block.reason == Reason::Instructions).count();
     let (head, tail) = blocks.split_at(instructions);
-    let own = instruction.map(|text| json!({"role": "system", "content": text}).to_string().into());
-    let head = head.iter().map(|block| message(block, handle));
-    array(head.chain(own).chain(tail.iter().map(|block| message(block, handle))))
+    let own = dress.instruction.map(|text| json!({"role": "system", "content": text}).to_string().into());
+    let head: Vec<Cow<'_, str>> = head.iter().flat_map(|block| written(block, &foreign, dress.handle)).collect();
+    let tail = tail.iter().flat_map(|block| written(block, &foreign, dress.handle));
+    array(head.into_iter().chain(own).chain(tail))
+}
+
+fn written<'b>(block: &'b Block, foreign: &Foreign, handle: Option<&str>) -> Vec<Cow<'b, str>> {
+    match foreign.sayings(block) {
+        Some(sayings) => sayings.iter().flat_map(said).map(|message| message.to_string().into()).collect(),
+        None => vec![message(block, handle)],
+    }
 }
 
 fn message<'b>(block: &'b Block, handle: Option<&str>) -> Cow<'b, str> {
@@ -24,6 +35,29 @@ fn message<'b>(block: &'b Block, handle: Option<&str>) -> Cow<'b, str> {
         Body::Note(text) => json!({"role": "user", "content": addressed(text, handle)}).to_string().into(),
         Body::Held(stored, placeholder) => held(stored.raw.get(), &addressed(&placeholder.text, handle)).into(),
     }
+}
+
+/// Something that was imported as messages: the results of its calls follow it.
+fn said(saying: &Saying) -> Vec<Value> {
+    let block = |words: &Words| match words {
+        Words::Text(text) => json!({"type": "text", "text": text}),
+        Words::Picture(url) => json!({"type": "image_url", "image_url": {"url": url}}),
+    };
+    let content = match saying.text() {
+        Some(text) if text.is_empty() => Value::Null,
+        Some(text) => text.into(),
+        None => saying.words.iter().map(block).collect(),
+    };
+    let mut message = json!({"role": saying.speaker.as_str(), "content": content});
+    if !saying.calls.is_empty() {
+        message["tool_calls"] = saying.calls.iter().map(call).collect();
+    }
+    let result = |call: &Answered| json!({"role": "tool", "tool_call_id": call.id, "content": call.result});
+    std::iter::once(message).chain(saying.calls.iter().map(result)).collect()
+}
+
+fn call(call: &Answered) -> Value {
+    json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments.to_string()}})
 }
 
 /// A tool's message with a placeholder for its content, and every other field as it was.

@@ -6,8 +6,9 @@ use scrollback::store::Origin;
 use scrollback::window::{Block, Body, Reason, Window};
 use serde_json::Value;
 
-use super::{items, opened};
+use super::{imported, items, opened};
 use crate::wire::edit::{addressed, array, sent};
+use crate::wire::foreign::{Foreign, shape};
 use crate::wire::request::Request;
 use crate::wire::{Dress, Rendered};
 
@@ -32,6 +33,7 @@ pub(super) fn rendered(dress: &Dress<'_>) -> Rendered {
 /// Writes items one after another.
 struct Scribe<'a> {
     handle: Option<&'a str>,
+    foreign: Foreign,
     /// How many instructions stand in a field of their own.
     heads: usize,
     /// How many others the request brings that goes on from a compaction.
@@ -45,7 +47,8 @@ impl<'a> Scribe<'a> {
     fn new(dress: &Dress<'a>) -> Self {
         let heads = usize::from(opened::head(dress.request).is_some());
         let brought = opened::brought(dress.request);
-        Self { handle: dress.handle, heads, brought, forgets: forgets(dress.request), left_out: 0 }
+        let foreign = Foreign::read(dress, shape::is_responses);
+        Self { handle: dress.handle, foreign, heads, brought, forgets: forgets(dress.request), left_out: 0 }
     }
 
     fn input(&mut self, window: &Window, instruction: Option<&str>) -> String {
@@ -53,8 +56,8 @@ impl<'a> Scribe<'a> {
         let instructions = blocks.iter().take_while(|block| block.reason == Reason::Instructions).count();
         let (head, tail) = blocks.split_at(instructions);
         let own = instruction.map(|text| items::message("developer", text).to_string().into());
-        let head: Vec<Cow<'_, str>> = self.standing(head).filter_map(|block| self.item(block)).collect();
-        let tail: Vec<Cow<'_, str>> = tail.iter().filter_map(|block| self.item(block)).collect();
+        let head: Vec<Cow<'_, str>> = self.standing(head).flat_map(|block| self.items(block)).collect();
+        let tail: Vec<Cow<'_, str>> = tail.iter().flat_map(|block| self.items(block)).collect();
         array(head.into_iter().chain(own).chain(tail))
     }
 
@@ -69,9 +72,17 @@ impl<'a> Scribe<'a> {
         standing.into_iter()
     }
 
+    /// A block as items; more than one if what was imported does not fit into one.
+    fn items<'b>(&mut self, block: &'b Block) -> Vec<Cow<'b, str>> {
+        match self.foreign.sayings(block) {
+            Some(sayings) => sayings.iter().flat_map(imported::items).map(|item| item.to_string().into()).collect(),
+            None => self.item(block).into_iter().collect(),
+        }
+    }
+
     fn item<'b>(&mut self, block: &'b Block) -> Option<Cow<'b, str>> {
         match &block.body {
-            Body::Original(stored) => self.replayed(block.text(), stored.origin == Origin::Reply),
+            Body::Original(stored) => self.replayed(block.text(), stored.origin != Origin::Client),
             Body::Whole(..) | Body::Round(_) => self.replayed(block.text(), true),
             Body::Nothing(_) => None,
             Body::Note(text) => Some(items::message("user", &addressed(text, self.handle)).to_string().into()),
