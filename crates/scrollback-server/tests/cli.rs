@@ -92,7 +92,7 @@ fn importing_twice_adds_nothing() {
     let again = home.json(&["import", &fixture("samples/harbour.jsonl")]);
     assert_eq!(again[0]["added"], 0);
     let folder = home.json(&["import", &fixture("exports")]);
-    assert_eq!(folder.len(), 5);
+    assert_eq!(folder.len(), 7);
     assert!(folder.iter().all(|file| file["added"].as_u64().unwrap() > 0));
 }
 
@@ -113,6 +113,17 @@ fn a_conversation_can_be_listed_shown_and_searched() {
     assert_eq!((found.len(), &found[0]["role"]), (1, &"user".into()));
     assert_eq!(home.json(&["search", "tide", "--since", "2027-01-01"]).len(), 0);
     assert!(home.says(&["search", "NORTH-8"]).contains("«"));
+}
+
+#[test]
+fn results_without_words_are_shown_all_the_same() {
+    let home = Home::new();
+    home.says(&["import", &fixture("exports/chatgpt-kinds.json"), &fixture("exports/claude-tools.json")]);
+    let shown = home.says(&["show", "chatgpt:c-kinds", "--all"]);
+    assert!(shown.contains("← [image: "), "{shown}");
+    let shown = home.says(&["show", "claude:k-cello", "--all"]);
+    assert!(shown.contains("← one page\n") && shown.contains("C2 G2 D3 A3"), "{shown}");
+    assert!(shown.contains("[file: photo.png]"), "{shown}");
 }
 
 #[test]

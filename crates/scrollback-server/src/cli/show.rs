@@ -209,9 +209,11 @@ fn line_of(part: &Part) -> String {
         Part::Text(text) => text.clone(),
         Part::Thinking(text) => format!("(thinking) {text}"),
         Part::Call { name, arguments, .. } => format!("→ {name} {arguments}"),
-        Part::Result { text, .. } => format!("← {text}"),
-        Part::Image(_) => "[image]".into(),
-        Part::File(_) => "[file]".into(),
-        Part::Other(value) => value.to_string(),
+        Part::Result { text, other, .. } => {
+            let words = (!text.is_empty() || other.is_empty()).then(|| text.clone());
+            let told = words.into_iter().chain(other.iter().map(export::other_piece));
+            format!("← {}", told.collect::<Vec<_>>().join("\n"))
+        }
+        Part::Image(_) | Part::File(_) | Part::Other(_) => export::piece(part),
     }
 }
