@@ -113,7 +113,7 @@ fn openai_lines() {
 
 #[test]
 fn chatgpt_branches() {
-    let standing = "\nsystem: type chatgpt.user_editable_context content_type user_editable_context user_profile I garden on a balcony. user_instructions Answer briefly.";
+    let standing = "\nsystem: I garden on a balcony. / Answer briefly.";
     let shared = format!("{standing}\nuser: What grows in deep shade?\nassistant: Ferns, hostas and sweet woodruff.");
     check(
         Format::ChatGpt,
@@ -122,13 +122,13 @@ fn chatgpt_branches() {
                 "chatgpt:c-garden | Garden plan | gpt-4o{shared}\nuser: And in full sun?\nassistant: Lavender, thyme and tomatoes."
             ),
             &format!(
-                "chatgpt:c-garden | Garden plan | gpt-5{shared}\nuser: type chatgpt.image_asset_pointer content_type image_asset_pointer asset_pointer file-service://file-balcony size_bytes 1200 width 640 height 480 / 半阴的阳台种什么好？ / type chatgpt.attachment id file-balcony name balcony.png mime_type image/png\nassistant: type chatgpt.thoughts content_type thoughts thoughts summary 看光照 content 阳台朝东，上午有光。 source_analysis_msg_id x\nassistant: type chatgpt.code content_type code language python text hours = 4 / print(hours * 7)\ntool: type chatgpt.execution_output content_type execution_output text 28\nassistant: 一周约二十八小时光照， / 适合薄荷和绣球。"
+                "chatgpt:c-garden | Garden plan | gpt-5{shared}\nuser: balcony.png / 半阴的阳台种什么好？\nassistant: 看光照 / 阳台朝东，上午有光。\nassistant: ```python / hours = 4 / print(hours * 7) / ```\ntool: 28\nassistant: 一周约二十八小时光照， / 适合薄荷和绣球。"
             ),
             &format!(
                 "chatgpt:c-garden | Garden plan | gpt-5{shared}\nuser: And in full sun?\nassistant: Rosemary loves it, and so do figs."
             ),
-            "chatgpt:c-peak | Lookups | -\nuser: How high is the Säntis?\ntool: type chatgpt.tether_quote content_type tether_quote url https://example.org/a title Old map text 2504 m\nassistant: An old map says 2504 metres.",
-            "chatgpt:c-peak | Lookups | -\nuser: How high is the Säntis?\ntool: type chatgpt.tether_quote content_type tether_quote url https://example.org/b title Survey text 2501.9 m\nassistant: 2501.9 metres above the sea.",
+            "chatgpt:c-peak | Lookups | -\nuser: How high is the Säntis?\ntool: Old map / https://example.org/a / 2504 m\nassistant: An old map says 2504 metres.",
+            "chatgpt:c-peak | Lookups | -\nuser: How high is the Säntis?\ntool: Survey / https://example.org/b / 2501.9 m\nassistant: 2501.9 metres above the sea.",
         ],
         &[
             "entry 1 has a node “odd” whose message has no role",
@@ -139,6 +139,50 @@ fn chatgpt_branches() {
     let tool = &read(Format::ChatGpt).conversations[4].messages[1];
     assert!(tool.0.get().starts_with(r#"{"role":"tool","name":"browser","content":[{"type":"chatgpt.tether_quote","#));
     assert_eq!(tool.1, Some(At::from_seconds(1_763_200_003.25)));
+}
+
+const KINDS: &str = include_str!("../../../fixtures/exports/chatgpt-kinds.json");
+
+#[test]
+fn every_kind_of_chatgpts_is_read_as_what_it_says() {
+    let import = import::read(Format::ChatGpt, KINDS).unwrap();
+    let told = outline(&import.conversations[0]);
+    let (_, said) = told.split_once('\n').unwrap();
+    let expected = "system: I sail from Bergen. / Be brief.
+user: Sum the numbers below ten.
+system:\u{20}
+assistant: Planning / A sieve is too much here. /  / Adding / Just add them.
+assistant: Thought for 12 seconds
+assistant: ``` / print(sum(range(10))) / ```
+tool: 45
+assistant: The sum is 45 \u{e200}cite\u{e202}turn0search1\u{e201}.
+user: boat.jpg / What is on this picture? / tides.pdf
+assistant: A boat.
+tool: Model set context updated.
+assistant: ```json / {\"prompt\":\"a boat\",\"size\":\"1024x1024\"} / ```
+tool: a red boat at dusk
+tool: # Harbour news
+tool: Pier / https://example.org/q / The pier is closed.
+tool: tool_error: the page did not load
+user: Can you hear me?
+assistant: audio 1.2 s
+tool: Tides / https://example.org/s / High water at six.
+assistant: Notes / draft.md
+assistant: High water is at six.";
+    assert_eq!(said, expected);
+}
+
+/// A store that was filled before anybody could read those blocks is gone on with: nothing in it changes its place.
+#[tokio::test]
+async fn what_chatgpts_blocks_say_changes_no_node() {
+    let (log, import) = (new_log(), import::read(Format::ChatGpt, KINDS).unwrap());
+    assert_eq!(store_all(&log, &import.conversations).await, 21);
+    let (session, path) = paths(&log).await.remove(0);
+    assert_eq!((path.len(), session.messages), (20, 21), "all but the instructions are on the path");
+    let node = path.last().and_then(Stored::position).unwrap().node;
+    assert_eq!(node.0.to_string(), "1a61bda331b05a7025d0c330f1f879e1");
+    log.forget_recent();
+    assert_eq!(store_all(&log, &import.conversations).await, 0);
 }
 
 #[test]

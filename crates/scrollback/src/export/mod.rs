@@ -11,18 +11,19 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 
 use crate::ids::{At, MessageId};
-use crate::message::Part;
+use crate::message::{Part, fenced};
 use crate::store::{Beside, Place, Session, Stored};
 
 pub use openai::{is_chat, openai};
 
 /// Where pictures and files say what they are, the most telling first.
-const PLACES: [&str; 13] = [
+const PLACES: [&str; 14] = [
     "/file_name",
     "/filename",
     "/file/filename",
     "/title",
     "/name",
+    "/caption",
     "/source/url",
     "/image_url/url",
     "/image_url",
@@ -105,9 +106,8 @@ pub fn piece(part: &Part) -> String {
 pub fn other_piece(block: &Value) -> String {
     match kind(block) {
         Some("image" | "image_url" | "input_image" | "chatgpt.image_asset_pointer") => mention("image", block),
-        Some("file" | "document" | "input_file" | "input_audio" | "claude.file" | "chatgpt.attachment") => {
-            mention("file", block)
-        }
+        Some("file" | "document" | "input_file" | "input_audio" | "claude.file") => mention("file", block),
+        Some(kind) if kind.starts_with("chatgpt.") => mention("file", block),
         Some(_) | None => fenced_value(block),
     }
 }
@@ -124,8 +124,11 @@ fn kind(block: &Value) -> Option<&str> {
     block.get("type")?.as_str()
 }
 
-/// One line for what cannot be shown: its name, its address or its type, whichever is there.
+/// One line for what cannot be shown: what it is labelled, or else its name, its address or its type, whichever is there.
 fn mention(what: &str, block: &Value) -> String {
+    if let Some(label) = block["label"].as_str() {
+        return format!("[{}]", one_line(label));
+    }
     let texts = PLACES.iter().filter_map(|place| block.pointer(place)?.as_str());
     match texts.filter(|text| !text.is_empty() && !text.starts_with("data:")).map(one_line).next() {
         Some(text) => format!("[{what}: {text}]"),
@@ -140,14 +143,6 @@ fn fenced_value(value: &Value) -> String {
             fenced("json", &serde_json::to_string_pretty(value).unwrap_or_else(|_| value.to_string()))
         }
     }
-}
-
-/// A fenced block whose fence is longer than any run of backticks inside.
-fn fenced(language: &str, text: &str) -> String {
-    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or_default();
-    let fence = "`".repeat(3.max(longest + 1));
-    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
-    format!("{fence}{language}\n{text}{end}{fence}")
 }
 
 fn one_line(text: &str) -> String {

@@ -1,7 +1,7 @@
 //! ChatGPT's `conversations.json`: each conversation a tree of nodes, edited questions and second answers included.
 //!
 //! Messages become OpenAI chat messages. Words become text; whatever else a message holds is kept whole as a block of type
-//! `chatgpt.…`, so that nothing of it is lost.
+//! `chatgpt.…`, so that nothing of it is lost; `message/chatgpt.rs` knows what those say.
 
 use std::collections::HashMap;
 

@@ -138,6 +138,11 @@ pub(super) fn weak(message: &Message) -> Fingerprint {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"weak");
     feed_bytes(&mut hasher, b'r', message.role().as_str().as_bytes());
+    if message.is_exported {
+        // No client rewrites it, and what is read of it may become more: it is itself or another.
+        feed_bytes(&mut hasher, b'e', &message.strong().0.0);
+        return Fingerprint(Hash128::finish(&hasher));
+    }
     for part in message.parts() {
         match part {
             Part::Call { name, arguments, .. } => {

@@ -2,8 +2,10 @@
 //!
 //! The reading is tolerant: OpenAI chat messages, OpenAI Responses items and Anthropic messages are all understood, and what
 //! is not understood is kept whole as [`Part::Other`]. Nothing is ever written back from the reading; bytes that leave are
-//! the bytes that came. See `read` for the shapes and `fingerprint` for when two messages count as the same.
+//! the bytes that came. See `read` for the shapes, `chatgpt` for those of ChatGPT's exports, and `fingerprint` for when two
+//! messages count as the same.
 
+mod chatgpt;
 mod fingerprint;
 mod read;
 
@@ -75,9 +77,9 @@ impl fmt::Display for Role {
 pub enum Part {
     /// Words.
     Text(String),
-    /// A picture, as its block stands.
+    /// A picture, as its block stands; of one that an export only points to, what it is called.
     Image(Value),
-    /// A document or a sound, as its block stands.
+    /// A document or a sound, likewise.
     File(Value),
     /// The model calls a tool.
     Call {
@@ -109,7 +111,10 @@ impl Part {
         match self {
             Self::Text(text) | Self::Thinking(text) => vec![text.into()],
             Self::Call { name, arguments, .. } => vec![name.into(), text_of(arguments)],
-            Self::Result { text, other, .. } => std::iter::once(text.into()).chain(other.iter().map(text_of)).collect(),
+            Self::Result { text, other, .. } => {
+                let pointed = |block| if chatgpt::kind(block).is_some() { caption_of(block) } else { text_of(block) };
+                std::iter::once(text.into()).chain(other.iter().map(pointed)).collect()
+            }
             Self::Image(block) | Self::File(block) => vec![caption_of(block)],
             Self::Other(block) => vec![text_of(block)],
         }
@@ -118,7 +123,8 @@ impl Part {
     /// How many pictures and documents it holds, those that a tool returned included.
     pub(crate) fn attachments(&self) -> usize {
         match self {
-            Self::Image(_) | Self::File(_) => 1,
+            // Of what an export only points to there is nothing but its name.
+            Self::Image(block) | Self::File(block) => usize::from(chatgpt::kind(block).is_none()),
             Self::Result { other, .. } => other.iter().filter(|block| read::is_attachment(block)).count(),
             Self::Other(block) => usize::from(read::is_attachment(block)),
             Self::Text(_) | Self::Thinking(_) | Self::Call { .. } => 0,
@@ -147,6 +153,8 @@ pub struct Message {
     name: Option<Box<str>>,
     parts: Vec<Part>,
     strong: Fingerprint,
+    /// Whether it has blocks that only ChatGPT's exports have.
+    is_exported: bool,
 }
 
 impl Message {
@@ -166,7 +174,8 @@ impl Message {
             .unwrap_or_else(|_| Value::String(raw.get().to_owned()));
         let (role, parts) = read::message(&value);
         let (name, strong) = (read::name(&value, &role), fingerprint::strong(&value));
-        Self { raw, role, name, parts, strong }
+        let is_exported = chatgpt::is_in(&value);
+        Self { raw, role, name, parts, strong, is_exported }
     }
 
     /// A plain message of our own making.
@@ -219,9 +228,10 @@ impl Message {
         self.parts.iter().any(|part| matches!(part, Part::Call { .. }))
     }
 
-    /// Whether it holds reasoning and nothing else. Clients drop such messages at will, so they stand beside the path.
+    /// Whether it holds reasoning and nothing else. Clients drop such messages at will, so they stand beside the path. No client
+    /// sends those of an export; they stay on the path where they have always been.
     pub fn is_aside(&self) -> bool {
-        !self.parts.is_empty() && self.parts.iter().all(|part| matches!(part, Part::Thinking(_)))
+        !self.is_exported && !self.parts.is_empty() && self.parts.iter().all(|part| matches!(part, Part::Thinking(_)))
     }
 
     /// How many bytes of reasoning it holds that only its provider can read.
@@ -268,6 +278,14 @@ fn caption_of(block: &Value) -> Cow<'_, str> {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => text_of(block),
     }
+}
+
+/// A fenced block of Markdown whose fence is longer than any run of backticks inside.
+pub(crate) fn fenced(language: &str, text: &str) -> String {
+    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or_default();
+    let fence = "`".repeat(3.max(longest + 1));
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    format!("{fence}{language}\n{text}{end}{fence}")
 }
 
 fn joined<'a>(pieces: impl Iterator<Item = Cow<'a, str>>) -> Cow<'static, str> {

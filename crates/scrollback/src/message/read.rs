@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Part, Role};
+use super::{Part, Role, chatgpt};
 
 /// Strings in this form and over this length are encoded bytes, not language.
 const BLOB_MIN_BYTES: usize = 256;
@@ -69,8 +69,15 @@ fn blocks(content: &Value) -> Vec<Part> {
         Value::Null => Vec::new(),
         Value::String(text) if text.is_empty() => Vec::new(),
         Value::String(text) => vec![Part::Text(text.clone())],
-        Value::Array(items) => items.iter().map(block).collect(),
+        Value::Array(items) => items.iter().filter_map(|item| block_among(item, items)).collect(),
         Value::Bool(_) | Value::Number(_) | Value::Object(_) => vec![Part::Other(content.clone())],
+    }
+}
+
+fn block_among(value: &Value, all: &[Value]) -> Option<Part> {
+    match chatgpt::kind(value) {
+        Some(kind) => chatgpt::part(kind, value, all),
+        None => Some(block(value)),
     }
 }
 

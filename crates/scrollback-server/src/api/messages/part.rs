@@ -11,7 +11,8 @@ use crate::api::markdown::html;
 /// Pictures in lists are left out if their address is longer: it holds the picture itself.
 const PICTURE_CHARS: usize = 400_000;
 /// Where files say what they are called.
-const FILE_NAMES: [&str; 6] = ["/file_name", "/filename", "/file/filename", "/input_file/filename", "/title", "/name"];
+const FILE_NAMES: [&str; 7] =
+    ["/file_name", "/filename", "/file/filename", "/input_file/filename", "/title", "/name", "/label"];
 
 /// A piece of a message.
 #[derive(Debug, PartialEq, Serialize, JsonSchema)]
@@ -56,6 +57,9 @@ pub(in crate::api) enum Part {
     },
     /// A picture.
     Image {
+        /// What it is called, or what it was made from, where that is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        name: Option<String>,
         #[serde(skip_serializing_if = "Option::is_none")]
         mime: Option<String>,
         /// Where it is: `https:`, or `data:` with the picture itself.
@@ -139,7 +143,8 @@ fn picture(block: &Value, how: How) -> Part {
     let held = || url.as_ref()?.strip_prefix("data:")?.split([';', ',']).next().map(str::to_owned);
     let mime = text("/source/media_type").or_else(held);
     let cut = how.most_chars.is_some() && url.as_ref().is_some_and(|url| url.len() > PICTURE_CHARS);
-    Part::Image { mime, url: url.filter(|_| !cut), cut }
+    let name = text("/file_name").or_else(|| text("/caption"));
+    Part::Image { name, mime, url: url.filter(|_| !cut), cut }
 }
 
 fn begins(url: &str, scheme: &str) -> bool {
@@ -218,6 +223,20 @@ mod tests {
         check(
             &json!({"role": "user", "content": [{"type": "input_image", "image_url": "https://example.com/a.png"}]}),
             &json!([{"kind": "image", "url": "https://example.com/a.png"}]),
+        );
+    }
+
+    #[test]
+    fn what_exports_only_point_to_is_named() {
+        let boat = json!({"type": "chatgpt.image_asset_pointer", "asset_pointer": "sediment://file_abc"});
+        let name = json!({"type": "chatgpt.attachment", "id": "file_abc", "name": "boat.jpg"});
+        check(&json!({"role": "user", "content": [boat, name]}), &json!([{"kind": "image", "name": "boat.jpg"}]));
+        let sound = json!({"type": "chatgpt.audio_asset_pointer", "metadata": {"start": 0, "end": 2}});
+        check(&json!({"role": "user", "content": [sound]}), &json!([{"kind": "file", "name": "audio 2.0 s"}]));
+        let made = json!({"type": "chatgpt.image_asset_pointer", "metadata": {"dalle": {"prompt": "a red boat"}}});
+        check(
+            &json!({"role": "tool", "name": "dalle", "content": [made]}),
+            &json!([{"kind": "result", "call": null, "text": "", "chars": 0}, {"kind": "image", "name": "a red boat"}]),
         );
     }
 

@@ -145,7 +145,7 @@ fn joined(
 
 /// Whether a person sent an image or a file with it.
 fn has_media(stored: &Stored) -> bool {
-    let shown = |part: &Part| matches!(part, Part::Image(_) | Part::File(_));
+    let shown = |part: &Part| matches!(part, Part::Image(_) | Part::File(_)) && part.attachments() > 0;
     stored.role == crate::Role::User && stored.message().parts().iter().any(shown)
 }
 

@@ -63,7 +63,7 @@ function result(part, message, chat) {
 
 function image(part) {
   if (part.url?.startsWith('data:image/')) return h('img', { class: 'picture', src: part.url, alt: t('image'), loading: 'lazy' });
-  const link = /^https?:/.test(part.url ?? '') ? h('a', { href: part.url, target: '_blank', rel: 'noopener noreferrer nofollow' }, part.url) : t('image');
+  const link = /^https?:/.test(part.url ?? '') ? h('a', { href: part.url, target: '_blank', rel: 'noopener noreferrer nofollow' }, part.url) : h('bdi', {}, part.name ?? t('image'));
   return h('p', { class: 'attachment' }, icon('image'), link, part.mime ? h('span', { class: 'muted' }, part.mime) : null);
 }
 
