@@ -1,7 +1,9 @@
 //! ChatGPT's `conversations.json`: each conversation a tree of nodes, edited questions and second answers included.
 //!
 //! Messages become OpenAI chat messages. Words become text; whatever else a message holds is kept whole as a block of type
-//! `chatgpt.…`, so that nothing of it is lost; `message/chatgpt.rs` knows what those say.
+//! `chatgpt.…`, so that nothing of it is lost; `message/chatgpt.rs` knows what those say. What is told about a message (its sources,
+//! whom it is for, the document it wrote) stands in `annotations`, which do not count when messages are compared. DeepSeek's file has
+//! the same tree of other messages.
 
 use std::collections::HashMap;
 
@@ -9,35 +11,40 @@ use serde_json::{Map, Value, json};
 
 use super::entries::{Entry, array, elements, kept, raw, text};
 use super::tree::Tree;
-use super::{Conversation, Import};
+use super::{Conversation, Import, deepseek};
 use crate::ids::At;
 
 pub(super) fn read(text: &str) -> Import {
     let entries = elements(text);
-    let mut import = Import { conversations: Vec::new(), skipped: entries.skipped };
+    let mut import = Import { skipped: entries.skipped, ..Import::default() };
     for entry in &entries.read {
-        let value = entry.value();
-        match value.get("mapping").and_then(Value::as_object) {
-            Some(mapping) => read_conversation(entry, &value, mapping, &mut import),
-            None => import.skipped.push(entry.complaint("is no conversation: it has no “mapping”")),
+        match entry.value() {
+            Ok(value) => read_conversation(entry, &value, &mut import),
+            Err(complaint) => import.skipped.push(complaint),
         }
     }
     import
 }
 
 /// A node's message, made into ours.
-struct Said {
-    message: Value,
-    at: Option<At>,
-    model: Option<String>,
+pub(super) struct Said {
+    pub(super) message: Value,
+    pub(super) at: Option<At>,
+    pub(super) model: Option<String>,
 }
 
-fn read_conversation(entry: &Entry<'_>, value: &Value, mapping: &Map<String, Value>, import: &mut Import) {
+fn read_conversation(entry: &Entry<'_>, value: &Value, import: &mut Import) {
+    let Some(mapping) = value.get("mapping").and_then(Value::as_object) else {
+        import.skipped.push(entry.complaint("is no conversation: it has no “mapping”"));
+        return;
+    };
     let numbers: HashMap<&str, usize> = mapping.keys().enumerate().map(|(number, id)| (id.as_str(), number)).collect();
     let number = |value: &Value, key: &str| text(value, key).and_then(|id| numbers.get(id).copied());
     let mut said: Vec<Option<Said>> = Vec::new();
     for (id, node) in mapping {
-        said.push(read_message(node.get("message").unwrap_or(&Value::Null)).unwrap_or_else(|what| {
+        let message = node.get("message").unwrap_or(&Value::Null);
+        let read = if deepseek::wrote(message) { Ok(deepseek::read_message(message)) } else { read_message(message) };
+        said.push(read.unwrap_or_else(|what| {
             import.skipped.push(entry.complaint(format!("has a node “{id}” {what}")));
             None
         }));
@@ -45,19 +52,20 @@ fn read_conversation(entry: &Entry<'_>, value: &Value, mapping: &Map<String, Val
     let tree = Tree::new(mapping.values().zip(&said).map(|(node, said)| (number(node, "parent"), said.is_some())));
     let paths = tree.paths(number(value, "current_node"), |leaf| said[leaf].as_ref().and_then(|said| said.at));
     if paths.is_empty() {
-        import.skipped.push(entry.complaint("has no messages"));
+        import.remarks.push(entry.complaint("has no messages"));
     }
+    let whose = if mapping.values().any(|node| deepseek::wrote(&node["message"])) { "deepseek" } else { "chatgpt" };
     for path in paths {
         let path: Vec<&Said> = path.into_iter().filter_map(|node| said[node].as_ref()).collect();
-        import.conversations.push(conversation(value, &path));
+        import.conversations.push(conversation(value, whose, &path));
     }
 }
 
-fn conversation(value: &Value, path: &[&Said]) -> Conversation {
+fn conversation(value: &Value, whose: &str, path: &[&Said]) -> Conversation {
     let id = text(value, "conversation_id").or_else(|| text(value, "id"));
     let model = path.iter().rev().find_map(|said| said.model.as_deref()).or_else(|| text(value, "default_model_slug"));
     Conversation {
-        declared: id.map(|id| format!("chatgpt:{id}")),
+        declared: id.map(|id| format!("{whose}:{id}")),
         title: text(value, "title").map(str::to_owned),
         model: model.map(str::to_owned),
         messages: path.iter().map(|said| (raw(&said.message), said.at)).collect(),
@@ -82,9 +90,23 @@ fn read_message(message: &Value) -> Result<Option<Said>, &'static str> {
     fields.insert("role".into(), if is_standing(content) { "system" } else { role }.into());
     fields.extend(text(author, "name").map(|name| ("name".to_owned(), name.into())));
     fields.insert("content".into(), plain(blocks));
+    let told = annotations(message, metadata);
+    fields.extend((!told.is_empty()).then(|| ("annotations".to_owned(), told.into())));
     let at = message.get("create_time").and_then(Value::as_f64).map(At::from_seconds);
     let model = text(metadata, "model_slug").map(str::to_owned);
     Ok(Some(Said { message: Value::Object(fields), at, model }))
+}
+
+/// What is told about a message beside what it says.
+fn annotations(message: &Value, metadata: &Value) -> Vec<Value> {
+    let sources = ["content_references", "citations"].into_iter().flat_map(|key| array(metadata, key));
+    let mut told: Vec<Value> = sources.map(|source| kept("chatgpt.source", source)).collect();
+    let recipient = text(message, "recipient").filter(|name| *name != "all");
+    told.extend(recipient.map(|name| json!({"type": "chatgpt.recipient", "name": name})));
+    told.extend(
+        metadata.get("canvas").filter(|canvas| canvas.is_object()).map(|canvas| kept("chatgpt.canvas", canvas)),
+    );
+    told
 }
 
 /// Whether it is what the person or the model noted for all conversations: nobody said it in this one.
@@ -127,6 +149,7 @@ fn plain(blocks: Vec<Value>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Message;
 
     fn check(content: &Value, expected: &Value) {
         let message = json!({"author": {"role": "assistant"}, "content": content});
@@ -148,6 +171,43 @@ mod tests {
             &json!({"content_type": "code", "language": "python", "text": "1+1"}),
             &json!([{"type": "chatgpt.code", "content_type": "code", "language": "python", "text": "1+1"}]),
         );
+    }
+
+    #[test]
+    fn sources_recipients_and_canvases_are_kept_and_make_no_other_message() {
+        let bare = json!({"author": {"role": "assistant"}, "content": "45", "recipient": "all"});
+        let mut told = bare.clone();
+        told["recipient"] = "python".into();
+        told["metadata"] = json!({"content_references": [{"type": "webpage", "url": "https://e.org", "title": "Primes"}],
+            "citations": [{"metadata": {"title": "Doc"}}], "canvas": {"title": "Essay"}});
+        let [bare, told] = [bare, told].map(|message| read_message(&message).unwrap().unwrap().message);
+        assert_eq!(bare, json!({"role": "assistant", "content": "45"}));
+        assert_eq!(
+            told["annotations"],
+            json!([
+                {"type": "chatgpt.source", "original_type": "webpage", "url": "https://e.org", "title": "Primes"},
+                {"type": "chatgpt.source", "metadata": {"title": "Doc"}},
+                {"type": "chatgpt.recipient", "name": "python"},
+                {"type": "chatgpt.canvas", "title": "Essay"},
+            ])
+        );
+        let [bare, told] = [bare, told].map(|message| Message::new(raw(&message)));
+        assert_eq!((bare.strong(), bare.to_text()), (told.strong(), told.to_text()));
+    }
+
+    #[test]
+    fn half_an_emoji_and_deep_nesting_cost_no_more_than_they_must() {
+        let node = |about: &str| {
+            format!(
+                r#"{{"mapping":{{"a":{{"message":{{"author":{{"role":"user"}},"content":"hello \ud83d cut"{about}}}}}}}}}"#
+            )
+        };
+        let deep = format!(",\"x\":{}1{}", "[".repeat(200), "]".repeat(200));
+        let import = read(&format!("[{},{},{}]", node(""), node(&deep), node("")));
+        assert_eq!(import.conversations.len(), 2);
+        assert!(import.conversations[0].messages[0].0.get().contains("hello \u{fffd} cut"), "{import:?}");
+        let [told] = &import.skipped[..] else { panic!("{import:?}") };
+        assert!(told.starts_with("entry 2 cannot be read: recursion limit exceeded"), "{told}");
     }
 
     #[test]

@@ -17,18 +17,21 @@ const NO_PARENT: &str = "00000000-0000-";
 
 pub(super) fn read(text: &str) -> Import {
     let entries = elements(text);
-    let mut import = Import { conversations: Vec::new(), skipped: entries.skipped };
+    let mut import = Import { skipped: entries.skipped, ..Import::default() };
     for entry in &entries.read {
-        let value = entry.value();
-        match value.get("chat_messages").and_then(Value::as_array) {
-            Some(messages) => read_conversation(entry, &value, messages, &mut import),
-            None => import.skipped.push(entry.complaint("is no conversation: it has no “chat_messages”")),
+        match entry.value() {
+            Ok(value) => read_conversation(entry, &value, &mut import),
+            Err(complaint) => import.skipped.push(complaint),
         }
     }
     import
 }
 
-fn read_conversation(entry: &Entry<'_>, value: &Value, messages: &[Value], import: &mut Import) {
+fn read_conversation(entry: &Entry<'_>, value: &Value, import: &mut Import) {
+    let Some(messages) = value.get("chat_messages").and_then(Value::as_array) else {
+        import.skipped.push(entry.complaint("is no conversation: it has no “chat_messages”"));
+        return;
+    };
     let mut said = Vec::new();
     for (index, message) in messages.iter().enumerate() {
         said.push(read_message(message).unwrap_or_else(|what| {
@@ -41,7 +44,7 @@ fn read_conversation(entry: &Entry<'_>, value: &Value, messages: &[Value], impor
     let selected = selected.and_then(|id| messages.iter().position(|message| text(message, "uuid") == Some(id)));
     let paths = tree.paths(selected, |leaf| time(&messages[leaf]));
     if paths.is_empty() {
-        import.skipped.push(entry.complaint("has no messages"));
+        import.remarks.push(entry.complaint("has no messages"));
     }
     for path in paths {
         let path = path.into_iter().filter_map(|node| Some((raw(said[node].as_ref()?), time(&messages[node]))));
@@ -122,6 +125,13 @@ mod tests {
             &json!([{"type": "text", "text": "a.txt\n\nwords"}, {"type": "claude.file", "file_name": "b.bin"},
                 {"type": "claude.file", "value": "c.png"}]),
         );
+    }
+
+    #[test]
+    fn half_an_emoji_costs_one_character() {
+        let import = read(r#"[{"chat_messages":[{"sender":"human","text":"cut \ud83d here"}]}]"#);
+        assert!(import.conversations[0].messages[0].0.get().contains("cut \u{fffd} here"), "{import:?}");
+        assert!(import.skipped.is_empty());
     }
 
     #[test]

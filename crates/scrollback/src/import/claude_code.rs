@@ -196,7 +196,7 @@ impl<'a> Session<'a> {
             let nodes: Vec<&Node<'_>> = path.iter().map(|node| &self.nodes[*node]).collect();
             conversation(&nodes, &self.nodes[tree.root(path[0])], title)
         });
-        Import { conversations: conversations.collect(), skipped: self.skipped.clone() }
+        Import { conversations: conversations.collect(), skipped: self.skipped.clone(), ..Import::default() }
     }
 
     /// The person's title, else the newest one written for a message of this file, else the newest.

@@ -59,7 +59,7 @@ impl Rollout {
         let conversation =
             Conversation { declared: self.declared, title: None, model: self.model, messages: self.messages };
         let found = (!conversation.messages.is_empty()).then_some(conversation);
-        Import { conversations: found.into_iter().collect(), skipped: self.skipped }
+        Import { conversations: found.into_iter().collect(), skipped: self.skipped, ..Import::default() }
     }
 }
 

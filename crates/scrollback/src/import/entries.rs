@@ -8,6 +8,8 @@ use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::message::value_of;
+
 /// One entry and where it stands.
 pub(super) struct Entry<'a> {
     unit: &'static str,
@@ -26,9 +28,9 @@ impl<'a> Entry<'a> {
         Fields::of(self.raw)
     }
 
-    /// The whole value.
-    pub(super) fn value(&self) -> Value {
-        serde_json::from_str(self.raw.get()).unwrap_or(Value::Null)
+    /// The whole value, or why it cannot be read.
+    pub(super) fn value(&self) -> Result<Value, String> {
+        value_of(self.raw.get()).map_err(|cause| self.complaint(format!("cannot be read: {cause}")))
     }
 }
 
@@ -59,7 +61,7 @@ pub(super) fn elements(text: &str) -> Entries<'_> {
     let mut raws = Vec::new();
     let mut json = serde_json::Deserializer::from_str(text);
     let end = if text.trim_start().starts_with('[') {
-        Collect(&mut raws).deserialize(&mut json)
+        Collect(&mut raws, usize::MAX).deserialize(&mut json)
     } else {
         serde::Deserialize::deserialize(&mut json).map(|raw| raws.push(raw))
     };
@@ -71,8 +73,20 @@ pub(super) fn elements(text: &str) -> Entries<'_> {
     Entries { read, skipped: skipped.into_iter().collect() }
 }
 
-/// Collects the elements of an array; those before an error stay collected.
-struct Collect<'a, 'de>(&'a mut Vec<&'de RawValue>);
+/// The first elements of an array; any other value is the only element.
+pub(super) fn first_elements(text: &str, most: usize) -> Vec<&RawValue> {
+    let (mut raws, text) = (Vec::new(), text.trim_start());
+    if text.starts_with('[') {
+        // What follows is not looked at, so this ends with an error.
+        let _ = Collect(&mut raws, most).deserialize(&mut serde_json::Deserializer::from_str(text));
+    } else {
+        raws.extend(serde_json::Deserializer::from_str(text).into_iter::<&RawValue>().next().and_then(Result::ok));
+    }
+    raws
+}
+
+/// Collects the elements of an array, so many at most; those before an error stay collected.
+struct Collect<'a, 'de>(&'a mut Vec<&'de RawValue>, usize);
 
 impl<'de> DeserializeSeed<'de> for Collect<'_, 'de> {
     type Value = ();
@@ -90,7 +104,8 @@ impl<'de> Visitor<'de> for Collect<'_, 'de> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        while let Some(raw) = elements.next_element()? {
+        while self.0.len() < self.1 {
+            let Some(raw) = elements.next_element()? else { break };
             self.0.push(raw);
         }
         Ok(())
@@ -124,7 +139,7 @@ impl<'a> Fields<'a> {
 
     /// A field that is a string with something in it.
     pub(super) fn text(&self, key: &str) -> Option<String> {
-        serde_json::from_str(self.raw(key)?.get()).ok().filter(|text: &String| !text.is_empty())
+        value_of(self.raw(key)?.get()).ok().filter(|text: &String| !text.is_empty())
     }
 
     pub(super) fn is_true(&self, key: &str) -> bool {
@@ -186,5 +201,10 @@ mod tests {
         assert_eq!((cut.read.len(), cut.skipped.len()), (1, 1));
         assert!(cut.skipped[0].starts_with("what follows after 1 entries is not JSON"), "{:?}", cut.skipped);
         check(&elements(" "), &[], &[]);
+        let first = |text: &'static str| first_elements(text, 2).iter().map(|raw| raw.get()).collect::<Vec<_>>();
+        assert_eq!(
+            [first("[1, 2, 3"), first("[1"), first("{} x"), first("")],
+            [vec!["1", "2"], vec!["1"], vec!["{}"], vec![]]
+        );
     }
 }

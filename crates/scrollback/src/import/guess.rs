@@ -2,18 +2,16 @@
 
 use serde_json::value::RawValue;
 
-use super::Format;
-use super::entries::Fields;
+use super::entries::{Fields, first_elements};
+use super::{Format, openai};
 
-/// How many lines are looked at before giving up; a file may begin with lines that tell nothing.
+/// How many entries or lines are looked at before giving up; a file may begin with some that tell nothing.
 const LINES: usize = 50;
 
 pub(super) fn format_of(text: &str) -> Option<Format> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
-    let inner = text.strip_prefix('[').unwrap_or(text);
-    let first = serde_json::Deserializer::from_str(inner).into_iter::<&RawValue>().next().and_then(Result::ok);
     let lines = text.lines().take(LINES).filter_map(|line| serde_json::from_str::<&RawValue>(line).ok());
-    first.into_iter().chain(lines).find_map(format_of_entry)
+    first_elements(text, LINES).into_iter().chain(lines).find_map(format_of_entry)
 }
 
 fn format_of_entry(raw: &RawValue) -> Option<Format> {
@@ -25,7 +23,7 @@ fn format_of_entry(raw: &RawValue) -> Option<Format> {
     } else if has(&["chat_messages"]) {
         Some(Format::Claude)
     } else if has(&["messages"]) {
-        Some(Format::OpenAi)
+        openai::is_spoken(&fields).then_some(Format::OpenAi)
     } else if has(&["type", "payload"]) || has(&["record_type"]) {
         Some(Format::Codex)
     } else if has_any(&["parentUuid", "sessionId", "leafUuid", "isSnapshotUpdate"]) {
@@ -42,8 +40,7 @@ fn format_of_entry(raw: &RawValue) -> Option<Format> {
 /// An array among the entries is a conversation of its own if its first element is a message.
 fn format_of_array(raw: &RawValue) -> Option<Format> {
     let elements: Vec<&RawValue> = serde_json::from_str(raw.get()).ok()?;
-    let first = elements.first().and_then(|first| Fields::of(first))?;
-    (first.has("role") || first.has("call_id")).then_some(Format::OpenAi)
+    elements.first().is_some_and(|first| openai::is_message(first)).then_some(Format::OpenAi)
 }
 
 #[cfg(test)]
@@ -58,20 +55,26 @@ mod tests {
     fn formats_are_known_by_their_fields() {
         check(r#"[ {"title": "t", "mapping": {}}, {"#, Some(Format::ChatGpt));
         check("\u{feff}{\n \"mapping\": {}\n}", Some(Format::ChatGpt));
+        check(r#"[null, 7, {"mapping": {}}]"#, Some(Format::ChatGpt));
         check(r#"[{"uuid":"u","chat_messages":[]}]"#, Some(Format::Claude));
         check(r#"{"type":"summary","summary":"s","leafUuid":"u"}"#, Some(Format::ClaudeCode));
         check("{\"type\":\"mode\"}\nbroken\n{\"type\":\"user\",\"parentUuid\":null}", Some(Format::ClaudeCode));
         check(r#"{"timestamp":"t","type":"session_meta","payload":{}}"#, Some(Format::Codex));
         check("{\"id\":\"s\",\"timestamp\":\"t\",\"instructions\":null}\n{\"role\":\"user\"}", Some(Format::Codex));
         check(r#"{"messages":[]}"#, Some(Format::OpenAi));
+        check(r#"{"messages":[{"role":"user"}]}"#, Some(Format::OpenAi));
+        check(r#"{"messages":[{"type":"function_call_output"}]}"#, Some(Format::OpenAi));
         check(r#"[[{"role":"user"}]]"#, Some(Format::OpenAi));
         check("[{\"role\":\"user\"}]\n[{\"role\":\"user\"}]", Some(Format::OpenAi));
         check(r#"{"role":"user","content":"hi"}"#, Some(Format::OpenAi));
     }
 
+    const TELEGRAM: &str = r#"{"id":42,"messages":[{"id":1,"type":"message","from":"Mum","text":"Dinner?"}]}"#;
+    const STUDIO: &str = r#"{"name":"Ferry","messages":[{"versions":[{"role":"user","content":[]}]}]}"#;
+
     #[test]
     fn what_is_none_of_them_is_not_guessed() {
-        for text in ["", "[]", "{}", "[1,2]", "Dear diary", "{\"a\":1}"] {
+        for text in ["", "[]", "{}", "[1,2]", "Dear diary", "{\"a\":1}", TELEGRAM, STUDIO] {
             check(text, None);
         }
     }

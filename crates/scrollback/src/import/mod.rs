@@ -1,6 +1,6 @@
-//! Conversations from elsewhere: the files of ChatGPT, Claude, Claude Code, Codex and anything that speaks OpenAI's JSON.
+//! Conversations from elsewhere: the files of ChatGPT, DeepSeek, Claude, Claude Code, Codex and anything that speaks OpenAI's JSON.
 //!
-//! [`read`] turns a file's text into [`Conversation`]s, each one path from the first message to a leaf; [`store`] feeds one
+//! [`open`] turns a file's bytes into [`Conversation`]s, each one path from the first message to a leaf; [`store`] feeds one
 //! to the log. A source with branches gives one conversation per leaf: the log is addressed by content, so what they share
 //! is stored once, and importing a file twice adds nothing. No file is opened here. The way back is [`crate::export`].
 
@@ -8,11 +8,14 @@ mod chatgpt;
 mod claude;
 mod claude_code;
 mod codex;
+mod deepseek;
 mod entries;
 mod guess;
+mod open;
 mod openai;
 mod text;
 mod tree;
+mod zip;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -25,6 +28,7 @@ use crate::ids::{At, Hash128, Tenant};
 use crate::log::{Arrival, History, Log, Received, array_of};
 use crate::store::Origin;
 
+pub use open::{Opened, open};
 pub use text::text_of;
 
 /// The kinds of files that can be read.
@@ -32,7 +36,7 @@ pub use text::text_of;
 pub enum Format {
     /// Lines or arrays of OpenAI messages, our own export among them.
     OpenAi,
-    /// `conversations.json` of a ChatGPT export.
+    /// `conversations.json` of a ChatGPT or DeepSeek export.
     ChatGpt,
     /// `conversations.json` of a Claude export.
     Claude,
@@ -66,7 +70,9 @@ impl Format {
     fn looks_like(self) -> &'static str {
         match self {
             Self::OpenAi => "JSON lines with “messages” arrays, arrays of messages, or one message a line",
-            Self::ChatGpt => "the conversations.json of a ChatGPT export, an array of conversations with a “mapping”",
+            Self::ChatGpt => {
+                "the conversations.json of a ChatGPT or DeepSeek export, an array of conversations with a “mapping”"
+            }
             Self::Claude => "the conversations.json of a Claude export, an array of conversations with “chat_messages”",
             Self::ClaudeCode => "a Claude Code session, JSON lines with “uuid”, “parentUuid” and “message”",
             Self::Codex => "a Codex rollout, JSON lines with “timestamp”, “type” and “payload”",
@@ -122,6 +128,8 @@ pub struct Import {
     pub conversations: Vec<Conversation>,
     /// What could not be understood, in words, with the number of its line or entry.
     pub skipped: Vec<String>,
+    /// What holds nothing to keep, or was left out on purpose, in words.
+    pub remarks: Vec<String>,
 }
 
 /// How much a file holds. What branches of a conversation share is counted once.
@@ -136,6 +144,32 @@ pub struct Extent {
 }
 
 impl Import {
+    /// The same with the name of its file in what is told of it.
+    fn within(mut self, name: &str) -> Self {
+        for told in self.skipped.iter_mut().chain(&mut self.remarks) {
+            *told = format!("{name}: {told}");
+        }
+        self
+    }
+
+    fn extend(&mut self, other: Self) {
+        self.conversations.extend(other.conversations);
+        self.skipped.extend(other.skipped);
+        self.remarks.extend(other.remarks);
+    }
+
+    /// Why nothing was found.
+    fn refusal(&self, format: Format) -> String {
+        let expected = format.looks_like();
+        let why = self.skipped.iter().chain(&self.remarks).next().map_or("it is empty", String::as_str);
+        format!("no conversation found; expected {expected}, but {why}")
+    }
+
+    /// Itself, if it holds a conversation.
+    fn or_refused(self, format: Format) -> Result<Self> {
+        if self.conversations.is_empty() { Err(Error::Invalid(self.refusal(format))) } else { Ok(self) }
+    }
+
     /// How much was read. As in the log, a message is told from others by what was said before it.
     pub fn extent(&self) -> Extent {
         let (mut conversations, mut messages) = (HashSet::new(), HashSet::new());
@@ -157,20 +191,17 @@ impl Import {
 
 /// Reads the text of a file. What cannot be understood is listed; only a text without any conversation is an error.
 pub fn read(format: Format, text: &str) -> Result<Import> {
-    let text = text.trim_start_matches('\u{feff}');
-    let import = match format {
+    parsed(format, text.trim_start_matches('\u{feff}')).or_refused(format)
+}
+
+fn parsed(format: Format, text: &str) -> Import {
+    match format {
         Format::OpenAi => openai::read(text),
         Format::ChatGpt => chatgpt::read(text),
         Format::Claude => claude::read(text),
         Format::ClaudeCode => claude_code::read(text),
         Format::Codex => codex::read(text),
-    };
-    if import.conversations.is_empty() {
-        let expected = format.looks_like();
-        let why = import.skipped.first().map_or_else(|| "it is empty".to_owned(), Clone::clone);
-        return Err(Error::Invalid(format!("no conversation found; expected {expected}, but {why}")));
     }
-    Ok(import)
 }
 
 /// Stores one conversation; `at` stands for times that the file does not tell.
@@ -226,7 +257,7 @@ mod tests {
             path(None, &["a", "c"]),
             path(None, &["b"]),
         ];
-        let import = Import { conversations, skipped: vec![] };
+        let import = Import { conversations, ..Import::default() };
         assert_eq!(import.extent(), Extent { conversations: 4, branches: 6, messages: 5 + 2 + 3 + 1 });
     }
 

@@ -13,6 +13,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -169,9 +170,7 @@ impl Message {
     pub fn new(raw: impl Into<Arc<RawValue>>) -> Self {
         let raw = raw.into();
         // What cannot be read even so (JSON nested too deeply, numbers beyond all size) is kept as it stands.
-        let value = serde_json::from_str(raw.get())
-            .or_else(|_| serde_json::from_str(&read::mended(raw.get())))
-            .unwrap_or_else(|_| Value::String(raw.get().to_owned()));
+        let value = value_of(raw.get()).unwrap_or_else(|_| Value::String(raw.get().to_owned()));
         let (role, parts) = read::message(&value);
         let (name, strong) = (read::name(&value, &role), fingerprint::strong(&value));
         let is_exported = chatgpt::is_in(&value);
@@ -254,6 +253,11 @@ impl Message {
     pub fn to_text(&self) -> String {
         self.words().filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("\n")
     }
+}
+
+/// The value of some JSON, with a mark for every half of a character that is written in two escapes.
+pub(crate) fn value_of<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
+    serde_json::from_str(json).or_else(|_| serde_json::from_str(&read::mended(json)))
 }
 
 /// The words in a JSON value: its strings, without what is clearly not language (long encoded blobs).

@@ -1,0 +1,158 @@
+//! A file, whatever it is: text in any encoding or a ZIP, of any format that is known.
+
+use super::entries::{Fields, first_elements};
+use super::{Format, Import, parsed, text, zip};
+use crate::error::{Error, Result};
+
+/// What a file turns out to hold.
+#[derive(Debug)]
+pub enum Opened {
+    /// Conversations of a format.
+    Read(Format, Import),
+    /// Something known that is no conversation: what it is, in words.
+    Foreign(&'static str),
+    /// No conversation; in words, what it is or what to do with it.
+    Nothing(String),
+    /// Something that is in no format that is known, unless somebody names one.
+    Unknown,
+}
+
+/// Reads the bytes of a file: a text, or an archive from which at most `room` bytes are unpacked. A format that is not named
+/// is guessed.
+pub fn open(bytes: &[u8], format: Option<Format>, room: usize) -> Result<Opened> {
+    if !bytes.starts_with(zip::MAGIC) {
+        return opened(bytes, format);
+    }
+    let (mut whole, mut read) = (Import::default(), None);
+    for (name, bytes) in zip::conversations(bytes, room)? {
+        match opened(&bytes, format) {
+            Ok(Opened::Read(format, import)) => {
+                read = Some(format);
+                whole.extend(import.within(&name));
+            }
+            Ok(Opened::Foreign(what)) => whole.remarks.push(format!("{name}: {what}")),
+            Ok(Opened::Nothing(what)) => whole.remarks.push(format!("{name}: {what}")),
+            Ok(Opened::Unknown) => whole.skipped.push(format!("{name} is in no format that is known")),
+            Err(error) => whole.skipped.push(format!("{name}: {error}")),
+        }
+    }
+    let none = "the ZIP holds no conversations.json: unpack it, and take the files that are in it";
+    match (read, whole.skipped.first()) {
+        (Some(format), _) => Ok(Opened::Read(format, whole)),
+        (None, Some(complaint)) => Err(Error::Invalid(complaint.clone())),
+        (None, None) => Ok(Opened::Nothing(whole.remarks.first().map_or(none, String::as_str).to_owned())),
+    }
+}
+
+fn opened(bytes: &[u8], format: Option<Format>) -> Result<Opened> {
+    let text::Text { text, lost } = text::read(bytes)?;
+    let text = text.trim_start_matches('\u{feff}');
+    let Some(format) = format.or_else(|| Format::guess(text)) else { return unknown(text) };
+    let mut import = parsed(format, text);
+    import.skipped.extend(lost);
+    if import.conversations.is_empty() && import.skipped.is_empty() {
+        return Ok(Opened::Nothing(import.refusal(format)));
+    }
+    import.or_refused(format).map(|import| Opened::Read(format, import))
+}
+
+/// What a text is that is in no known format.
+fn unknown(text: &str) -> Result<Opened> {
+    if text.trim().is_empty() {
+        return Ok(Opened::Nothing("the file is empty".to_owned()));
+    }
+    let broken = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).err();
+    if let (Some(error), Some(_)) = (broken(text), broken(text.lines().next().unwrap_or_default())) {
+        return Err(Error::Invalid(format!("the file is no JSON, or was cut short: {error}")));
+    }
+    let fields = first_elements(text, 1).first().and_then(|first| Fields::of(first));
+    if let Some(what) = fields.as_ref().and_then(foreign) {
+        return Ok(Opened::Foreign(what));
+    }
+    if fields.is_some_and(|fields| fields.has("messages")) {
+        return Ok(Opened::Nothing(
+            "it has “messages”, but messages that have no “role”: of no format that is known".into(),
+        ));
+    }
+    Ok(Opened::Unknown)
+}
+
+/// What stands beside the conversations in an export and is known.
+fn foreign(fields: &Fields<'_>) -> Option<&'static str> {
+    let has = |keys: &[&str]| keys.iter().all(|key| fields.has(key));
+    if has(&["docs", "prompt_template"]) {
+        Some("these are Claude's projects (prompts and documents): they are no conversations and are not imported")
+    } else if has(&["conversations_memory"]) || has(&["project_memories"]) {
+        Some("this is what Claude noted for all conversations (memories): it is no conversation and is not imported")
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::zip::tests::archive_of;
+    use super::*;
+
+    const HI: &str = r#"[{"mapping":{"a":{"message":{"author":{"role":"user"},"content":{"content_type":"text","parts":["hi"]}}}}}]"#;
+
+    fn read(bytes: &[u8]) -> Import {
+        match open(bytes, None, 1 << 20).unwrap() {
+            Opened::Read(_, import) => import,
+            other @ (Opened::Foreign(_) | Opened::Nothing(_) | Opened::Unknown) => panic!("{other:?}"),
+        }
+    }
+
+    #[track_caller]
+    fn nothing(text: &str, told: &str) {
+        match open(text.as_bytes(), None, 0).unwrap() {
+            Opened::Nothing(why) => assert!(why.contains(told), "{why}"),
+            other @ (Opened::Read(..) | Opened::Foreign(_) | Opened::Unknown) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_zip_is_read_whole_and_complaints_name_the_file() {
+        let broken = HI.replace("[{\"mapping", "[7,{\"mapping");
+        let files = [
+            ("user.json", &b"{}"[..]),
+            ("conversations-000.json", HI.as_bytes()),
+            ("x/conversations-001.json", broken.as_bytes()),
+        ];
+        let import = read(&archive_of(&files));
+        assert_eq!(import.conversations.len(), 2);
+        let other = archive_of(&[("a.json", b"{}")]);
+        assert!(
+            matches!(open(&other, None, 9).unwrap(), Opened::Nothing(why) if why.contains("no conversations.json"))
+        );
+        assert_eq!(import.skipped, ["x/conversations-001.json: entry 1 is no conversation: it has no “mapping”"]);
+    }
+
+    #[test]
+    fn windows_text_and_bad_bytes_are_read() {
+        let wide: Vec<u8> = format!("\u{feff}{HI}").encode_utf16().flat_map(u16::to_le_bytes).collect();
+        assert!(read(&wide).skipped.is_empty());
+        let mut bad = HI.as_bytes().to_vec();
+        bad[HI.find("hi").unwrap()] = 0xE9;
+        let import = read(&bad);
+        assert!(import.conversations[0].messages[0].0.get().contains("\u{fffd}i"), "{import:?}");
+        assert!(import.skipped[0].starts_with("bytes that are no text, from line 1 on; 1 × "), "{:?}", import.skipped);
+    }
+
+    #[test]
+    fn what_holds_no_conversation_is_told_apart() {
+        nothing(" \n", "empty");
+        assert!(matches!(open(b"{\"a\":1}", None, 0).unwrap(), Opened::Unknown));
+        nothing("{\"type\":\"summary\",\"summary\":\"s\",\"leafUuid\":\"u\"}", "no conversation found");
+        nothing("{\"name\":\"Mum\",\"messages\":[{\"id\":1,\"type\":\"message\",\"text\":\"Dinner?\"}]}", "no “role”");
+        let projects = r#"[{"uuid":"p","name":"Boat","prompt_template":"","docs":[]}]"#;
+        assert!(
+            matches!(open(projects.as_bytes(), None, 0).unwrap(), Opened::Foreign(what) if what.contains("projects"))
+        );
+        let memories = r#"[{"conversations_memory":"likes tea","account_uuid":"a"}]"#;
+        assert!(
+            matches!(open(memories.as_bytes(), None, 0).unwrap(), Opened::Foreign(what) if what.contains("memories"))
+        );
+        assert!(open(b"[{\"mapp", None, 0).unwrap_err().to_string().contains("cut short"));
+    }
+}

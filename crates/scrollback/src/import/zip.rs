@@ -1,0 +1,180 @@
+//! ZIP archives: the files of conversations in an export as it was downloaded.
+//!
+//! Only what is needed: names from the directory at the end, files that are stored or deflated, and no more bytes than there
+//! is room for. What is encrypted or in several parts is told and not read.
+
+use std::io::Read;
+
+use flate2::Crc;
+use flate2::read::DeflateDecoder;
+
+use crate::error::{Error, Result};
+
+/// How archives begin.
+pub(super) const MAGIC: &[u8] = b"PK\x03\x04";
+/// How the directory ends, a file's line in it begins, and how many bytes both have at least.
+const END: &[u8] = b"PK\x05\x06";
+const LINE: &[u8] = b"PK\x01\x02";
+const END_BYTES: usize = 22;
+const LINE_BYTES: usize = 46;
+const HEAD_BYTES: usize = 30;
+
+/// A file in an archive.
+struct Packed<'a> {
+    name: String,
+    is_encrypted: bool,
+    method: usize,
+    /// What its bytes sum up to.
+    sum: usize,
+    bytes: usize,
+    /// Where its head stands; its bytes follow.
+    at: usize,
+    archive: &'a [u8],
+}
+
+/// Unpacks the files whose name is `conversations….json`; all of them may take `room` bytes.
+pub(super) fn conversations(archive: &[u8], room: usize) -> Result<Vec<(String, Vec<u8>)>> {
+    let files =
+        directory(archive).ok_or_else(|| Error::Invalid("the ZIP is damaged or not whole: unpack it first".into()))?;
+    let (mut unpacked, mut left) = (Vec::new(), room);
+    for file in files.into_iter().filter(Packed::is_wanted) {
+        let bytes = file.unpacked(left).map_err(|what| Error::Invalid(format!("{} in the ZIP {what}", file.name)))?;
+        left -= bytes.len();
+        unpacked.push((file.name, bytes));
+    }
+    Ok(unpacked)
+}
+
+impl Packed<'_> {
+    fn is_wanted(&self) -> bool {
+        let name = self.name.rsplit('/').next().unwrap_or_default();
+        name.strip_prefix("conversations").is_some_and(|rest| rest.strip_suffix(".json").is_some())
+    }
+
+    fn unpacked(&self, room: usize) -> Result<Vec<u8>, String> {
+        let packed = self.packed().ok_or("is damaged or cut off")?;
+        let mut bytes = Vec::new();
+        // One byte more than there is room for tells that there is more.
+        let limit = room as u64 + 1;
+        let read = match (self.is_encrypted, self.method) {
+            (true, _) => return Err("is encrypted: unpack it first".into()),
+            (false, 0) => packed.take(limit).read_to_end(&mut bytes),
+            (false, 8) => DeflateDecoder::new(packed).take(limit).read_to_end(&mut bytes),
+            (false, method) => return Err(format!("is packed in a way that is not known ({method}): unpack it first")),
+        };
+        read.map_err(|cause| format!("is damaged: {cause}"))?;
+        if bytes.len() > room {
+            return Err(format!("is larger than the {} MB that may be unpacked: unpack it first", room >> 20));
+        }
+        let mut sum = Crc::new();
+        sum.update(&bytes);
+        if sum.sum() as usize == self.sum { Ok(bytes) } else { Err("is damaged".to_owned()) }
+    }
+
+    /// Its bytes, as they are packed.
+    fn packed(&self) -> Option<&[u8]> {
+        let head = self.archive.get(self.at..)?;
+        let begin = HEAD_BYTES + short(head, 26)? + short(head, 28)?;
+        head.get(begin..begin.checked_add(self.bytes)?)
+    }
+}
+
+/// All files of an archive.
+fn directory(archive: &[u8]) -> Option<Vec<Packed<'_>>> {
+    let last = archive.len().checked_sub(END_BYTES)?;
+    let end = (last.saturating_sub(usize::from(u16::MAX))..=last).rev().find(|at| archive[*at..].starts_with(END))?;
+    let (count, mut at) = (short(archive, end + 10)?, long(archive, end + 16)?);
+    let mut files = Vec::new();
+    for _ in 0..count {
+        let line = archive.get(at..)?;
+        let named = short(line, 28)?;
+        let name = String::from_utf8_lossy(line.get(LINE_BYTES..LINE_BYTES + named)?).into_owned();
+        let (is_encrypted, method) = (short(line, 8)? & 1 == 1, short(line, 10)?);
+        let [sum, bytes, head] = [long(line, 16)?, long(line, 20)?, long(line, 42)?];
+        line.starts_with(LINE).then_some(())?;
+        files.push(Packed { name, is_encrypted, method, sum, bytes, at: head, archive });
+        at += LINE_BYTES + named + short(line, 30)? + short(line, 32)?;
+    }
+    Some(files)
+}
+
+fn short(bytes: &[u8], at: usize) -> Option<usize> {
+    let two = bytes.get(at..at + 2)?;
+    Some(usize::from(u16::from_le_bytes(two.try_into().ok()?)))
+}
+
+fn long(bytes: &[u8], at: usize) -> Option<usize> {
+    let four = bytes.get(at..at + 4)?;
+    usize::try_from(u32::from_le_bytes(four.try_into().ok()?)).ok()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn two(number: usize) -> [u8; 2] {
+        u16::try_from(number).unwrap().to_le_bytes()
+    }
+
+    fn four(number: usize) -> [u8; 4] {
+        u32::try_from(number).unwrap().to_le_bytes()
+    }
+
+    /// An archive of some files.
+    pub(in crate::import) fn archive_of(files: &[(&str, &[u8])]) -> Vec<u8> {
+        let (mut archive, mut lines) = (Vec::new(), Vec::new());
+        for (name, bytes) in files {
+            let mut deflated = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
+            deflated.write_all(bytes).unwrap();
+            let packed = deflated.finish().unwrap();
+            let mut sum = Crc::new();
+            sum.update(bytes);
+            let sizes = [sum.sum().to_le_bytes(), four(packed.len()), four(bytes.len())].concat();
+            let about = [&[20, 0, 0, 0, 8, 0, 0, 0, 0, 0][..], &sizes, &two(name.len()), &[0, 0]].concat();
+            let at = four(archive.len());
+            archive.extend([MAGIC, &about, name.as_bytes(), &packed].concat());
+            lines.extend([LINE, &[20, 0], &about, &[0; 10], &at, name.as_bytes()].concat());
+        }
+        let (count, place) = (two(files.len()), [four(lines.len()), four(archive.len())].concat());
+        [&archive[..], &lines, END, &[0; 4], &count, &count, &place, &[0, 0]].concat()
+    }
+
+    #[test]
+    fn files_of_conversations_are_found_wherever_they_stand() {
+        let files: [(&str, &[u8]); 4] = [
+            ("user.json", b"{}"),
+            ("conversations.json", b"[1]"),
+            ("out/conversations-001.json", b"[2]"),
+            ("conversations/a.png", b""),
+        ];
+        let found = conversations(&archive_of(&files), 100).unwrap();
+        assert_eq!(found, [files[1], files[2]].map(|(name, bytes)| (name.to_owned(), bytes.to_vec())));
+    }
+
+    #[test]
+    fn no_more_is_unpacked_than_there_is_room_for() {
+        let zeroes = vec![b'0'; 1 << 20];
+        let archive = archive_of(&[("conversations-000.json", &zeroes), ("conversations-001.json", &zeroes)]);
+        assert!(archive.len() < 10_000 && conversations(&archive, 2 << 20).is_ok());
+        let error = conversations(&archive, (2 << 20) - 1).unwrap_err().to_string();
+        assert!(error.contains("conversations-001.json in the ZIP is larger"), "{error}");
+    }
+
+    #[test]
+    fn damaged_archives_are_told_and_nothing_panics() {
+        let archive = archive_of(&[("conversations.json", b"[{\"a\": 1}, {\"b\": 2}]")]);
+        for end in 0..archive.len() {
+            assert!(conversations(&archive[..end], 1000).is_err(), "{end}");
+        }
+        let whole = conversations(&archive, 1000).unwrap();
+        for at in 0..archive.len() {
+            let mut broken = archive.clone();
+            broken[at] ^= 0xff;
+            let read = conversations(&broken, 1000);
+            assert!(read.is_err() || read.is_ok_and(|read| read.is_empty() || read == whole), "{at}");
+        }
+        assert_eq!(conversations(&archive_of(&[("a.json", b"")]), 9).unwrap(), []);
+    }
+}
