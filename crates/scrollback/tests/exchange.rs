@@ -337,6 +337,49 @@ async fn an_imported_claude_code_session_goes_on_live() {
 }
 
 #[tokio::test]
+async fn an_imported_session_that_was_compacted_goes_on_live() {
+    let said = |kind: &str, uuid: &str, parent: &str, content: &str| {
+        format!(
+            r#"{{"type":"{kind}","uuid":"{uuid}","parentUuid":"{parent}","sessionId":"s","message":{{"role":"{kind}","content":{content}}}}}"#
+        )
+    };
+    let call =
+        |id: &str| format!(r#"[{{"type":"tool_use","id":"{id}","name":"Read","input":{{"path":"{}.py"}}}}]"#, &id[..9]);
+    let result = |id: &str| format!(r#"[{{"type":"tool_result","tool_use_id":"{id}","content":"x = {id}"}}]"#);
+    let (before, after) = ("toolu_01A09q90qw90lq917835lq9", "toolu_01B77w23kk18xz512204mn7");
+    let summary = "\"This session is being continued. Summary: main.py was looked at.\"";
+    let lines = [
+        said("user", "a", "", "\"Fix main.py\"").replace("\"parentUuid\":\"\"", "\"parentUuid\":null"),
+        said("assistant", "b", "a", &call(before)),
+        said("user", "c", "b", &result(before)),
+        said("assistant", "d", "c", "\"Done.\""),
+        r#"{"type":"system","subtype":"compact_boundary","uuid":"x","parentUuid":null,"logicalParentUuid":"d","sessionId":"s"}"#.to_owned(),
+        said("user", "e", "x", summary).replace("\"sessionId\"", "\"isCompactSummary\":true,\"sessionId\""),
+        said("user", "f", "e", "\"Now the tests\""),
+        said("assistant", "g", "f", &call(after)),
+        said("user", "h", "g", &result(after)),
+        said("assistant", "i", "h", "\"They pass.\""),
+    ];
+    let (log, import) = (new_log(), import::read(Format::ClaudeCode, &lines.join("\n")).unwrap());
+    assert_eq!(import.conversations.len(), 1, "one path through the compaction");
+    assert_eq!(store_all(&log, &import.conversations).await, 9);
+    log.forget_recent();
+    // As it is sent on: from the summary on, what the person says one message with it.
+    let first = format!(
+        r#"{{"role":"user","content":[{{"type":"text","text":{summary}}},{{"type":"text","text":"Now the tests"}}]}}"#
+    );
+    let rest = import.conversations[0].messages[6..].iter().map(|(raw, _)| raw.get());
+    let all: Vec<&str> =
+        std::iter::once(first.as_str()).chain(rest).chain([r#"{"role":"user","content":"Thanks."}"#]).collect();
+    let (tenant, text) = (Tenant::local(), format!("[{}]", all.join(",")));
+    let arrival = Arrival::new(&tenant, Some("s"), "claude-sonnet-4-5", NOW);
+    let received = log.receive(arrival, &History::parse(&text).unwrap()).await.unwrap();
+    assert_eq!(received.outcome, Outcome::Compacted);
+    let [(_, path)] = &paths(&log).await[..] else { panic!("one branch") };
+    assert!(path.len() == 10 && path[9].raw.get().contains("Thanks."), "{path:?}");
+}
+
+#[tokio::test]
 async fn line_breaks_between_tokens_do_not_break_the_line() {
     let log = new_log();
     let text = "[\n {\n  \"role\": \"user\",\r\n  \"content\": \"one\\ntwo\"\n }\n]";

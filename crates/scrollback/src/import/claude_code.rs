@@ -2,17 +2,21 @@
 //!
 //! The messages come out as Claude Code sends them to the model, so that an imported session goes on when it is live again:
 //! the lines of one reply (same `message.id`) are one message, and so are the results of calls made at once, each of which
-//! names its own line of the reply as its parent. Sub-agents (sidechains) are conversations of their own. Progress, error
-//! notices and the like are links of the chain and no messages.
+//! names its own line of the reply as its parent. Sub-agents (sidechains) are conversations of their own. Files that were
+//! attached or changed are messages of the person; progress, error notices and the like are links of the chain and no messages.
+//! What follows a compaction follows what was said before it, and the summary stands between as it was shown.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
-use super::entries::{Fields, lines};
+use super::entries::{Fields, kept, lines, raw, text};
 use super::tree::Tree;
 use super::{Conversation, Import};
 use crate::ids::At;
+use crate::message::value_of;
 
 /// The model's name on messages that Claude Code wrote itself.
 const SYNTHETIC: &str = "<synthetic>";
@@ -32,9 +36,17 @@ pub(super) fn read(text: &str) -> Import {
 /// What a line says.
 struct Said<'a> {
     role: String,
-    content: &'a RawValue,
+    content: Cow<'a, RawValue>,
     reply: Option<String>,
     model: Option<String>,
+    /// Whether it tells why the reply ended.
+    is_done: bool,
+}
+
+impl<'a> Said<'a> {
+    fn by_user(content: Cow<'a, RawValue>) -> Self {
+        Self { role: "user".into(), content, reply: None, model: None, is_done: true }
+    }
 }
 
 /// One message, or a line that is only a link of the chain.
@@ -48,7 +60,9 @@ struct Node<'a> {
     role: String,
     model: Option<String>,
     /// The content of each of its lines.
-    contents: Vec<&'a RawValue>,
+    contents: Vec<Cow<'a, RawValue>>,
+    /// Whether one of its lines tells why it ended.
+    is_done: bool,
     /// The calls it answers, if it holds nothing but results.
     answers: HashSet<String>,
 }
@@ -72,6 +86,8 @@ struct Session<'a> {
     named: Option<String>,
     /// Titles the model gave, with the message each was written for.
     titles: Vec<(Option<String>, String)>,
+    /// Kinds of attachments that are not kept, and how many there were.
+    unkept: BTreeMap<String, usize>,
     skipped: Vec<String>,
 }
 
@@ -84,7 +100,11 @@ impl<'a> Session<'a> {
             self.titles.extend(title.map(|title| (line.text("leafUuid"), title)));
             return Ok(());
         }
-        let said = if line.is_true("isApiErrorMessage") { None } else { said(&kind, line)? };
+        let said = match line.object("attachment") {
+            _ if line.is_true("isApiErrorMessage") => None,
+            Some(attached) => self.attached(line, &attached),
+            None => said(&kind, line)?,
+        };
         let uuid = line.text("uuid").unwrap_or_default();
         let is_repeated = self.by_uuid.contains_key(&uuid);
         match said {
@@ -101,6 +121,20 @@ impl<'a> Session<'a> {
                 Ok(())
             }
         }
+    }
+
+    /// What an attachment says. Kinds that Claude Code fills in by itself are counted.
+    fn attached(&mut self, line: &Fields<'a>, attached: &Fields<'a>) -> Option<Said<'a>> {
+        let kind = attached.text("type").unwrap_or_default();
+        let content = match kind.as_str() {
+            "queued_command" => attached.raw("prompt").map(Cow::Borrowed),
+            "file" | "edited_text_file" => line.raw("attachment").map(|raw| Cow::Owned(file(raw))),
+            _ => None,
+        };
+        if content.is_none() {
+            *self.unkept.entry(kind).or_default() += 1;
+        }
+        content.map(Said::by_user)
     }
 
     /// A line seen before is passed over, unless it says something else now.
@@ -123,7 +157,7 @@ impl<'a> Session<'a> {
     }
 
     /// The node a line names, if it is of the same chain. A parent that is not in the file was lost with a bad line: then
-    /// the line before takes its place.
+    /// the line before takes its place. Behind a compaction the chain begins anew, and another field tells what it follows.
     fn parent(&self, line: &Fields<'_>, is_side: bool) -> Option<usize> {
         let last = self.last.get(&is_side).copied();
         match line.text("parentUuid") {
@@ -131,7 +165,10 @@ impl<'a> Session<'a> {
                 Some(parent) => Some(parent).filter(|parent| self.nodes[*parent].is_side == is_side),
                 None => last,
             },
-            None if line.has("parentUuid") => None,
+            None if line.has("parentUuid") => {
+                let before = line.text("logicalParentUuid").and_then(|uuid| self.by_uuid.get(&uuid).copied());
+                before.filter(|before| self.nodes[*before].is_side == is_side)
+            }
             None => last,
         }
     }
@@ -140,15 +177,17 @@ impl<'a> Session<'a> {
     fn place(&mut self, mut node: Node<'a>, said: Said<'a>) -> usize {
         let reply = said.reply.filter(|_| said.role == "assistant").map(|id| (node.is_side, id));
         if let Some(&known) = reply.as_ref().and_then(|reply| self.by_reply.get(reply)) {
+            self.nodes[known].is_done |= said.is_done;
             return self.append(known, said.content);
         }
-        node.answers = answers(said.content);
+        node.answers = answers(&said.content);
         let calls = node.parent.filter(|_| !node.answers.is_empty()).and_then(|parent| self.nearest(parent));
         if let Some(known) = calls.and_then(|calls| self.results(calls, &node.answers)) {
             self.nodes[known].answers.extend(node.answers);
             return self.append(known, said.content);
         }
         (node.role, node.model, node.contents) = (said.role, said.model, vec![said.content]);
+        node.is_done = said.is_done;
         let number = self.push(node);
         self.by_reply.extend(reply.map(|reply| (reply, number)));
         self.by_calls.extend(calls.map(|calls| (calls, number)));
@@ -167,7 +206,7 @@ impl<'a> Session<'a> {
         results.filter(|results| self.nodes[*results].answers.is_disjoint(answers))
     }
 
-    fn append(&mut self, node: usize, content: &'a RawValue) -> usize {
+    fn append(&mut self, node: usize, content: Cow<'a, RawValue>) -> usize {
         let contents = &mut self.nodes[node].contents;
         if contents.iter().all(|known| known.get() != content.get()) {
             contents.push(content);
@@ -187,8 +226,28 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The last reply, if it is still being written: it does not tell why it ended, as all others do.
+    fn unfinished(&self) -> Option<usize> {
+        let replies = self.nodes.iter().enumerate().filter(|(_, node)| node.says() && node.role == "assistant");
+        let (last, reply) = replies.clone().next_back()?;
+        let is_end = !self.nodes[last + 1..].iter().any(Node::says);
+        let others_tell =
+            replies.clone().count() > 1 && replies.filter(|(node, _)| *node != last).all(|(_, node)| node.is_done);
+        (is_end && others_tell && !reply.is_done).then_some(last)
+    }
+
+    fn remarks(&self, unfinished: Option<usize>) -> Vec<String> {
+        let kinds: Vec<String> = self.unkept.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
+        let unkept = (!kinds.is_empty()).then(|| format!("attachments without words of anybody: {}", kinds.join(", ")));
+        let stub =
+            unfinished.map(|_| "the last reply, which was still being written; import the file again later".to_owned());
+        unkept.into_iter().chain(stub).collect()
+    }
+
     fn finish(self) -> Import {
-        let tree = Tree::new(self.nodes.iter().map(|node| (node.parent, node.says())));
+        let unfinished = self.unfinished();
+        let says = |(number, node): (usize, &Node<'_>)| (node.parent, node.says() && Some(number) != unfinished);
+        let tree = Tree::new(self.nodes.iter().enumerate().map(says));
         let mut paths = tree.paths(None, |leaf| leaf);
         paths.sort_by_key(|path| path.last().is_none_or(|leaf| !self.nodes[*leaf].is_side));
         let title = self.title();
@@ -196,7 +255,8 @@ impl<'a> Session<'a> {
             let nodes: Vec<&Node<'_>> = path.iter().map(|node| &self.nodes[*node]).collect();
             conversation(&nodes, &self.nodes[tree.root(path[0])], title)
         });
-        Import { conversations: conversations.collect(), skipped: self.skipped.clone(), ..Import::default() }
+        let conversations = conversations.collect();
+        Import { conversations, skipped: self.skipped.clone(), remarks: self.remarks(unfinished) }
     }
 
     /// The person's title, else the newest one written for a message of this file, else the newest.
@@ -221,18 +281,25 @@ fn conversation(path: &[&Node<'_>], root: &Node<'_>, title: Option<&str>) -> Con
 
 /// What a line says; `None` for the many kinds of lines that are no messages.
 fn said<'a>(kind: &str, line: &Fields<'a>) -> Result<Option<Said<'a>>, &'static str> {
-    if let Some(queued) = line.object("attachment").filter(|it| it.text("type").as_deref() == Some("queued_command")) {
-        let said = |content| Said { role: "user".into(), content, reply: None, model: None };
-        return Ok(queued.raw("prompt").map(said));
-    }
     let Some(message) = line.object("message") else {
         let is_turn = kind == "user" || kind == "assistant" || kind.is_empty();
         return if is_turn { Err("has no “message”") } else { Ok(None) };
     };
-    let content = message.raw("content").ok_or("has a “message” without content")?;
+    let content = Cow::Borrowed(message.raw("content").ok_or("has a “message” without content")?);
     let role = message.text("role").unwrap_or_else(|| kind.to_owned());
     let model = message.text("model").filter(|model| model != SYNTHETIC);
-    Ok(Some(Said { role, content, reply: message.text("id"), model }))
+    Ok(Some(Said { role, content, reply: message.text("id"), model, is_done: message.text("stop_reason").is_some() }))
+}
+
+/// A file as content: its text below its name, or the whole attachment if it has none.
+fn file(attached: &RawValue) -> Box<RawValue> {
+    let attached = value_of(attached.get()).unwrap_or(Value::Null);
+    let words = attached.pointer("/content/file/content").or(attached.get("snippet")).and_then(Value::as_str);
+    let block = match (text(&attached, "filename"), words) {
+        (Some(name), Some(words)) => json!({"type": "text", "text": format!("{name}\n\n{words}")}),
+        _ => kept("claude-code.file", &attached),
+    };
+    raw(&json!([block]))
 }
 
 /// The calls that content answers, if it is nothing but results.
@@ -248,7 +315,7 @@ fn message(node: &Node<'_>) -> Box<RawValue> {
         [one] => one.get().to_owned(),
         several => format!("[{}]", several.iter().flat_map(|content| blocks(content)).collect::<Vec<_>>().join(",")),
     };
-    let role = serde_json::Value::from(node.role.as_str());
+    let role = Value::from(node.role.as_str());
     RawValue::from_string(format!("{{\"role\":{role},\"content\":{content}}}"))
         .expect("role and content are valid JSON")
 }
@@ -304,6 +371,68 @@ mod tests {
         ];
         let both = r#"[{"tool_use_id":"x","content":"1"},{"tool_use_id":"y","content":"2"}]"#;
         check(&lines, &[&["0", both], &["0", &result("x", "3")]], &[]);
+    }
+
+    #[test]
+    fn what_follows_a_compaction_follows_what_was_before() {
+        let boundary =
+            r#"{"type":"system","subtype":"compact_boundary","uuid":"x","parentUuid":null,"logicalParentUuid":"b"}"#;
+        let lines = [
+            line("user", "a", "", "1"),
+            line("assistant", "b", "a", "2"),
+            boundary.into(),
+            line("user", "c", "x", "\"summary\""),
+            line("assistant", "d", "c", "4"),
+        ];
+        check(&lines, &[&["1", "2", "\"summary\"", "4"]], &[]);
+        check(&[boundary.into(), line("user", "c", "x", "3")], &[&["3"]], &[]);
+    }
+
+    #[test]
+    fn files_that_were_attached_are_kept_and_other_attachments_counted() {
+        let attached = |uuid: &str, parent: &str, what: &str| {
+            format!(
+                r#"{{"type":"attachment","uuid":"{uuid}","parentUuid":"{parent}","sessionId":"s","attachment":{what}}}"#
+            )
+        };
+        let lines = [
+            line("user", "a", "", "1"),
+            attached(
+                "b",
+                "a",
+                r#"{"type":"file","filename":"a.py","content":{"type":"text","file":{"filePath":"a.py","content":"x = 1"}}}"#,
+            ),
+            attached("c", "b", r#"{"type":"todo_reminder","content":[]}"#),
+            attached("d", "c", r#"{"type":"edited_text_file","filename":"b.py","snippet":"y = 2"}"#),
+            attached("e", "d", r#"{"type":"file","filename":"c.png","content":{"type":"image"}}"#),
+            line("assistant", "f", "e", "3"),
+        ];
+        let [one, two] =
+            ["a.py\\n\\nx = 1", "b.py\\n\\ny = 2"].map(|text| format!(r#"[{{"type":"text","text":"{text}"}}]"#));
+        let three =
+            r#"[{"type":"claude-code.file","original_type":"file","filename":"c.png","content":{"type":"image"}}]"#;
+        check(&lines, &[&["1", &one, &two, three, "3"]], &[]);
+        assert_eq!(read(&lines.join("\n")).remarks, ["attachments without words of anybody: 1 × todo_reminder"]);
+    }
+
+    #[test]
+    fn a_reply_that_is_still_being_written_is_left_out() {
+        let done = |uuid: &str, parent: &str| {
+            line("assistant", uuid, parent, "2").replace("\"content\"", "\"stop_reason\":\"end_turn\",\"content\"")
+        };
+        let mut lines = vec![
+            line("user", "a", "", "1"),
+            done("b", "a"),
+            line("user", "c", "b", "3"),
+            line("assistant", "d", "c", "4"),
+        ];
+        check(&lines, &[&["1", "2", "3"]], &[]);
+        assert!(read(&lines.join("\n")).remarks[0].starts_with("the last reply"));
+        lines.push(line("user", "e", "d", "5"));
+        check(&lines, &[&["1", "2", "3", "4", "5"]], &[]);
+        lines.pop();
+        lines[1] = line("assistant", "b", "a", "2");
+        check(&lines, &[&["1", "2", "3", "4"]], &[]);
     }
 
     #[test]
