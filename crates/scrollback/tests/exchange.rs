@@ -130,10 +130,7 @@ fn chatgpt_branches() {
             "chatgpt:c-peak | Lookups | -\nuser: How high is the Säntis?\ntool: Old map / https://example.org/a / 2504 m\nassistant: An old map says 2504 metres.",
             "chatgpt:c-peak | Lookups | -\nuser: How high is the Säntis?\ntool: Survey / https://example.org/b / 2501.9 m\nassistant: 2501.9 metres above the sea.",
         ],
-        &[
-            "entry 1 has a node “odd” whose message has no role",
-            "entry 2 is no conversation: it has no “mapping”",
-        ],
+        &["entry 1 has a node “odd” whose message has no role", "entry 2 is no conversation: it has no “mapping”"],
     );
     assert_eq!(read(Format::ChatGpt).remarks, ["entry 4 has no messages"]);
     let tool = &read(Format::ChatGpt).conversations[4].messages[1];
@@ -200,10 +197,7 @@ fn claude_branches_and_attachments() {
             ),
             "claude:k-notes | - | -\nuser: Summarise my notes. / notes.txt /  / Buy oats. / Call the plumber. / type claude.file file_name kitchen.jpg\nassistant: Oats and a plumber.",
         ],
-        &[
-            "entry 2 has a message, number 2, without a sender",
-            "entry 4 is no conversation: it has no “chat_messages”",
-        ],
+        &["entry 2 has a message, number 2, without a sender", "entry 4 is no conversation: it has no “chat_messages”"],
     );
 }
 
@@ -236,7 +230,7 @@ fn codex_items_keep_their_bytes() {
     check(
         Format::Codex,
         &[
-            "0199c0de-7000-7000-8000-000000000001 | - | gpt-5-codex\ndeveloper: Work in small steps.\nuser: Which port does the server use?\nassistant: Search the configuration.\nassistant: shell / command rg port\ntool: config.toml: port = 8088\nassistant: 服务器使用 8088 端口。\nuser: Make it 9099.",
+            "0199c0de-7000-7000-8000-000000000001 | Which port does the server use? | gpt-5-codex\ndeveloper: Work in small steps.\nuser: Which port does the server use?\nassistant: Search the configuration.\nassistant: shell / command rg port\ntool: config.toml: port = 8088\nassistant: 服务器使用 8088 端口。\nuser: They asked about the port.\nuser: Make it 9099.",
         ],
         &["line 9 is cut off", "line 12 of type “novelty” is not known"],
     );

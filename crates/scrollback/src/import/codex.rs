@@ -1,12 +1,20 @@
 //! Codex's rollout files: a line each for what happened; the items sent to and from the model are the messages.
 //!
-//! Items keep their bytes. Files of early versions have bare items below a first line with the session's id.
+//! Items keep their bytes. Turns that were taken back are a branch of their own. The summary of a compaction stands where it was
+//! made, and the instructions at the head. Files of early versions have bare items below a first line with the session's id.
 
+use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::entries::{Entry, Fields, lines};
+use super::entries::{Entry, Fields, lines, raw};
 use super::{Conversation, Import};
 use crate::ids::At;
+use crate::message::{Message, Role};
+
+/// Lines that are no messages, beside those that have a meaning here.
+const SILENT: [&str; 4] = ["turn_context", "world_state", "security_risk_score", "inter_agent_communication_metadata"];
+/// How long a title may be.
+const TITLE_CHARS: usize = 80;
 
 pub(super) fn read(text: &str) -> Import {
     let entries = lines(text);
@@ -20,13 +28,21 @@ pub(super) fn read(text: &str) -> Import {
     rollout.finish()
 }
 
+/// Messages, and when each was said.
+type Path = Vec<(Box<RawValue>, Option<At>)>;
+
 /// A rollout, as far as it has been read.
 #[derive(Default)]
 struct Rollout {
     declared: Option<String>,
     began: Option<At>,
+    title: Option<String>,
     model: Option<String>,
-    messages: Vec<(Box<RawValue>, Option<At>)>,
+    messages: Path,
+    /// The paths that were taken back.
+    undone: Vec<Path>,
+    /// How many messages of the path are on one of those as well.
+    shared: usize,
     skipped: Vec<String>,
 }
 
@@ -38,7 +54,10 @@ impl Rollout {
             ("session_meta", Some(meta)) => self.begin(&meta, at),
             ("response_item", Some(_)) => self.messages.extend(line.raw("payload").map(|raw| (raw.to_owned(), at))),
             ("turn_context", Some(turn)) => self.model = turn.text("model").or(self.model.take()),
-            ("event_msg" | "compacted" | "turn_context", _) => {}
+            ("event_msg", Some(event)) => self.happened(&event),
+            ("compacted", Some(done)) => self.messages.extend(done.text("message").map(|text| (summary(&text), at))),
+            ("event_msg" | "compacted", None) => {}
+            (kind, _) if SILENT.contains(&kind) => {}
             ("", None) if line.has("record_type") => {}
             ("", None) if line.has("id") => self.begin(line, at),
             ("", _) => self.skipped.push(entry.complaint("has no “type”")),
@@ -47,20 +66,78 @@ impl Rollout {
         }
     }
 
-    /// The first line names the session; a fork repeats its parent's further on.
+    /// The first line names the session and tells its instructions; a fork repeats its parent's further on.
     fn begin(&mut self, meta: &Fields<'_>, at: Option<At>) {
-        if self.declared.is_none() {
-            self.declared = meta.text("id");
-            self.began = at;
+        if self.declared.is_some() {
+            return;
+        }
+        self.declared = meta.text("id");
+        self.began = at;
+        let base =
+            meta.object("base_instructions").and_then(|base| base.text("text")).or(meta.text("base_instructions"));
+        let told = [base, meta.text("instructions")].into_iter().flatten();
+        self.messages.extend(told.map(|text| (raw(&json!({"role": "system", "content": text})), at)));
+    }
+
+    fn happened(&mut self, event: &Fields<'_>) {
+        match event.text("type").as_deref() {
+            Some("user_message") if self.title.is_none() => {
+                self.title = event.text("message").as_deref().and_then(title);
+            }
+            Some("thread_rolled_back") => {
+                let turns = event.raw("num_turns").and_then(|raw| raw.get().parse().ok());
+                self.roll_back(turns.unwrap_or(0));
+            }
+            _ => {}
         }
     }
 
-    fn finish(self) -> Import {
-        let conversation =
-            Conversation { declared: self.declared, title: None, model: self.model, messages: self.messages };
-        let found = (!conversation.messages.is_empty()).then_some(conversation);
-        Import { conversations: found.into_iter().collect(), skipped: self.skipped, ..Import::default() }
+    /// Takes back the last turns: what was said in them stays a branch.
+    fn roll_back(&mut self, turns: usize) {
+        let asked = |(number, (raw, _)): (usize, &(Box<RawValue>, Option<At>))| is_asked(raw).then_some(number);
+        let asked: Vec<usize> = self.messages.iter().enumerate().filter_map(asked).collect();
+        if let Some(&cut) = asked.get(asked.len().saturating_sub(turns)) {
+            let kept = self.messages[..cut].to_vec();
+            self.undone.push(std::mem::replace(&mut self.messages, kept));
+            self.shared = cut;
+        }
     }
+
+    fn finish(mut self) -> Import {
+        let mut paths = std::mem::take(&mut self.undone);
+        if paths.is_empty() || self.messages.len() > self.shared {
+            paths.push(std::mem::take(&mut self.messages));
+        }
+        let spoken =
+            paths.into_iter().filter(|path| path.iter().any(|(raw, _)| !Message::new(raw.clone()).role().instructs()));
+        let conversations = spoken.map(|messages| {
+            let (declared, title, model) = (self.declared.clone(), self.title.clone(), self.model.clone());
+            Conversation { declared, title, model, messages }
+        });
+        Import { conversations: conversations.collect(), skipped: self.skipped.clone(), ..Import::default() }
+    }
+}
+
+/// What stands for all that was said before, as Codex shows it to the model.
+fn summary(text: &str) -> Box<RawValue> {
+    raw(&json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}))
+}
+
+/// The first line of what a person said.
+fn title(said: &str) -> Option<String> {
+    let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let short: String = line.chars().take(TITLE_CHARS).collect();
+    Some(if short.len() < line.len() { short + "…" } else { short })
+}
+
+/// Whether a turn begins with it: a person's words, not what Codex tells the model in their name.
+fn is_asked(raw: &RawValue) -> bool {
+    let message = Message::new(raw.to_owned());
+    let text = message.to_text();
+    let tag = text.strip_prefix('<').and_then(|rest| rest.split_once('>')).map(|(tag, _)| format!("</{tag}>"));
+    let is_told =
+        tag.is_some_and(|end| text.trim_end().ends_with(&end)) || text.starts_with("# AGENTS.md instructions");
+    *message.role() == Role::User && !is_told
 }
 
 #[cfg(test)]
@@ -82,5 +159,56 @@ mod tests {
         assert_eq!(one.messages[0].0.get(), "{\"type\":\"message\", \"role\":\"user\",\"content\":[]}");
         assert_eq!(one.messages[1].1, At::parse("2025-06-01T10:00:00Z"));
         assert_eq!(import.skipped, ["line 5 has no “type”"]);
+    }
+
+    fn line(kind: &str, payload: &str) -> String {
+        format!("{{\"timestamp\":\"2026-02-01T10:00:00Z\",\"type\":\"{kind}\",\"payload\":{payload}}}\n")
+    }
+
+    fn said(role: &str, text: &str) -> String {
+        line("response_item", &format!(r#"{{"type":"message","role":"{role}","content":"{text}"}}"#))
+    }
+
+    fn check(text: &str, paths: &[&str]) -> Import {
+        let import = read(text);
+        let words = |one: &Conversation| {
+            let texts = one.messages.iter().map(|(raw, _)| Message::new(raw.clone()).to_text());
+            texts.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(import.conversations.iter().map(words).collect::<Vec<_>>(), paths);
+        assert!(import.skipped.is_empty(), "{import:?}");
+        import
+    }
+
+    #[test]
+    fn turns_that_were_taken_back_are_a_branch() {
+        let rolled =
+            |turns: usize| line("event_msg", &format!(r#"{{"type":"thread_rolled_back","num_turns":{turns}}}"#));
+        let head = said("user", "<environment_context>x</environment_context>")
+            + &said("user", "q1")
+            + &said("assistant", "a1");
+        let undone = head.clone() + &said("user", "q2") + &said("assistant", "a2");
+        let shown = "<environment_context>x</environment_context>";
+        let after = undone.clone() + &rolled(1) + &said("user", "q3");
+        check(&after, &[&format!("{shown} q1 a1 q2 a2"), &format!("{shown} q1 a1 q3")]);
+        check(&(undone.clone() + &rolled(1)), &[&format!("{shown} q1 a1 q2 a2")]);
+        check(&(undone + &rolled(7) + &said("user", "q4")), &[&format!("{shown} q1 a1 q2 a2"), &format!("{shown} q4")]);
+    }
+
+    #[test]
+    fn instructions_summaries_and_the_first_question_are_kept() {
+        let meta = r#"{"id":"s","base_instructions":{"text":"base"},"instructions":"agents"}"#;
+        let told = line("event_msg", r#"{"type":"user_message","message":"\nWhy is it slow?\nSee the log."}"#);
+        let text = line("session_meta", meta)
+            + &said("user", "q1")
+            + &told
+            + &said("assistant", "a1")
+            + &line("compacted", r#"{"message":"the sum"}"#)
+            + &line("compacted", r#"{"message":""}"#)
+            + &line("world_state", "{}")
+            + &said("user", "q2");
+        let import = check(&text, &["base agents q1 a1 the sum q2"]);
+        assert_eq!(import.conversations[0].title.as_deref(), Some("Why is it slow?"));
+        check(&line("session_meta", meta), &[]);
     }
 }
