@@ -373,6 +373,64 @@ async fn an_imported_session_that_was_compacted_goes_on_live() {
     assert!(path.len() == 10 && path[9].raw.get().contains("Thanks."), "{path:?}");
 }
 
+/// Imports editions of one file one after another; how many messages each added, and how many branches there are in the end.
+async fn editions(format: Format, editions: &[String]) -> (Vec<usize>, usize) {
+    let (log, mut added) = (new_log(), Vec::new());
+    for text in editions {
+        added.push(store_all(&log, &import::read(format, text).unwrap().conversations).await);
+        log.forget_recent();
+    }
+    (added, paths(&log).await.len())
+}
+
+#[tokio::test]
+async fn a_newer_export_adds_what_is_new_in_it() {
+    let said = |at: usize, sender: &str, blocks: &str, file: &str| {
+        format!(
+            r#"{{"sender":"{sender}","created_at":"2025-03-01T10:0{at}:00Z","content":[{blocks}],"files":[{file}]}}"#
+        )
+    };
+    let old = [
+        said(0, "human", r#"{"type":"text","text":"How do I tune?"}"#, r#"{"file_name":"a.png"}"#),
+        said(1, "assistant", r#"{"type":"token_budget"},{"type":"text","text":"With fifths."}"#, ""),
+    ];
+    let new = [
+        said(
+            0,
+            "human",
+            r#"{"type":"text","text":"How do I tune?","start_timestamp":"t"}"#,
+            r#"{"file_name":"a.png","file_uuid":"f"}"#,
+        ),
+        said(
+            1,
+            "assistant",
+            r#"{"type":"token_budget","start_timestamp":"t"},{"type":"text","text":"With fifths.","flags":[1]}"#,
+            "",
+        ),
+    ];
+    let more = said(2, "human", r#"{"type":"text","text":"Thanks"}"#, "");
+    // An edit of the question changes nothing but the picture: it is another message, said at another time.
+    let edited = said(3, "human", r#"{"type":"text","text":"How do I tune?"}"#, r#"{"file_name":"b.png"}"#);
+    let file =
+        |messages: &[String]| format!(r#"[{{"uuid":"c","name":"Violin","chat_messages":[{}]}}]"#, messages.join(","));
+    let longer = file(&[new[0].clone(), new[1].clone(), more.clone()]);
+    let told =
+        editions(Format::Claude, &[file(&old), file(&new), longer.clone(), longer, file(&old), file(&[edited])]).await;
+    assert_eq!(told, (vec![2, 0, 1, 0, 0, 1], 2));
+}
+
+#[tokio::test]
+async fn another_address_of_a_picture_makes_no_other_message() {
+    let file = |pointer: &str, attachments: &str| {
+        format!(
+            r#"[{{"id":"g","mapping":{{"a":{{"parent":null,"message":{{"author":{{"role":"user"}},"create_time":5.5,"content":{{"content_type":"multimodal_text","parts":[{{"content_type":"image_asset_pointer","asset_pointer":"{pointer}"}},"look"]}},"metadata":{{"attachments":[{attachments}]}}}}}},"b":{{"parent":"a","message":{{"author":{{"role":"assistant"}},"create_time":6.5,"content":{{"content_type":"text","parts":["a boat"]}}}}}}}}}}]"#
+        )
+    };
+    let [old, new, slim] = [("file-service://a", "{\"id\":1}"), ("sediment://a", "{\"id\":1}"), ("sediment://a", "")];
+    let all = [old, new, slim, old].map(|(pointer, attachments)| file(pointer, attachments));
+    assert_eq!(editions(Format::ChatGpt, &all).await, (vec![2, 0, 0, 0], 1));
+}
+
 #[tokio::test]
 async fn line_breaks_between_tokens_do_not_break_the_line() {
     let log = new_log();

@@ -5,12 +5,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::Arrival;
 use super::history::History;
 use super::outcome::Outcome;
 use super::recent::{Recent, Stretch, Tip};
 use super::rewrite::{Candidate, Change, Features, Rewrite, recognise};
 use crate::error::{Error, Result};
-use crate::ids::{BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
+use crate::ids::{At, BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
 use crate::search::{Need, Probe, Reach, Term, anchors};
 use crate::store::{Lineage, Origin, Place, Position, Span, Store, Stored};
@@ -59,11 +60,16 @@ pub(super) struct Aligned {
 pub(super) struct Asker<'a> {
     pub(super) tenant: &'a Tenant,
     pub(super) declared: Option<&'a str>,
-    /// Whether the history may have been rewritten. One read from a file is exactly what was said.
-    pub(super) rewrites: bool,
+    /// When each message was said, if the history is read from a file: then nobody has rewritten it.
+    pub(super) file: Option<&'a [At]>,
 }
 
-impl Asker<'_> {
+impl<'a> Asker<'a> {
+    pub(super) fn of(arrival: &Arrival<'a>) -> Self {
+        let file = (arrival.origin == Origin::Import).then(|| arrival.times.unwrap_or_default());
+        Self { tenant: arrival.tenant, declared: arrival.declared, file }
+    }
+
     pub(super) fn declared_hash(&self) -> Option<Hash128> {
         self.declared.map(|name| Hash128::of("declared", &[name.as_bytes()]))
     }
@@ -130,7 +136,7 @@ pub(super) async fn align(
         recent,
         tenant: asker.tenant,
         declared: asker.declared.is_some(),
-        rewrites: asker.rewrites,
+        file: asker.file,
         session: stretch.map_or(claimed, |stretch| stretch.session),
         base: stretch.map(|stretch| stretch.at),
         rest: opened.links,
@@ -179,14 +185,15 @@ pub(super) struct Finding<'a> {
     recent: &'a Recent,
     pub(super) tenant: &'a Tenant,
     pub(super) declared: bool,
-    rewrites: bool,
+    /// When each message was said, if the history is read from a file.
+    pub(super) file: Option<&'a [At]>,
     pub(super) session: SessionId,
     pub(super) base: Option<Position>,
     pub(super) rest: Vec<Link>,
     taken: usize,
     /// The number in the request of the first message that is not accounted for.
     reached: usize,
-    replaced: Vec<(Message, usize, Option<MessageId>)>,
+    pub(super) replaced: Vec<(Message, usize, Option<MessageId>)>,
 }
 
 impl Finding<'_> {
@@ -200,14 +207,14 @@ impl Finding<'_> {
             if self.rest.is_empty() {
                 return Ok(outcome.unwrap_or(Outcome::Replay));
             }
-            let children = match self.base {
-                Some(_) => self.store.read(&self.key(), Span::After(self.base)).await?,
-                None => Vec::new(),
+            let children = match (self.base, self.file) {
+                (None, None) => Vec::new(),
+                _ => self.store.read(&self.key(), Span::After(self.base)).await?,
             };
-            if self.take_echo(&children) {
+            if self.take_echo(&children) || self.take_again(&children) {
                 continue;
             }
-            let possible = self.rewrites && outcome.is_none() && (self.base.is_none() || !children.is_empty());
+            let possible = self.file.is_none() && outcome.is_none() && (self.base.is_none() || !children.is_empty());
             let rewritten = if possible { self.rewritten().await? } else { None };
             let rewritten = if possible && rewritten.is_none() { self.summed().await? } else { rewritten };
             match rewritten {
@@ -217,22 +224,6 @@ impl Finding<'_> {
                 None => return Ok(outcome.unwrap_or(Outcome::Branch)),
             }
         }
-    }
-
-    /// Takes the next message if it is the echo of a reply among some messages.
-    fn take_echo(&mut self, children: &[Stored]) -> bool {
-        let mut replies = children.iter().filter(|child| child.origin == Origin::Reply).peekable();
-        if replies.peek().is_none() {
-            return false;
-        }
-        let theirs = Features::of(&self.rest[0].message);
-        let mut replies = replies.filter_map(|reply| Some((Features::of(&reply.message()), reply.position()?)));
-        let Some((reply, position)) = replies.find(|(reply, _)| theirs.echoes(reply)) else { return false };
-        if !theirs.says_the_same(&reply) {
-            self.replaced.push((self.rest[0].message.clone(), self.rest[0].index, Some(position.id)));
-        }
-        self.take(1, position);
-        true
     }
 
     /// Whether the history may be sent on as it came. Once something was left out or rewritten, it never may again.
@@ -251,7 +242,7 @@ impl Finding<'_> {
         SessionKey { tenant: self.tenant.clone(), id: self.session }
     }
 
-    fn take(&mut self, count: usize, base: Position) {
+    pub(super) fn take(&mut self, count: usize, base: Position) {
         self.reached = self.rest.drain(..count).next_back().map_or(self.reached, |link| link.index + 1);
         self.taken += count;
         self.base = Some(base);

@@ -9,7 +9,7 @@ use super::{After, Arrival, History, Log};
 use crate::error::Result;
 use crate::ids::SessionKey;
 use crate::message::Message;
-use crate::store::{Beside, Origin, Position, Stored, node_beside};
+use crate::store::{Beside, Position, Stored, node_beside};
 
 /// A request that was looked at.
 pub(crate) struct Foreseen {
@@ -37,8 +37,7 @@ impl Log {
     }
 
     async fn foresee_whole(&self, arrival: Arrival<'_>, history: &History<'_>) -> Result<Foreseen> {
-        let rewrites = arrival.origin != Origin::Import;
-        let asker = Asker { tenant: arrival.tenant, declared: arrival.declared, rewrites };
+        let asker = Asker::of(&arrival);
         let aligned = align::align(&*self.store, &self.recent, asker, history).await?;
         let mut links: Vec<_> = aligned.fresh.into_iter().chain(aligned.asides).collect();
         links.sort_by_key(|link| link.index);

@@ -5,6 +5,7 @@
 //! branch, and what a conversation may see is its own path and nothing else.
 
 mod after;
+mod again;
 mod align;
 mod declared;
 mod foresee;
@@ -142,8 +143,7 @@ impl Log {
     }
 
     async fn receive_seen(&self, arrival: Arrival<'_>, history: &History<'_>) -> Result<Received> {
-        let rewrites = arrival.origin != Origin::Import;
-        let asker = Asker { tenant: arrival.tenant, declared: arrival.declared, rewrites };
+        let asker = Asker::of(&arrival);
         let declared = asker.declared_hash();
         let aligned = align::align(&*self.store, &self.recent, asker, history).await?;
         let session = SessionKey { tenant: arrival.tenant.clone(), id: aligned.session };

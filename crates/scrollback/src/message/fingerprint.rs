@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Message, Part, read};
+use super::{Message, Part, Role, read};
 use crate::ids::{Fingerprint, Hash128};
 
 /// Fields of messages and blocks that say nothing about what was said.
@@ -135,15 +135,28 @@ fn feed_bytes(hasher: &mut blake3::Hasher, tag: u8, bytes: &[u8]) {
 }
 
 pub(super) fn weak(message: &Message) -> Fingerprint {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(b"weak");
-    feed_bytes(&mut hasher, b'r', message.role().as_str().as_bytes());
     if message.is_exported {
         // No client rewrites it, and what is read of it may become more: it is itself or another.
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(b"weak");
+        feed_bytes(&mut hasher, b'r', message.role().as_str().as_bytes());
         feed_bytes(&mut hasher, b'e', &message.strong().0.0);
         return Fingerprint(Hash128::finish(&hasher));
     }
-    for part in message.parts() {
+    weak_of(message.role(), message.parts().iter())
+}
+
+/// The weak fingerprint of what can be read of a message; `None` if that is nothing.
+pub(super) fn spoken(message: &Message) -> Option<Fingerprint> {
+    let read = || message.parts().iter().filter(|part| !matches!(part, Part::Other(_) | Part::Thinking(_)));
+    read().next().map(|_| weak_of(message.role(), read()))
+}
+
+fn weak_of<'a>(role: &Role, parts: impl Iterator<Item = &'a Part>) -> Fingerprint {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"weak");
+    feed_bytes(&mut hasher, b'r', role.as_str().as_bytes());
+    for part in parts {
         match part {
             Part::Call { name, arguments, .. } => {
                 feed_bytes(&mut hasher, b'c', name.as_bytes());

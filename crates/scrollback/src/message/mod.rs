@@ -213,6 +213,11 @@ impl Message {
         fingerprint::weak(self)
     }
 
+    /// The same without the blocks that cannot be read; `None` if there are no others.
+    pub(crate) fn spoken(&self) -> Option<Fingerprint> {
+        fingerprint::spoken(self)
+    }
+
     /// The ids of the tool calls it makes or answers.
     pub fn call_ids(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {

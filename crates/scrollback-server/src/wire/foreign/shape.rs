@@ -67,10 +67,11 @@ fn has_only(message: &Value, names: &[&str]) -> bool {
     message.as_object().is_some_and(|fields| fields.keys().all(|key| names.contains(&key.as_str())))
 }
 
-/// Whether it has blocks that no API knows, only the program whose file it was.
+/// Whether it has blocks that no API knows, only the program whose file it was, or says where it has things from, which is for people.
 fn is_private(message: &Value) -> bool {
     let blocks = message["content"].as_array().map_or(&[][..], Vec::as_slice);
-    blocks.iter().any(|block| {
+    let is_annotated = message["annotations"].as_array().is_some_and(|told| !told.is_empty());
+    is_annotated || blocks.iter().any(|block| {
         let kind = block["type"].as_str().unwrap_or_default();
         let stamped = STAMPS.iter().any(|name| block.get(name).is_some());
         stamped || kind == "token_budget" || kind.starts_with("chatgpt.") || kind.starts_with("claude.")
@@ -122,6 +123,7 @@ mod tests {
             json!({"role": "assistant", "content": [{"type": "tool_use", "id": null}]}),
             json!({"role": "assistant", "content": [{"type": "thinking", "thinking": "hm"}]}),
             json!({"role": "tool", "name": "bio", "content": "updated"}),
+            json!({"role": "assistant", "content": "hi", "annotations": [{"type": "chatgpt.references"}]}),
         ];
         for message in &private {
             check(message, false, false, false);
