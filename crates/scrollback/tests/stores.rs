@@ -36,7 +36,7 @@ contract! {
     search_has_filters, a_path_sees_only_itself, snippets_show_the_words, common_words_are_ranked_too,
     a_long_message_with_every_word_comes_before_short_ones_with_some, what_was_said_up_to_a_message_is_counted, what_weighs_most_is_taken, each_role_has_places_of_its_own, what_a_filter_wants_is_found_behind_much_else, common_words_tell_of_old_messages_too, forms_of_a_word_and_names_of_speakers_are_found,
     forgetting_erases_one_session, nothing_is_written_about_a_session_that_is_gone, tenants_are_apart, odd_names_are_only_names, large_messages_are_kept,
-    a_title_may_come_later, one_alias_among_many_is_found, erased_results_keep_their_place,
+    a_title_may_come_later_and_change, one_alias_among_many_is_found, erased_results_keep_their_place,
 }
 
 fn body(text: &str) -> Box<RawValue> {
@@ -602,8 +602,9 @@ async fn large_messages_are_kept(bench: Bench) {
     assert_eq!(texts(&bench, Query::new("word59999")).await.len(), 1);
 }
 
-async fn a_title_may_come_later(bench: Bench) {
-    for (turns, title, expected) in [(1, None, None), (2, Some("ours"), Some("ours")), (3, Some("other"), Some("ours"))]
+async fn a_title_may_come_later_and_change(bench: Bench) {
+    for (turns, title, expected) in
+        [(1, None, None), (2, Some("ours"), Some("ours")), (3, Some("other"), Some("other")), (4, None, Some("other"))]
     {
         let text = serde_json::Value::Array(talk("ann", turns)).to_string();
         let arrival = Arrival { title, ..Arrival::new(&bench.tenant, Some("s"), "gpt-5", At(1)) };

@@ -14,7 +14,7 @@ pub struct Batch {
     pub session: SessionKey,
     /// What the client calls it, if it says.
     pub declared: Option<String>,
-    /// A title that came with it.
+    /// A title that came with it; it takes the place of an earlier one.
     pub title: Option<String>,
     /// Messages that continue the path.
     pub path: Vec<Draft>,

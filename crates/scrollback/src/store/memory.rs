@@ -211,7 +211,7 @@ impl Store for MemoryStore {
             if kept.messages.is_empty() {
                 kept.declared = batch.declared;
             }
-            kept.title = kept.title.take().or(batch.title);
+            kept.title = batch.title.or(kept.title.take());
             let mut beside = batch.beside.iter().peekable();
             for (i, draft) in batch.path.iter().enumerate() {
                 let depth = parent.map_or(Depth(0), |parent| parent.depth.plus(1));

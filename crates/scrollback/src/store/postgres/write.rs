@@ -111,10 +111,10 @@ pub(super) async fn fork(
     Ok(())
 }
 
-/// Notes in the session's row how much there is now, when something was said last, and a title if it had none.
+/// Notes in the session's row how much there is now, when something was said last, and a title that came.
 async fn grow(transaction: &Transaction<'_>, batch: &Batch, opened: &Opened, plan: &Plan) -> Result<(), Fault> {
     let key = &batch.session;
-    let title = opened.title.as_deref().or(batch.title.as_deref());
+    let title = batch.title.as_deref().or(opened.title.as_deref());
     if plan.rows.is_empty() && title == opened.title.as_deref() {
         return Ok(());
     }

@@ -66,11 +66,11 @@ fn open_session(connection: &Connection, batch: &Batch) -> Result<i64, Fault> {
     Ok(connection.last_insert_rowid())
 }
 
-/// Gives a title to a session that has none.
+/// Gives a session a title, unless it has that one.
 fn entitle(connection: &Connection, no: i64, key: &SessionKey, title: &str) -> Result<(), Fault> {
     let untitled: Option<(Option<String>, i64)> = connection
-        .prepare_cached("SELECT declared, born FROM session WHERE no = ?1 AND title IS NULL")?
-        .query_row([no], |row| Ok((row.get(0)?, row.get(1)?)))
+        .prepare_cached("SELECT declared, born FROM session WHERE no = ?1 AND title IS NOT ?2")?
+        .query_row(params![no, title], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     if let Some((declared, born)) = untitled {
         let seal = session_seal(key.tenant.as_str(), key.id, declared.as_deref(), Some(title), At(born));
