@@ -91,9 +91,39 @@ fn importing_twice_adds_nothing() {
     );
     let again = home.json(&["import", &fixture("samples/harbour.jsonl")]);
     assert_eq!(again[0]["added"], 0);
-    let folder = home.json(&["import", &fixture("exports")]);
+    let folder = home.run(&["import", &fixture("exports"), "--json"]);
+    assert_eq!(folder.status.code(), Some(1), "most files have something that cannot be read");
+    let folder: Vec<Value> = text(&folder.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(folder.len(), 7);
     assert!(folder.iter().all(|file| file["added"].as_u64().unwrap() > 0));
+    assert_eq!(folder.iter().filter(|file| file["skipped"][0].is_string()).count(), 5);
+}
+
+#[test]
+fn a_folder_is_read_once_and_what_is_no_conversation_is_named() {
+    let (home, folder) = (Home::new(), tempfile::tempdir().unwrap());
+    let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let said = "{\"role\":\"user\",\"content\":\"hello\"}\n";
+    put("a.jsonl", said);
+    put("index.json", "{\"version\":1}");
+    put("none.jsonl", "");
+    put("projects.json", r#"[{"uuid":"p","name":"Boat","prompt_template":"","docs":[]}]"#);
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(".", folder.path().join("loop")).unwrap();
+    let import = |home: &Home| home.run(&["import", &folder.path().display().to_string()]);
+    let done = import(&home);
+    let told = text(&done.stderr);
+    assert!(done.status.success(), "{told}");
+    assert_eq!(text(&done.stdout).lines().count(), 1, "{done:?}");
+    assert!(told.contains("2 files without conversations: ") && told.contains("index.json, "), "{told}");
+    assert!(told.contains("projects.json: these are Claude's projects") && !told.contains("--format"), "{told}");
+    put("rollout-a.jsonl.zst", "");
+    let packed = import(&home);
+    assert!(!packed.status.success() && text(&packed.stderr).contains("1 file to be unpacked first, with zstd -d: "));
+    std::fs::remove_file(folder.path().join("rollout-a.jsonl.zst")).unwrap();
+    put("a.jsonl", &format!("{said}{{\"role\":"));
+    let cut = import(&home);
+    assert!(!cut.status.success() && text(&cut.stderr).contains("not read: line 2 is cut off"), "{cut:?}");
 }
 
 #[test]
@@ -145,7 +175,7 @@ fn a_window_can_be_looked_at() {
 #[test]
 fn what_is_exported_can_be_imported() {
     let home = Home::new();
-    home.says(&["import", &fixture("exports"), &fixture("samples")]);
+    home.run(&["import", &fixture("exports"), &fixture("samples")]);
     home.says(&["export", "--output", "all.jsonl"]);
     let other = Home::new();
     let file = home.0.path().join("all.jsonl").display().to_string();

@@ -1,16 +1,16 @@
 //! `scrollback import` and `scrollback export`: conversations from other programs' files, and out again.
 
+use std::collections::HashSet;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
-use scrollback::import::{self, Extent, Format};
+use scrollback::import::{self, Extent, Format, Opened};
 use scrollback::store::Session;
 use scrollback::{Error, Log, SessionKey, Store};
 use serde::Serialize;
-use serde::de::IgnoredAny;
 
 use crate::api::{self, exported, exported_rest};
 use crate::salvage;
@@ -19,15 +19,17 @@ use super::control::ranges;
 use super::terminal::shown;
 use super::{Desk, counted, now, progress, say, say_json, sessions, talk};
 
-/// How many complaints about a file are shown.
+/// How many complaints about a file are shown, and how many names of files.
 const COMPLAINTS: usize = 5;
+/// How many bytes may be unpacked from one ZIP.
+const UNPACKED_BYTES: usize = 4 << 30;
 
 #[derive(Debug, Args)]
 pub(super) struct Import {
-    /// Files to read, or folders to look through; - reads standard input
+    /// Files to read (ChatGPT's or Claude's export may stay a ZIP), or folders to look through; - reads standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// What the files are, if it should not be guessed: openai, chatgpt, claude, claude-code, codex
+    /// What the files are, if it should not be guessed: openai, chatgpt (DeepSeek as well), claude, claude-code, codex
     #[arg(long)]
     format: Option<Format>,
 }
@@ -41,31 +43,65 @@ struct Imported {
     branches: usize,
     messages: usize,
     added: usize,
+    /// What could not be understood,
     skipped: Vec<String>,
+    /// and what holds nothing to keep, or was left out on purpose.
+    remarks: Vec<String>,
+}
+
+/// The files that were named or are in folders that were named.
+#[derive(Default)]
+struct Found {
+    /// Each with whether it was found in a folder: nobody said that there are conversations in it.
+    files: Vec<(PathBuf, bool)>,
+    /// Files in folders that have to be unpacked first.
+    packed: Vec<PathBuf>,
+    /// The folders looked through, as links may lead to one again.
+    seen: HashSet<PathBuf>,
+}
+
+/// What became of one file.
+enum Done {
+    Imported(Imported),
+    /// It is something that is known to be no conversation.
+    Foreign(&'static str),
+    /// It holds none; why, in words.
+    Nothing(String),
 }
 
 impl Import {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         let log = Log::new(desk.alone("drop the files onto its page, or send them to POST /api/import").await?);
-        let mut failed = false;
-        for file in files_of(&self.files)? {
-            match self.file(desk, &log, &file).await {
-                Ok(imported) if desk.json => say_json(&imported)?,
-                Ok(imported) => imported.tell()?,
-                Err(error) => {
-                    failed = true;
-                    talk(&format!("{}: {error:#}", file.display()));
-                }
+        let found = Found::of(&self.files)?;
+        let (mut failed, mut empty) = (false, Vec::new());
+        for (file, in_folder) in &found.files {
+            let done = self.file(desk, &log, file).await;
+            failed |= match &done {
+                Ok(Done::Imported(imported)) => !imported.skipped.is_empty(),
+                Ok(Done::Foreign(_) | Done::Nothing(_)) => !in_folder,
+                Err(_) => true,
+            };
+            match done {
+                Ok(Done::Imported(imported)) if desk.json => say_json(&imported)?,
+                Ok(Done::Imported(imported)) => imported.tell()?,
+                Ok(Done::Nothing(_)) if *in_folder => empty.push(file),
+                Ok(Done::Nothing(why)) => talk(&format!("{}: {why}", file.display())),
+                Ok(Done::Foreign(what)) => talk(&format!("{}: {what}", file.display())),
+                Err(error) => talk(&format!("{}: {error:#}", file.display())),
             }
         }
-        Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+        tell_files("without conversations", &empty);
+        tell_files("to be unpacked first, with zstd -d", &found.packed.iter().collect::<Vec<_>>());
+        Ok(if failed || !found.packed.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    async fn file(&self, desk: &Desk, log: &Log, file: &Path) -> anyhow::Result<Imported> {
-        let bytes = read(file)?;
-        let text = import::text_of(&bytes)?;
-        let format = self.format.or_else(|| Format::guess(text)).with_context(|| unrecognised(text))?;
-        let import = import::read(format, text)?;
+    async fn file(&self, desk: &Desk, log: &Log, file: &Path) -> anyhow::Result<Done> {
+        let (format, import) = match import::open(&read(file)?, self.format, UNPACKED_BYTES)? {
+            Opened::Read(format, import) => (format, import),
+            Opened::Foreign(what) => return Ok(Done::Foreign(what)),
+            Opened::Nothing(why) => return Ok(Done::Nothing(why)),
+            Opened::Unknown => return Ok(Done::Nothing(unknown())),
+        };
         let bar = progress(import.conversations.len() as u64, "importing");
         let mut added = 0;
         for conversation in &import.conversations {
@@ -74,8 +110,9 @@ impl Import {
         }
         bar.finish_and_clear();
         let Extent { conversations, branches, messages } = import.extent();
-        let (file, format, skipped) = (file.to_owned(), format.as_str(), import.skipped);
-        Ok(Imported { file, format, conversations, branches, messages, added, skipped })
+        let (file, format, skipped, remarks) = (file.to_owned(), format.as_str(), import.skipped, import.remarks);
+        let imported = Imported { file, format, conversations, branches, messages, added, skipped, remarks };
+        Ok(Done::Imported(imported))
     }
 }
 
@@ -87,59 +124,73 @@ impl Imported {
         let branches = if self.branches > self.conversations { branches } else { String::new() };
         let file = self.file.display();
         say(format!("{file}: {} format, {conversations}{branches}, {messages}, {} new", self.format, self.added))?;
-        for complaint in self.skipped.iter().take(COMPLAINTS) {
-            talk(&format!("  not read: {complaint}"));
+        tell_all("not read", &self.skipped);
+        tell_all("left out", &self.remarks);
+        Ok(())
+    }
+}
+
+fn tell_all(what: &str, told: &[String]) {
+    for one in told.iter().take(COMPLAINTS) {
+        talk(&format!("  {what}: {one}"));
+    }
+    if told.len() > COMPLAINTS {
+        talk(&format!("  and {} more; --json lists them all", told.len() - COMPLAINTS));
+    }
+}
+
+/// Tells of several files in one line.
+fn tell_files(what: &str, files: &[&PathBuf]) {
+    if files.is_empty() {
+        return;
+    }
+    let names: Vec<String> = files.iter().take(COMPLAINTS).map(|file| file.display().to_string()).collect();
+    let more = if files.len() > COMPLAINTS { ", …" } else { "" };
+    talk(&format!("{} {what}: {}{more}", counted(files.len() as u64, "file"), names.join(", ")));
+}
+
+impl Found {
+    fn of(named: &[PathBuf]) -> anyhow::Result<Self> {
+        let mut found = Self::default();
+        for path in named {
+            if !path.is_dir() {
+                found.files.push((path.clone(), false));
+                continue;
+            }
+            let before = found.files.len() + found.packed.len();
+            found.walk(path)?;
+            if found.files.len() + found.packed.len() == before {
+                bail!("{} holds no .json, .jsonl or .zip file", path.display());
+            }
         }
-        if self.skipped.len() > COMPLAINTS {
-            talk(&format!("  and {} more; --json lists them all", self.skipped.len() - COMPLAINTS));
+        Ok(found)
+    }
+
+    fn walk(&mut self, folder: &Path) -> anyhow::Result<()> {
+        let unreadable = || format!("{} cannot be read", folder.display());
+        if !self.seen.insert(folder.canonicalize().with_context(unreadable)?) {
+            return Ok(());
+        }
+        let entries = std::fs::read_dir(folder).with_context(unreadable)?;
+        let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
+        paths.sort();
+        for path in paths {
+            let name = path.to_string_lossy();
+            if path.is_dir() {
+                self.walk(&path)?;
+            } else if [".json", ".jsonl", ".zip"].iter().any(|ending| name.ends_with(ending)) {
+                self.files.push((path, true));
+            } else if name.ends_with(".jsonl.zst") {
+                self.packed.push(path);
+            }
         }
         Ok(())
     }
 }
 
-/// The files named, and the JSON files in the folders named.
-fn files_of(named: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for path in named {
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
-        let before = files.len();
-        walk(path, &mut files)?;
-        if files.len() == before {
-            bail!("{} holds no .json or .jsonl file", path.display());
-        }
-    }
-    Ok(files)
-}
-
-/// What is wrong with a text that is in no known format.
-fn unrecognised(text: &str) -> String {
-    let text = text.trim_start_matches('\u{feff}').trim();
-    if text.is_empty() {
-        return "the file is empty".to_owned();
-    }
-    let broken = |text: &str| serde_json::from_str::<IgnoredAny>(text).err();
-    match (broken(text), broken(text.lines().next().unwrap_or_default())) {
-        (Some(error), Some(_)) => format!("the file is no JSON, or was cut short: {error}"),
-        _ => "the format is not recognised; name it with --format (openai, chatgpt, claude, claude-code, codex)"
-            .to_owned(),
-    }
-}
-
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
-    let entries = std::fs::read_dir(folder).with_context(|| format!("{} cannot be read", folder.display()))?;
-    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
-    paths.sort();
-    for path in paths {
-        if path.is_dir() {
-            walk(&path, files)?;
-        } else if path.extension().is_some_and(|ending| ending == "json" || ending == "jsonl") {
-            files.push(path);
-        }
-    }
-    Ok(())
+fn unknown() -> String {
+    let names = Format::ALL.map(Format::as_str).join(", ");
+    format!("the format is not recognised; name it with --format ({names})")
 }
 
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {

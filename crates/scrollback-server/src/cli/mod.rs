@@ -88,7 +88,10 @@ enum Command {
     Demo(demo::Demo),
     /// Talk with a model in the terminal, or through a pipe
     Chat(chat::Chat),
-    /// Read conversations from ChatGPT, Claude, Claude Code, Codex or OpenAI-style files
+    /// Read conversations from ChatGPT, Claude, Claude Code, Codex, DeepSeek or OpenAI-style files
+    ///
+    /// Importing twice adds nothing, and a newer export adds what is new in it. Ends with 1 if something could not be read; files in
+    /// a folder that hold no conversations are only named.
     Import(exchange::Import),
     /// Write conversations as JSONL or Markdown
     Export(exchange::Export),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::home::{Home, Server};
+use crate::home::{Home, Server, text};
 
 fn fixture(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(name).display().to_string()
@@ -37,9 +37,10 @@ fn what_is_wrong_with_the_words_comes_before_who_holds_the_store() {
 #[test]
 fn branches_are_no_conversations() {
     let home = Home::new("");
-    let told = home.says(&["import", &fixture("exports/chatgpt.json")]);
+    // Some of the file cannot be read, on purpose.
+    let told = text(&home.run(&["import", &fixture("exports/chatgpt.json")]).stdout);
     assert!(told.contains("2 conversations (5 branches), 16 messages, 16 new"), "{told}");
-    let told = home.says(&["import", &fixture("exports/chatgpt.json"), "tides.jsonl"]);
+    let told = text(&home.run(&["import", &fixture("exports/chatgpt.json"), "tides.jsonl"]).stdout);
     assert!(told.contains("2 conversations (5 branches), 16 messages, 0 new"), "{told}");
     assert!(told.contains("1 conversation, 5 messages, 0 new"), "{told}");
     let other = Home::new("");
@@ -54,9 +55,12 @@ fn branches_are_no_conversations() {
 fn files_that_are_no_text_are_told_apart() {
     let home = Home::new("");
     let cases: [(&[u8], &str); 3] = [
-        (b"PK\x03\x04\x14\x00\xff", "is a ZIP: unpack it"),
+        (b"PK\x03\x04\x14\x00\xff", "the ZIP is damaged or not whole"),
         (b"\x1f\x8b\x08\x00", "gunzip"),
-        (b"{\"role\": \"user\",\n\"content\": \"caf\xe9\"}", "line 2 has the byte 0xE9, number 33"),
+        (
+            b"{\"role\": \"user\",\n\"content\": \"caf\xe9\"}",
+            "not read: bytes that are no text, from line 2 on; 1 × \u{fffd} stands for them",
+        ),
     ];
     for (bytes, told) in cases {
         std::fs::write(home.0.path().join("odd.json"), bytes).unwrap();
