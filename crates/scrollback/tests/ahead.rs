@@ -4,6 +4,7 @@
 
 mod kit;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -62,11 +63,15 @@ impl Model for Slow {
 /// What a diligent helper writes.
 fn written(question: &Question, number: usize) -> String {
     let ids: Vec<&str> = question.text.split(|c: char| !c.is_alphanumeric()).filter(|word| is_id(word)).collect();
+    let moorings = question.text.split("ooring ").skip(1);
+    let moorings: BTreeSet<&str> =
+        moorings.map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next().unwrap()).collect();
+    let moorings = Vec::from_iter(moorings).join(", ");
     match question.task {
         "artifact_draft" | "artifact_merge" => {
             let sources = ids.join(", ");
             format!(
-                "# The harbour\n\nMoorings and depths.\n\n## Moorings {number} <!-- sources: {sources} -->\nDeep enough."
+                "# The harbour\n\nMoorings and depths.\n\n## Moorings {number} <!-- sources: {sources} -->\nDeep enough: {moorings}."
             )
         }
         "artifact_decide" => "<none/>".to_owned(),

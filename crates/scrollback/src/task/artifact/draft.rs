@@ -1,13 +1,15 @@
 //! Draft: what the oldest messages come to, as a document in sections.
 //!
 //! Offline, every turn is a section: its question is the heading, and its most telling sentences are quoted. Whatever a model
-//! answers, the sources are exactly the messages: those it forgot are given to sections by their words.
+//! answers, the sources are exactly the messages: those it forgot are given to sections by their words. A document that tells next to
+//! nothing of them is no answer.
 
 use std::collections::BTreeSet;
 
 use super::super::digest::{NO_WORDS, digest, offline_title, said};
 use super::super::prompt::{block, fence, render, share};
 use super::super::sentences::{brief, excerpt};
+use super::super::summary::{facts, misses};
 use super::super::{Question, Task};
 use super::fitting::fitted;
 use super::reading::written;
@@ -50,7 +52,11 @@ impl Task for Draft<'_> {
         let title = written.title.unwrap_or_else(|| digest(self.messages).title);
         let summary = written.summary.unwrap_or_else(|| self.summary());
         let sections = fitted(Artifact::complete(written.sections, self.messages));
-        Ok(Drafted { title, summary, sections })
+        let drafted = Drafted { title, summary, sections };
+        if misses(&facts(&words(self.messages)), &drafted.told()) {
+            return Err("it tells next to nothing of what the messages say".to_owned());
+        }
+        Ok(drafted)
     }
 
     fn offline(&self) -> Drafted {
@@ -152,6 +158,19 @@ mod tests {
         let bare = Draft { messages: &talk }.read("## A <!-- sources: m101 -->\nx").unwrap();
         assert_eq!(bare.title, "How often do I feed the rye starter?");
         assert!(!bare.summary.is_empty());
+    }
+
+    #[test]
+    fn a_document_about_something_else_is_no_answer() {
+        let talk = said(&[
+            ("user", "Tell Ann Lee that the gauge HB-22 must not be asked more than once a minute."),
+            ("assistant", "Told her. We decided to use port 4800 from Friday on."),
+        ]);
+        let task = Draft { messages: &talk };
+        let off = "# Paris\n\nA trip.\n\n## Museums <!-- sources: m101, m102 -->\nThe weather is lovely and many people visit.";
+        assert!(task.read(off).unwrap_err().contains("next to nothing"));
+        let good = "# Gauge\n\n## Limits <!-- sources: m101, m102 -->\nHB-22 once a minute; Ann Lee knows; port 4800 from Friday.";
+        assert_eq!(task.read(good).unwrap().sections.len(), 1);
     }
 
     #[test]

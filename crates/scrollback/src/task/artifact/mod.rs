@@ -51,9 +51,20 @@ impl Drafted {
         self.sections.iter().flat_map(|section| section.sources.iter().copied()).collect()
     }
 
+    /// All that it says.
+    fn told(&self) -> String {
+        told(&self.title, &self.summary, &self.sections)
+    }
+
     /// A version of an artifact that says this.
     pub fn artifact(self, id: ArtifactId, version: u32, by: Author) -> Artifact {
         let Self { title, summary, sections } = self;
         Artifact { id, version, title, summary, sections, by }
     }
+}
+
+/// All that a document says.
+fn told(title: &str, summary: &str, sections: &[Section]) -> String {
+    let sections = sections.iter().flat_map(|section| [section.heading.as_str(), section.text.as_str()]);
+    [title, summary].into_iter().chain(sections).collect::<Vec<_>>().join("\n")
 }

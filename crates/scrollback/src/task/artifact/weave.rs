@@ -1,16 +1,18 @@
 //! Weave: an artifact and a draft worked into one document that keeps every source of both.
 //!
 //! Offline, sections with nearly the same heading are joined and the others added. Of a reply, the wording is the model's where
-//! it cites all that a section was made from; a section with a source it forgot is kept as it was.
+//! it cites all that a section was made from; a section with a source it forgot is kept as it was. A reply that drops most of what either
+//! side says is no answer.
 
 use std::collections::{BTreeSet, HashSet};
 
 use super::super::prompt::{fence, render};
 use super::super::sentences::{brief, excerpt, shortened};
+use super::super::summary::{facts, lost, misses};
 use super::super::{Question, Task};
 use super::fitting::{alike, fitted, joined};
 use super::reading::written;
-use super::{Drafted, MOST_CHARS, SUMMARY_CHARS, TITLE_CHARS};
+use super::{Drafted, MOST_CHARS, SUMMARY_CHARS, TITLE_CHARS, told};
 use crate::artifact::{Artifact, Section};
 use crate::ids::MessageId;
 use crate::quote::keys;
@@ -18,6 +20,9 @@ use crate::quote::keys;
 const PROMPT: &str = include_str!("../../../prompts/artifact_merge.md");
 /// How much of each side the helper is shown.
 const SIDE_CHARS: usize = 36_000;
+
+/// One in so many facts of the artifact as it is may be dropped.
+const MAY_DROP: usize = 2;
 
 /// Asks for an artifact and a draft in one.
 #[derive(Clone, Copy, Debug)]
@@ -50,11 +55,17 @@ impl Task for Weave<'_> {
     fn read(&self, reply: &str) -> Result<Drafted, String> {
         let known: BTreeSet<MessageId> = self.sides().flat_map(|section| section.sources.iter().copied()).collect();
         let written = written(reply, &known)?;
-        Ok(Drafted {
+        let woven = Drafted {
             title: written.title.unwrap_or_else(|| self.title()),
             summary: written.summary.unwrap_or_else(|| self.summary()),
             sections: fitted(self.kept(self.cited(written.sections))),
-        })
+        };
+        let old = facts(&told(&self.old.title, &self.old.summary, &self.old.sections));
+        let lost = lost(&old, &woven.told()).len();
+        if lost * MAY_DROP > old.len() || misses(&facts(&self.new.told()), &woven.told()) {
+            return Err("it leaves out most of what one of the documents says".to_owned());
+        }
+        Ok(woven)
     }
 
     fn offline(&self) -> Drafted {
@@ -146,7 +157,7 @@ mod tests {
         Weave { old: &old, new: &new }.read(reply)
     }
 
-    fn told(drafted: &Drafted) -> Vec<(&str, &str, Vec<u32>)> {
+    fn told_of(drafted: &Drafted) -> Vec<(&str, &str, Vec<u32>)> {
         let one = |section: &Section| section.sources.iter().map(|id| id.0).collect();
         drafted.sections.iter().map(|section| (section.heading.as_str(), section.text.as_str(), one(section))).collect()
     }
@@ -160,15 +171,15 @@ mod tests {
             ("Build", "```sh\n# make\n```", vec![14]),
             ("Price", "Four a loaf.", vec![32]),
         ];
-        assert_eq!(told(&both), expected);
+        assert_eq!(told_of(&both), expected);
         assert_eq!((both.title.as_str(), both.summary.as_str()), ("Sourdough", "Starters. Loaves."));
     }
 
     #[test]
     fn the_wording_is_the_models_where_it_cites() {
         let both = read(GOOD).unwrap();
-        assert_eq!(told(&both)[0], ("Feeding", "On Fridays, now on Mondays.", vec![12, 13, 31]));
-        assert_eq!(told(&both)[2].1, "Four.");
+        assert_eq!(told_of(&both)[0], ("Feeding", "On Fridays, now on Mondays.", vec![12, 13, 31]));
+        assert_eq!(told_of(&both)[2].1, "Four.");
     }
 
     #[test]
@@ -181,9 +192,23 @@ mod tests {
             ("On loaves", "Four a loaf.", vec![32]),
             ("Build", "```sh\n# make\n```", vec![14]),
         ];
-        assert_eq!(told(&both), expected);
+        assert_eq!(told_of(&both), expected);
         assert_eq!(both.title, "Sourdough");
         assert!(read("I have merged them for you.").is_err());
+    }
+
+    #[test]
+    fn no_reply_drops_what_was_told() {
+        let old = [("Gauges", "HB-22 is asked once a minute at most, on port 4800. Ann Lee knows.", &[12, 13][..])];
+        let (old, new) =
+            (artifact(12, "Gauges", "HB-22.", &old), drafted("Paint", "Red.", &[("Paint", "Red.", &[31])]));
+        let weave = Weave { old: &old, new: &new };
+        let off =
+            "# Paris\n\nA trip.\n\n## Museums <!-- sources: m12, m13, m31 -->\nThe weather is lovely and people visit.";
+        assert!(weave.read(off).unwrap_err().contains("leaves out"));
+        let good =
+            "# Gauges\n\n## Gauges <!-- sources: m12, m13, m31 -->\nHB-22, port 4800, once a minute; Ann Lee. Red.";
+        assert_eq!(weave.read(good).unwrap().sections.len(), 1);
     }
 
     #[test]

@@ -7,12 +7,25 @@ use super::figures::figures;
 use crate::quote::keys;
 use crate::search::{folded, is_unspaced};
 
+/// Fewer facts prove nothing.
+const PROOF: usize = 4;
+
 /// The facts that a text does not hold, the most telling first.
 pub fn lost(facts: &[Fact], held: &str) -> Vec<Fact> {
     let held = Held::new(held);
     let mut lost: Vec<Fact> = facts.iter().filter(|fact| !held.has(fact)).cloned().collect();
     lost.sort_by_key(|fact| fact.kind);
     lost
+}
+
+/// Whether so much of something is missing that the rest can hardly be about it.
+pub(in crate::task) fn is_most(missing: usize, of: usize) -> bool {
+    missing * 4 > of * 3
+}
+
+/// Whether a text holds so little of some facts that it can hardly be about them; a few facts prove nothing.
+pub(in crate::task) fn misses(facts: &[Fact], held: &str) -> bool {
+    facts.len() >= PROOF && is_most(lost(facts, held).len(), facts.len())
 }
 
 struct Held {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::super::digest::{NO_WORDS, offline_title, said};
 use super::super::prompt::render;
 use super::super::sentences::{brief, joined, sentences, shortened};
+use super::super::summary::{facts, misses};
 use super::super::{Question, Task};
 use super::sheet::{Sheet, words};
 use super::tags::{self, Element, Shape, holding, line, prose};
@@ -70,6 +71,9 @@ impl Task for WriteBrief<'_> {
     fn read(&self, reply: &str) -> Result<Named, String> {
         tags::read(reply, &SHAPE, |card| {
             let brief = brief_in(card).ok_or("<brief> is missing or empty")?;
+            if self.card.is_some_and(|card| misses(&facts(&card.brief), &brief)) {
+                return Err("<brief> drops most of what the brief before it tells".to_owned());
+            }
             Ok(Named { name: name_in(card).unwrap_or_else(|| self.name()), brief })
         })
     }
@@ -182,6 +186,17 @@ mod tests {
         let long = task.read(&long).unwrap();
         assert!(long.name.chars().count() <= NAME_CHARS && long.brief.chars().count() <= BRIEF_CHARS);
         assert!(task.read("<card><name>x</name></card>").unwrap_err().contains("<brief>"));
+    }
+
+    #[test]
+    fn no_reply_drops_the_brief_before_it() {
+        let old =
+            card(1, "Gauges", "HB-22 is asked once a minute at most, on port 4800, as Ann Lee of tide_gauge_7 knows.");
+        let messages = said(&[("user", "Paint it red.")]);
+        let task = WriteBrief { card: Some(&old), messages: &messages };
+        let off = "<card><name>Paris</name><brief>Museums and the weather.</brief></card>";
+        assert!(task.read(off).unwrap_err().contains("drops most"));
+        assert!(task.read("<brief>HB-22 on port 4800, Ann Lee; to be painted red.</brief>").is_ok());
     }
 
     #[test]
