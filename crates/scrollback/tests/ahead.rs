@@ -66,16 +66,16 @@ fn written(question: &Question, number: usize) -> String {
     let moorings = question.text.split("ooring ").skip(1);
     let moorings: BTreeSet<&str> =
         moorings.map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next().unwrap()).collect();
-    let moorings = Vec::from_iter(moorings).join(", ");
+    let moorings = Vec::from_iter(moorings).join(", mooring ");
     match question.task {
         "artifact_draft" | "artifact_merge" => {
             let sources = ids.join(", ");
             format!(
-                "# The harbour\n\nMoorings and depths.\n\n## Moorings {number} <!-- sources: {sources} -->\nDeep enough: {moorings}."
+                "# The harbour\n\nMoorings and depths.\n\n## Moorings {number} <!-- sources: {sources} -->\nDeep enough: mooring {moorings}."
             )
         }
         "artifact_decide" => "<none/>".to_owned(),
-        _ => format!("They go through the moorings one by one [{}]. Draft {number}.", ids.last().unwrap_or(&"m0")),
+        _ => format!("They go through mooring {moorings} [{}]. Draft {number}.", ids.last().unwrap_or(&"m0")),
     }
 }
 

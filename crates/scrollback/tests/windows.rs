@@ -143,7 +143,7 @@ proptest! {
     #[test]
     fn law_3_fits(turns in turns(), budget in prop_oneof![60..1_500_u32, 1_500..20_000_u32], recalls: bool) {
         let scenery = Scenery { recalls, ..scenery(&messages(&turns)) };
-        for name in [StrategyName::Pages, StrategyName::Topics, StrategyName::Truncate] {
+        for name in FOLDING.into_iter().chain([StrategyName::Truncate]) {
             match laid(name, &scenery, scenery.path.len(), Budget { tokens: budget }) {
                 Ok((_, window)) => prop_assert!(window.tokens() <= budget, "{} of {budget}", window.tokens()),
                 Err(error) => {
@@ -198,15 +198,31 @@ fn floor(scenery: &Scenery) -> u32 {
     path.chain(&scenery.preamble).map(|stored| stored.measure.tokens).sum()
 }
 
-#[test]
-fn folding_is_rare_and_large() {
-    let scenery = scenery(&messages(&vec![Turn::Chat(5); 100]));
+/// How many folds so many turns take.
+fn folds(name: StrategyName, scenery: &Scenery, tokens: u32) -> (usize, Fold) {
     let (mut fold, mut folds) = (Fold::default(), 0);
     for end in (1..=scenery.path.len()).step_by(2) {
-        let (after, _) = laid_after(StrategyName::Pages, &scenery, end, Budget { tokens: 8_000 }, &fold).unwrap();
+        let (after, _) = laid_after(name, scenery, end, Budget { tokens }, &fold).unwrap();
         folds += usize::from(after != fold);
         fold = after;
     }
+    (folds, fold)
+}
+
+/// Each fold frees a fifth of the window at least, however large the messages are.
+#[test]
+fn folding_is_rare_and_large() {
+    for (words, turns) in [(5, 100), (20, 100), (60, 80), (110, 60)] {
+        let scenery = scenery(&messages(&vec![Turn::Chat(words); turns]));
+        let said: u32 = scenery.path.iter().map(|leaf| leaf.stored.measure.tokens).sum();
+        for (name, budget) in FOLDING.into_iter().flat_map(|name| [(name, 6_000), (name, 8_000), (name, 16_000)]) {
+            let (folds, _) = folds(name, &scenery, budget);
+            let most = (said / (budget / 5)) as usize + turns / 10;
+            assert!(folds <= most, "{name} in {budget}: {folds} folds in {turns} turns of {said} tokens, not {most}");
+        }
+    }
+    let scenery = scenery(&messages(&vec![Turn::Chat(5); 100]));
+    let (folds, fold) = folds(StrategyName::Pages, &scenery, 8_000);
     assert!((1..=10).contains(&folds), "{folds} folds in 100 turns");
     assert!(fold.unlisted() > 0, "pages that nobody recalls leave the contents page");
 }

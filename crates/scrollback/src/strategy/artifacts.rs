@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use super::holds::HoldSettings;
 use super::showing::{Holding, Layout, costs, room, usual_or_least};
-use super::{Filed, Scene, Strategy, Stretch};
+use super::{Filed, Scene, Strategy, Stretch, turns};
 use crate::error::Result;
 use crate::note::{Covers, Edition, Fold, Note};
 use crate::recall::{RecallTool, fence};
@@ -55,10 +55,33 @@ impl Artifacts {
         scene.budget.share(self.settings.share)
     }
 
-    fn is_time(&self, scene: &Scene<'_>, tokens: u32) -> bool {
+    fn is_time(&self, scene: &Scene<'_>, open: u32) -> bool {
         let many = !scene.undone && scene.open.len() >= self.settings.archive_at;
-        let over = if scene.undone { scene.budget.tokens } else { scene.budget.share(self.settings.fold_over) };
-        scene.forced || many || tokens > over
+        scene.forced || many || open > self.settings.most_open(scene)
+    }
+}
+
+impl ArtifactSettings {
+    /// How many tokens may be open beside the documents before it is time.
+    fn most_open(&self, scene: &Scene<'_>) -> u32 {
+        let over = if scene.undone { scene.budget.tokens } else { scene.budget.share(self.fold_over) };
+        over.saturating_sub(scene.fixed() + scene.budget.share(self.share).max(scene.fold.tokens))
+    }
+
+    /// How many of the oldest open messages the next archiving will take, once that is near: whole pages, no more than it has to. 0
+    /// while it is not.
+    pub(crate) fn next(&self, scene: &Scene<'_>, holds: &HoldSettings) -> usize {
+        let costs = costs(scene, holds, Holding::Usual);
+        let (cost, most) = (|end: usize| costs[..end].iter().sum::<u32>(), self.most_open(scene));
+        let more = self.archive_at.saturating_sub(self.keep);
+        let many = scene.open.len() >= self.keep + more / 2;
+        if !many && cost(costs.len()) <= most / 4 * 3 {
+            return 0;
+        }
+        let ends = turns::pages(scene.open, scene.budget.share(25)).into_iter().map(|page| page.end);
+        let fits = |end: &usize| *end <= more.max(1) && cost(*end) <= most / 2;
+        let taken = ends.clone().take_while(fits).last().or_else(|| ends.clone().next());
+        taken.filter(|end| *end < scene.open.len()).unwrap_or(0)
     }
 }
 
@@ -69,11 +92,11 @@ impl Strategy for Artifacts {
 
     fn fold(&self, scene: &Scene<'_>) -> Vec<Stretch> {
         let costs = costs(scene, &self.holds, Holding::Usual);
-        if !self.is_time(scene, scene.fixed() + self.limit(scene).max(scene.fold.tokens) + costs.iter().sum::<u32>()) {
+        if !self.is_time(scene, costs.iter().sum()) {
             return Vec::new();
         }
-        let room = scene.budget.share(75).saturating_sub(scene.fixed() + self.limit(scene));
-        scene.all_but(&costs, (self.settings.keep, room))
+        // However much is fixed, the next turn need not fold again.
+        scene.all_but(&costs, (self.settings.keep, self.settings.most_open(scene) / 2))
     }
 
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold {

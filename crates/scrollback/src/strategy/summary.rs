@@ -124,6 +124,18 @@ impl SummarySettings {
         self.ahead.min(self.margin_of(model) * 3 / 4)
     }
 
+    /// How many tokens a window may have before it is summarised.
+    fn over(&self, scene: &Scene<'_>) -> u32 {
+        let late = scene.undone || !self.enabled || scene.path() < self.minimum;
+        if late { scene.budget.tokens } else { scene.budget.share(self.margin_of(scene.model)) }
+    }
+
+    /// How many of them may be open beside a summary as long as it may be.
+    pub(crate) fn most_open(&self, scene: &Scene<'_>) -> u32 {
+        let told = scene.budget.share(self.share).max(scene.fold.tokens);
+        self.over(scene).saturating_sub(scene.fixed() + told)
+    }
+
     /// How many messages stay open.
     pub(crate) fn recent(&self) -> usize {
         match self.mode {
@@ -160,9 +172,7 @@ impl Summaries {
     }
 
     fn is_time(&self, scene: &Scene<'_>, tokens: u32) -> bool {
-        let late = scene.undone || !self.settings.enabled || scene.path() < self.settings.minimum;
-        let over = if late { scene.budget.tokens } else { scene.budget.share(self.settings.margin_of(scene.model)) };
-        scene.forced || tokens > over
+        scene.forced || tokens > self.settings.over(scene)
     }
 }
 
@@ -177,8 +187,8 @@ impl Strategy for Summaries {
         if !self.is_time(scene, fixed + costs.iter().sum::<u32>()) {
             return Vec::new();
         }
-        let room = scene.budget.share(50).saturating_sub(scene.fixed());
-        scene.all_but(&costs, (self.settings.recent(), room))
+        // However much is fixed, the next turn need not fold again.
+        scene.all_but(&costs, (self.settings.recent(), self.settings.most_open(scene) / 2))
     }
 
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold {

@@ -27,6 +27,7 @@ mod pages;
 mod person;
 mod pinned;
 mod places;
+mod rarely;
 mod reach;
 mod rules;
 mod sections;

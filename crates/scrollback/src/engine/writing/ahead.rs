@@ -13,9 +13,6 @@ use crate::strategy::{Leaf, Scene, StrategyName, turns};
 use crate::task;
 use crate::window::Budget;
 
-/// How many messages more than a fold keeps must be open before artifacts are drafted, in hundredths of the difference.
-const DRAFT_AT: usize = 50;
-
 impl Engine {
     /// What was written for the next fold of a lane, if anything was.
     pub(super) async fn ahead(&self, session: &SessionKey, lane: &Lane) -> Result<Option<Ahead>> {
@@ -44,10 +41,7 @@ impl Engine {
                     open + preamble + lane.folded.fold.tokens > budget.share(strategies.summary.ahead_of(&lane.model));
                 filled && strategies.summary.enabled && lane.head.depth.0 + 1 >= strategies.summary.minimum
             }
-            StrategyName::Artifacts => {
-                let (at, keep) = (strategies.artifacts.archive_at, strategies.artifacts.keep);
-                lane.open.len() >= keep + at.saturating_sub(keep) * DRAFT_AT / 100
-            }
+            StrategyName::Artifacts => self.next_archived(lane, budget) > 0,
             StrategyName::Pages | StrategyName::Topics | StrategyName::Truncate | StrategyName::Passthrough => false,
         }
     }
@@ -75,13 +69,12 @@ impl Engine {
         }
     }
 
-    /// How many messages the next archiving will take: whole pages, no more than it has to.
+    /// How many messages the next archiving will take, once it is near.
     fn next_archived(&self, lane: &Lane, budget: Budget) -> usize {
-        let settings = &self.settings.strategies.artifacts;
-        let most = settings.archive_at.saturating_sub(settings.keep).max(1);
-        let pages = turns::pages(&lane.open, budget.share(25));
-        let fitting = pages.iter().map(|page| page.end).take_while(|end| *end <= most).last();
-        fitting.or_else(|| pages.first().map(|page| page.end)).filter(|end| *end < lane.open.len()).unwrap_or(0)
+        let strategies = &self.settings.strategies;
+        let kept = lane.kept_over(&lane.folded.fold, budget);
+        let scene = Scene { kept: kept.as_ref(), undone: false, ..lane.scene(budget) };
+        strategies.artifacts.next(&scene, &strategies.holds)
     }
 
     /// Goes on with the summary, segment by segment.

@@ -22,13 +22,13 @@ use crate::artifact::Artifact;
 use crate::error::Result;
 use crate::ids::{MessageId, SessionKey};
 use crate::note::{Covers, Fold};
-use crate::strategy::{Filed, Leaf, StrategyName, Stretch, turns};
+use crate::strategy::{Filed, Leaf, Scene, StrategyName, Stretch, turns};
 use crate::summary::Summary;
 use crate::view::FoldId;
-use crate::window::{Budget, tokens_of};
+use crate::window::Budget;
 
-/// A fold that was made ready must leave a window no fuller than this, in hundredths.
-const ENOUGH: u32 = 55;
+/// A summary that was made ready must leave no more open than this, in hundredths of what may be before the next.
+const ENOUGH: u32 = 75;
 
 /// What is written of a stretch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -76,11 +76,12 @@ impl Engine {
         }
         let fresh = fold.open() == lane.folded.fold.open();
         let ready = if fresh { self.ahead(session, lane).await? } else { None };
-        let ready =
-            ready.filter(|ready| ready.covers.from == stretch.covers.from && ready.covers.to <= stretch.covers.to);
+        // What was written of more than has to go is used as well, as long as the current turn stays.
+        let most = stretch.covers.count().max(u32::try_from(turns::last(open)).unwrap_or(u32::MAX));
+        let ready = ready.filter(|ready| ready.covers.from == stretch.covers.from && ready.covers.count() <= most);
         let whole = stretch;
         let stretch = match &ready {
-            Some(ready) => shortened(&stretch, ready.covers, open, fold.turns),
+            Some(ready) => ending(&stretch, ready.covers, open, fold.turns),
             None => stretch,
         };
         let leaves = &open[..(stretch.covers.to.0 - fold.open().0 + 1) as usize];
@@ -93,7 +94,9 @@ impl Engine {
                 let changed = archive::archive_offline(lane, leaves);
                 Filing { stretch, summary: None, artifacts: self.filed_with(session, lane, changed).await? }
             }
-            (_, Some(Written::Summary(summary))) if is_enough(&summary, &open[leaves.len()..], budget) => {
+            (_, Some(Written::Summary(summary)))
+                if stretch.covers.to >= whole.covers.to || self.is_enough(lane, &open[leaves.len()..], budget) =>
+            {
                 Filing { stretch, summary: Some(summary), artifacts }
             }
             (_, Some(Written::Summary(summary))) => {
@@ -105,12 +108,14 @@ impl Engine {
         };
         Ok(Filing { summary: filing.summary.map(|summary| without(summary, lane)), ..filing })
     }
-}
 
-/// Whether a window is well below its limit if it is folded only as far as a summary is ready: folds are rare and large.
-fn is_enough(summary: &Summary, rest: &[Arc<Leaf>], budget: Budget) -> bool {
-    let open: u32 = rest.iter().map(|leaf| leaf.tokens()).sum();
-    open.saturating_add(tokens_of(&summary.text)) <= budget.share(ENOUGH)
+    /// Whether a window is well below its limit if it is folded only as far as a summary is ready: folds are rare and large.
+    fn is_enough(&self, lane: &Lane, rest: &[Arc<Leaf>], budget: Budget) -> bool {
+        let open: u32 = rest.iter().map(|leaf| leaf.tokens()).sum();
+        let kept = lane.kept_over(&lane.folded.fold, budget);
+        let scene = Scene { kept: kept.as_ref(), ..lane.scene(budget) };
+        open <= self.settings.strategies.summary.most_open(&scene) / 100 * ENOUGH
+    }
 }
 
 /// A summary without quotes of what was left out since they were taken.
@@ -120,8 +125,8 @@ fn without(mut summary: Summary, lane: &Lane) -> Summary {
     summary
 }
 
-/// A stretch that ends earlier.
-fn shortened(stretch: &Stretch, covers: Covers, open: &[Arc<Leaf>], before: u32) -> Stretch {
+/// A stretch that ends elsewhere.
+fn ending(stretch: &Stretch, covers: Covers, open: &[Arc<Leaf>], before: u32) -> Stretch {
     let count = covers.count() as usize;
     Stretch { covers, turn: before + turns::count(&open[..count.min(open.len())]), ..*stretch }
 }
