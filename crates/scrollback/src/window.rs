@@ -134,6 +134,15 @@ impl Budget {
     }
 }
 
+/// What of a model's limit is not for its window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reserved {
+    /// The tools it comes with, ours among them.
+    pub tools: u32,
+    /// What is kept free for the reply.
+    pub reply: u32,
+}
+
 /// What is shown to a model.
 #[derive(Clone, Debug)]
 pub struct Window {
@@ -289,11 +298,14 @@ impl Window {
         self.path - self.blocks.iter().filter_map(|block| block.covers).map(|covers| covers.count()).sum::<u32>()
     }
 
-    /// Why it cannot be made smaller, naming the three largest items.
-    pub fn too_large(&self) -> Error {
-        let mut largest: Vec<&Block> = self.blocks.iter().collect();
-        largest.sort_by_key(|block| std::cmp::Reverse(block.tokens));
-        let items: Vec<String> = largest.iter().take(3).map(|block| item(block)).collect();
+    /// Why it cannot be made smaller, naming the three largest items, those that stand beside it among them.
+    pub fn too_large(&self, reserved: Reserved) -> Error {
+        let outside = [("the tools".to_owned(), reserved.tools), ("the room for the reply".to_owned(), reserved.reply)];
+        let blocks = self.blocks.iter().map(|block| (item(block), block.tokens));
+        let mut largest: Vec<(String, u32)> = outside.into_iter().chain(blocks).filter(|(_, of)| *of > 0).collect();
+        largest.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
+        let named = |(item, tokens): &(String, u32)| format!("{item} with {} tokens", grouped(*tokens));
+        let items: Vec<String> = largest.iter().take(3).map(named).collect();
         let (tokens, budget) = (grouped(self.tokens()), grouped(self.budget.tokens));
         Error::TooLarge(format!(
             "what must be shown takes {tokens} tokens, but only {budget} fit. The largest: {}. \
@@ -311,7 +323,7 @@ fn is_same(raw: &RawValue, text: &str) -> bool {
 
 fn item(block: &Block) -> String {
     let name = block.message().map_or_else(String::new, |stored| format!("{} ", stored.id));
-    format!("{name}{} with {} tokens", block.speaker(), grouped(block.tokens))
+    format!("{name}{}", block.speaker())
 }
 
 fn covers(stored: &Stored) -> Option<Covers> {

@@ -11,7 +11,7 @@ use scrollback::note::Fold;
 use scrollback::sketch::sketch;
 use scrollback::store::{Beside, Place, Stored};
 use scrollback::strategy::{HoldSettings, Leaf, Scene, StrategyName, StrategySettings, lay_out};
-use scrollback::window::{Body, Budget, Reason, Window};
+use scrollback::window::{Body, Budget, Reason, Reserved, Window};
 use scrollback::{Error, Role};
 use serde_json::{Value, json};
 
@@ -310,6 +310,19 @@ fn what_cannot_fit_is_named() {
     let scenery = scenery(&[user("hello"), assistant("hi"), user(&"a long question ".repeat(500))]);
     let error = laid(StrategyName::Pages, &scenery, 3, Budget { tokens: 300 }).unwrap_err().to_string();
     assert!(error.contains("m2 user with 1,5") && error.contains("only 300 fit"), "{error}");
+}
+
+#[test]
+fn what_leaves_no_room_for_a_window_is_named() {
+    let scenery = scenery(&[user("hello"), assistant("hi"), user("Who are you?")]);
+    let reserved = Reserved { tools: 8_800, reply: 4_000 };
+    let fold = Fold::default();
+    for name in FOLDING.into_iter().chain([StrategyName::Truncate]) {
+        let scene = Scene { reserved, ..Scene::new(&scenery.preamble, &fold, &scenery.path, Budget { tokens: 0 }) };
+        let error = lay_out(&*name.build(&StrategySettings::default()), scene).unwrap_err().to_string();
+        let named = "The largest: the tools with 8,800 tokens; the room for the reply with 4,000 tokens; ";
+        assert!(error.contains(named) && error.contains("only 0 fit"), "{name}: {error}");
+    }
 }
 
 #[test]

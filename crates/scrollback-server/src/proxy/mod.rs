@@ -259,7 +259,8 @@ impl Proxy {
         // What was compacted here may be too long for any other strategy than the one it was compacted for.
         let strategy = plan.untouched.filter(|_| !plan.is_compacted()).map(|_| StrategyName::Passthrough);
         let recalls = plan.recalls;
-        let ask = Ask { after, strategy, recalls, ..Ask::new(arrival, history, plan.budget, plan.limit) };
+        let reserved = plan.reserved();
+        let ask = Ask { after, reserved, strategy, recalls, ..Ask::new(arrival, history, plan.budget, plan.limit) };
         if plan.is_assumed { self.engine.begin_unsure(ask).await } else { self.engine.begin(ask).await }
     }
 

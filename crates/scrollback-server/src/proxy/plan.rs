@@ -1,7 +1,7 @@
 //! What is known of a request before it is a turn: whose it is, what it follows, and how large its window may be.
 
 use scrollback::log::{Declared, History};
-use scrollback::window::Budget;
+use scrollback::window::{Budget, Reserved};
 use scrollback::{SessionId, Tenant};
 
 use super::gauge::Model;
@@ -33,6 +33,8 @@ pub(crate) struct Plan {
     pub(crate) is_assumed: bool,
     /// What the tools cost.
     pub(crate) tools: u32,
+    /// What is kept free for the reply.
+    pub(crate) reply: u32,
     /// What the messages may cost.
     pub(crate) budget: Budget,
     /// Whether the model can load what is held.
@@ -58,6 +60,11 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
+    /// What else than its messages it costs.
+    pub(super) fn reserved(&self) -> Reserved {
+        Reserved { tools: self.tools, reply: self.reply }
+    }
+
     /// Whether the request holds only new messages.
     pub(crate) fn is_new(&self) -> bool {
         self.only_new || self.follows.is_some()
@@ -121,6 +128,7 @@ impl Proxy {
             model,
             limit,
             tools,
+            reply,
             budget: Budget { tokens },
             recalls: upstream.recall != RecallBy::Off,
             only_new: header(HISTORY_HEADER) == Some("new"),

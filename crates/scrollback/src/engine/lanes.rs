@@ -19,7 +19,7 @@ use crate::store::{Position, Stint, Stored};
 use crate::strategy::{Filed, HoldSettings, Leaf, Scene, StrategyName, turns};
 use crate::summary::Summary;
 use crate::view::FoldId;
-use crate::window::Budget;
+use crate::window::{Budget, Reserved};
 
 /// How many bytes of messages are kept before the older half is dropped.
 const BYTES: usize = 32 << 20;
@@ -70,6 +70,8 @@ pub(super) struct Lane {
     pub(super) model: Arc<str>,
     /// Whether that one can load what is held.
     pub(super) recalls: bool,
+    /// What else that request costs.
+    pub(super) reserved: Reserved,
     pub(super) folded: Folded,
     pub(super) preamble: Vec<Arc<Stored>>,
     /// Those of them that stood outside of the messages.
@@ -153,6 +155,7 @@ impl Lane {
             undone: self.folded.undone,
             model: &self.model,
             recalls: self.recalls,
+            reserved: self.reserved,
             excluded: self.excluded(),
             topics: self.shelf.topical(),
             artifacts: &self.artifacts,

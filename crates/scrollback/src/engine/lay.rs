@@ -109,7 +109,7 @@ impl Engine {
         found: Option<&Consulted>,
     ) -> Result<Laid> {
         let session = &received.session;
-        (lane.model, lane.recalls) = (ask.arrival.model.into(), ask.recalls);
+        (lane.model, lane.recalls, lane.reserved) = (ask.arrival.model.into(), ask.recalls, ask.reserved);
         self.settle(session, &lane).await?;
         self.shelve(session, &mut lane).await?;
         self.decide(session, &mut lane).await?;

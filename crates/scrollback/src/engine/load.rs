@@ -19,7 +19,7 @@ use crate::note::{Covers, Fold, Note};
 use crate::store::{Beside, Keys, Kind, Origin, Place, Position, Scope, Span, Stint, Stored};
 use crate::strategy::{Leaf, Scene, StrategyName, turns};
 use crate::view::View;
-use crate::window::Budget;
+use crate::window::{Budget, Reserved};
 
 /// How many messages are read at first.
 const CHUNK: u32 = 256;
@@ -71,6 +71,7 @@ impl Lane {
             strategy,
             model,
             recalls: true,
+            reserved: Reserved::default(),
             folded,
             preamble,
             heads: Vec::new(),

@@ -53,7 +53,7 @@ use crate::store::Store;
 use crate::strategy::topics::cue::Cues;
 use crate::strategy::{Strategy, StrategyName, StrategySettings};
 use crate::task::Tasks;
-use crate::window::{Budget, tokens_of};
+use crate::window::{Budget, Reserved, tokens_of};
 use jobs::Due;
 use lanes::Lanes;
 use meaning::Meaning;
@@ -138,14 +138,14 @@ impl Engine {
         &*found.expect("every strategy is built").1
     }
 
-    /// A budget less what the tools of a session cost beyond those that callers reckon with.
-    fn less_tools(&self, budget: Budget, controls: &Controls) -> Budget {
+    /// A request whose budget is less what the tools of its session cost beyond those that callers reckon with.
+    fn less_tools<'a>(&self, ask: Ask<'a>, controls: &Controls) -> Ask<'a> {
         let cost = |name| self.strategy(name).recalls().iter().map(|tool| tokens_of(tool.spec())).sum::<u32>();
         let usual = self.settings.strategy;
-        match controls.strategy.filter(|chosen| *chosen != usual) {
-            Some(chosen) => Budget { tokens: budget.tokens.saturating_sub(cost(chosen).saturating_sub(cost(usual))) },
-            None => budget,
-        }
+        let chosen = controls.strategy.filter(|chosen| *chosen != usual);
+        let more = chosen.map_or(0, |chosen| cost(chosen).saturating_sub(cost(usual)));
+        let reserved = Reserved { tools: ask.reserved.tools.saturating_add(more), ..ask.reserved };
+        Ask { budget: Budget { tokens: ask.budget.tokens.saturating_sub(more) }, reserved, ..ask }
     }
 
     /// What windows of a session may cost for a model whose limit nobody knows, and that limit: as assumed, or nothing that is

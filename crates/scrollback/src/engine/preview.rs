@@ -51,7 +51,7 @@ impl Engine {
             Some(lane) => lane.apart(&self.settings.strategies.holds),
             None => self.lane_unfolded(session, base, layout, ask.budget).await?,
         };
-        (lane.model, lane.recalls) = (ask.arrival.model.into(), ask.recalls);
+        (lane.model, lane.recalls, lane.reserved) = (ask.arrival.model.into(), ask.recalls, ask.reserved);
         self.settle(session, &lane).await?;
         self.shelve(session, &mut lane).await?;
         self.decide(session, &mut lane).await?;

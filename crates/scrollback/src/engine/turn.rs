@@ -20,7 +20,7 @@ use crate::strategy::topics::activation::Why;
 use crate::strategy::{StrategyName, turns};
 use crate::task;
 use crate::topic::TopicId;
-use crate::window::{Budget, Window, tokens_of};
+use crate::window::{Budget, Reserved, Window, tokens_of};
 
 /// With less room than this in its window, in hundredths, a turn is laid out once more before its model is shown what it recalls.
 const TIGHT: u32 = 20;
@@ -49,6 +49,8 @@ pub struct Ask<'a> {
     pub after: Option<After<'a>>,
     /// What its window may cost.
     pub budget: Budget,
+    /// What else it costs, to be named if nothing fits.
+    pub reserved: Reserved,
     /// The model's whole limit.
     pub limit_tokens: u32,
     /// A strategy for this turn alone, whatever the session's.
@@ -62,7 +64,8 @@ pub struct Ask<'a> {
 impl<'a> Ask<'a> {
     /// A request with its whole history, for a model of which a limit is known.
     pub fn new(arrival: Arrival<'a>, history: &'a History<'a>, budget: Budget, limit_tokens: u32) -> Self {
-        Self { arrival, history, after: None, budget, limit_tokens, strategy: None, forced: false, recalls: true }
+        let (after, reserved, strategy) = Default::default();
+        Self { arrival, history, after, budget, reserved, limit_tokens, strategy, forced: false, recalls: true }
     }
 
     /// What a person decided about its session, as far as it counts for this turn.
@@ -202,7 +205,7 @@ impl Engine {
         let controls = ask.governed(self.controls(&received.session).await?);
         let ask = bounded(&controls);
         let layout = self.layout_with(&controls, ask.limit_tokens);
-        let ask = Ask { budget: self.less_tools(ask.budget, &controls), ..ask };
+        let ask = self.less_tools(ask, &controls);
         let lane = self.lane(&ask, &received, head, layout).await;
         let laid = self.laid(lane, &ask, (&received, head), None).await;
         // What was sorted on the way is in the store, whether the window fits or not.
@@ -260,7 +263,9 @@ impl Engine {
         let lessened = Budget { tokens: budget.tokens.saturating_sub(rounds + free) };
         let strategy = Some(turn.lane.strategy);
         let recalls = turn.lane.recalls;
-        let ask = Ask { strategy, forced, recalls, ..Ask::new(arrival, &history, lessened, turn.limit_tokens()) };
+        let reserved = turn.lane.reserved;
+        let ask =
+            Ask { reserved, strategy, forced, recalls, ..Ask::new(arrival, &history, lessened, turn.limit_tokens()) };
         // What topics had to say does not depend on how much of it fits.
         let lane = Ok(turn.lane.clone());
         let laid = self.laid(lane, &ask, (&received, turn.head), turn.consulted.as_ref()).await?;

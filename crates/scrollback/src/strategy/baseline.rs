@@ -55,7 +55,7 @@ impl Strategy for Truncate {
             start = page.start;
         }
         let window = shown_from(scene, start);
-        if window.fits() { Ok(window) } else { Err(window.too_large()) }
+        if window.fits() { Ok(window) } else { Err(window.too_large(scene.reserved)) }
     }
 }
 

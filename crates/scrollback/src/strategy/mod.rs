@@ -46,7 +46,7 @@ use crate::recall::RecallTool;
 use crate::store::Stored;
 use crate::summary::Summary;
 use crate::task::{self, Digest};
-use crate::window::{Budget, Window};
+use crate::window::{Budget, Reserved, Window};
 use topics::{Excerpt, Topical};
 
 /// What a strategy decides upon.
@@ -60,6 +60,8 @@ pub struct Scene<'a> {
     pub open: &'a [Arc<Leaf>],
     /// What the window may cost.
     pub budget: Budget,
+    /// What else its request costs.
+    pub reserved: Reserved,
     /// Whether a person undid the last fold: the next waits until it must be.
     pub undone: bool,
     /// Whether a person asked for a fold: it need not be time.
@@ -97,6 +99,7 @@ impl<'a> Scene<'a> {
             fold,
             open,
             budget,
+            reserved: Reserved::default(),
             undone: false,
             forced: false,
             called: 0,

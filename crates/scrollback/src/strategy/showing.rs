@@ -80,7 +80,7 @@ pub(super) fn usual_or_least(scene: &Scene<'_>, holds: &HoldSettings, layout: La
     let excerpt = scene.excerpt.map(|excerpt| (excerpt, layout));
     let ways = [(Holding::Usual, excerpt), (Holding::Usual, None), (Holding::All, None)];
     let mut windows = ways.into_iter().map(|(holding, excerpt)| window(scene, holds, holding, excerpt));
-    windows.find(Window::fits).ok_or_else(|| window(scene, holds, Holding::All, None).too_large())
+    windows.find(Window::fits).ok_or_else(|| window(scene, holds, Holding::All, None).too_large(scene.reserved))
 }
 
 /// The window: instructions, what is folded, what is open, and quotes where they belong.
