@@ -118,7 +118,7 @@ pub struct Fold {
     /// What tells all of it, if it is summarised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
-    /// The documents it was worked into that the model is told of, those changed last first.
+    /// The documents it was worked into, those changed last first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Edition>,
 }

@@ -9,6 +9,7 @@ use std::collections::HashSet;
 use super::holds::HoldSettings;
 use super::showing::{Holding, Layout, costs, room, usual_or_least};
 use super::{Filed, Scene, Strategy, Stretch, turns};
+use crate::artifact::ArtifactId;
 use crate::error::Result;
 use crate::note::{Covers, Edition, Fold, Note};
 use crate::recall::{RecallTool, fence};
@@ -17,8 +18,8 @@ use crate::window::{Window, grouped, tokens_of};
 
 /// Tokens that the fence and the fixed lines cost.
 const DRESS: u32 = 130;
-/// How many artifacts the model is told of; the others are found by search.
-pub(crate) const LISTED: usize = 48;
+/// How many artifacts the model is told of, if there is room; the others are found by search.
+pub(crate) const LISTED: usize = 128;
 
 /// How artifacts are made. Shares are hundredths of the budget.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -125,29 +126,32 @@ fn shelved(scene: &Scene<'_>, covers: Covers, turns: u32, limit: u32) -> Fold {
     let stays = scene.open.iter().filter(|leaf| leaf.stored.position().is_some_and(|at| at.depth > covers.to));
     let words: HashSet<String> =
         stays.filter(|leaf| leaf.begins_turn).flat_map(|leaf| terms(&leaf.stored.message().to_text())).collect();
-    let text = written(&covers, listed, &words, limit);
-    let tokens = tokens_of(&text);
     let edition = |(branch, one): &Filed| Edition { id: one.id, branch: *branch, version: one.version };
-    let artifacts = listed.iter().map(edition).collect();
-    Fold { covers: Some(covers), turns, text, tokens, artifacts, ..Fold::default() }
+    let mut artifacts: Vec<Edition> = scene.artifacts.iter().map(edition).collect();
+    let ids: HashSet<ArtifactId> = artifacts.iter().map(|edition| edition.id).collect();
+    artifacts.extend(scene.fold.artifacts.iter().filter(|edition| !ids.contains(&edition.id)));
+    let mut fold = Fold { covers: Some(covers), turns, artifacts, ..Fold::default() };
+    fold.text = written(&fold, listed, &words, limit);
+    fold.tokens = tokens_of(&fold.text);
+    fold
 }
 
 /// Writes the text of a fold anew after its artifacts changed; it costs no more than before.
 pub(crate) fn rewrite_artifacts(fold: &mut Fold, listed: &[Filed]) {
-    if let Some(covers) = &fold.covers {
-        fold.text = written(covers, listed, &HashSet::new(), fold.tokens);
+    if fold.covers.is_some() {
+        fold.text = written(fold, &listed[..listed.len().min(LISTED)], &HashSet::new(), fold.tokens);
         fold.tokens = tokens_of(&fold.text);
     }
 }
 
 /// The artifacts as the model sees them, in at most about so many tokens: those that have most to do with what stays open
 /// whole, the others by title and summary, as many as fit.
-fn written(covers: &Covers, listed: &[Filed], words: &HashSet<String>, limit: u32) -> String {
+fn written(fold: &Fold, listed: &[Filed], words: &HashSet<String>, limit: u32) -> String {
     let head = format!(
         "The first {} messages of this conversation, kept word for word and worked into the documents below. \
          search_history(words) loads the messages behind a section; so does [NEED_CONTEXT: words] where there are no \
          tools. recall_page(index) shows a source with its turn.",
-        grouped(covers.count())
+        grouped(fold.open().0)
     );
     let mut room = limit.saturating_sub(DRESS);
     let mut shown: Vec<Option<String>> = vec![None; listed.len()];
@@ -163,8 +167,10 @@ fn written(covers: &Covers, listed: &[Filed], words: &HashSet<String>, limit: u3
             }
         }
     }
-    let missing = shown.iter().filter(|text| text.is_none()).count();
-    let more = (missing > 0).then(|| format!("{} more documents are not shown here.", grouped(missing as u64)));
+    let missing = fold.artifacts.len() - shown.iter().flatten().count();
+    let more = (missing > 0).then(|| {
+        format!("{} more documents are not shown here: search_history(words) finds them.", grouped(missing as u64))
+    });
     let lines = std::iter::once(head).chain(shown.into_iter().flatten()).chain(more);
     fence("artifacts", "Documents", &lines.collect::<Vec<_>>().join("\n\n"))
 }

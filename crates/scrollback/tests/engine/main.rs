@@ -36,5 +36,6 @@ mod topics_branches;
 mod topics_files;
 mod topics_review;
 mod turns;
+mod untold;
 mod views;
 mod world;

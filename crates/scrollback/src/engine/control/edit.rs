@@ -93,9 +93,9 @@ impl Engine {
         id: ArtifactId,
         text: &str,
     ) -> Result<Arc<Vec<crate::strategy::Filed>>> {
-        let known = lane.artifacts.iter().find(|(_, artifact)| artifact.id == id);
-        let missing = || Error::NotFound(format!("there is no artifact {id} in the window"));
-        let (_, old) = known.ok_or_else(missing)?;
+        let known = lane.folded.fold.artifacts.iter().find(|edition| edition.id == id);
+        let missing = || Error::NotFound(format!("there is no artifact {id} of what is folded"));
+        let old = self.issued(session, *known.ok_or_else(missing)?).await?;
         let edited = Artifact { by: Author::Person, ..old.rewritten(text) };
         self.filed_with(session, lane, vec![edited]).await
     }

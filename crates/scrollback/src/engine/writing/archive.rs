@@ -71,7 +71,7 @@ impl Engine {
         (desk.changed, asked)
     }
 
-    /// A lane's artifacts with those that are new or changed, which come first; as many as a fold lists.
+    /// A lane's artifacts with those that are new or changed, which come first; of those on record as many as a model may be told of.
     pub(in crate::engine) async fn filed_with(
         &self,
         session: &SessionKey,
@@ -88,8 +88,11 @@ impl Engine {
             filed.push((branch, Arc::new(Artifact { version, ..artifact })));
         }
         filed.extend(lane.artifacts.iter().filter(|(_, artifact)| !ids.contains(&artifact.id)).cloned());
-        filed.truncate(LISTED);
-        Ok(Arc::new(filed))
+        let on_record =
+            |(branch, one): &Filed| before.contains(&Edition { id: one.id, branch: *branch, version: one.version });
+        let (first, rest) = filed.split_at(filed.len().min(LISTED));
+        let unrecorded = rest.iter().filter(|one| !on_record(one));
+        Ok(Arc::new(first.iter().chain(unrecorded).cloned().collect()))
     }
 }
 
@@ -132,6 +135,7 @@ mod tests {
     use crate::artifact::Section;
     use crate::engine::EngineSettings;
     use crate::ids::{BranchId, Depth, Hash128, MessageId, NodeId, SessionId, Tenant};
+    use crate::note::Fold;
     use crate::store::{MemoryStore, Position};
     use crate::task::Tasks;
 
@@ -141,15 +145,20 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_lane_has_no_more_artifacts_than_its_fold_lists_and_counts_them() {
+    async fn a_lane_has_no_more_artifacts_than_a_model_is_told_of_and_counts_them() {
         let engine = Engine::new(Arc::new(MemoryStore::default()), Tasks::offline(), EngineSettings::default());
         let session = SessionKey { tenant: Tenant::local(), id: SessionId(Hash128([1; 16])) };
         let (id, branch, depth, node) = (MessageId(0), BranchId(0), Depth(0), NodeId(Hash128([0; 16])));
         let mut lane = Lane::new(session.id, "artifacts@8000".into(), Position { id, branch, depth, node });
         let empty = lane.bytes();
-        lane.artifacts = engine.filed_with(&session, &lane, (0..80).map(artifact).collect()).await.unwrap();
+        lane.artifacts = engine.filed_with(&session, &lane, (0..200).map(artifact).collect()).await.unwrap();
+        assert_eq!(lane.artifacts.len(), 200, "what is on no record is kept");
+        let edition = |(branch, one): &Filed| Edition { id: one.id, branch: *branch, version: one.version };
+        let artifacts = lane.artifacts.iter().map(edition).collect();
+        lane.folded.fold = Arc::new(Fold { artifacts, ..Fold::default() });
+        lane.artifacts = engine.filed_with(&session, &lane, vec![artifact(999)]).await.unwrap();
         assert_eq!(lane.artifacts.len(), LISTED);
-        assert_eq!(lane.artifacts[0].1.id, ArtifactId(MessageId(79)), "those changed last stay");
-        assert!(lane.bytes() > empty + 48 * 1_000, "{}", lane.bytes());
+        assert_eq!(lane.artifacts[0].1.id, ArtifactId(MessageId(999)), "those changed last stay");
+        assert!(lane.bytes() > empty + LISTED * 1_000, "{}", lane.bytes());
     }
 }

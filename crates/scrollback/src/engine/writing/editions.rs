@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, MessageId, SessionKey};
 use crate::note::{Edition, Fold};
 use crate::store::{Expect, Keys, Kind, Put, Record, Scope};
-use crate::strategy::Filed;
+use crate::strategy::{Filed, LISTED};
 
 /// How many newer versions are looked at together.
 const AT_ONCE: usize = 4;
@@ -43,26 +43,30 @@ pub struct Version {
 }
 
 impl Engine {
-    /// The artifacts that a fold lists.
+    /// The artifacts of a fold that a model may be told of.
     pub(in crate::engine) async fn filed(&self, session: &SessionKey, fold: &Fold) -> Result<Vec<Filed>> {
-        let mut filed = Vec::with_capacity(fold.artifacts.len());
-        for edition in &fold.artifacts {
-            let missing = || Error::Damaged(format!("version {} of {} is missing", edition.version, edition.id));
-            let record = self.issued(session, *edition).await?.ok_or_else(missing)?;
-            filed.push((edition.branch, Arc::new(record.artifact)));
+        let mut filed = Vec::with_capacity(fold.artifacts.len().min(LISTED));
+        for edition in fold.artifacts.iter().take(LISTED) {
+            filed.push((edition.branch, self.issued(session, *edition).await?));
         }
         Ok(filed)
     }
 
-    /// The artifacts of a fold, those changed last first.
+    /// All artifacts of a fold, those changed last first.
     pub async fn artifacts(&self, session: &SessionKey, fold: &Fold) -> Result<Vec<Arc<Artifact>>> {
-        Ok(self.filed(session, fold).await?.into_iter().map(|(_, artifact)| artifact).collect())
+        let mut all = Vec::with_capacity(fold.artifacts.len());
+        for edition in &fold.artifacts {
+            all.push(self.issued(session, *edition).await?);
+        }
+        Ok(all)
     }
 
-    async fn issued(&self, session: &SessionKey, edition: Edition) -> Result<Option<EditionRecord>> {
+    /// A version of an artifact.
+    pub(in crate::engine) async fn issued(&self, session: &SessionKey, edition: Edition) -> Result<Arc<Artifact>> {
+        let missing = || Error::Damaged(format!("version {} of {} is missing", edition.version, edition.id));
         let (scope, keys) = (Scope::Session(session.clone()), Keys::One(edition_key(edition)));
-        let record = self.store().records(&scope, Kind::Note, keys).await?.pop();
-        record.map(|record| read(&record)).transpose()
+        let record = self.store().records(&scope, Kind::Note, keys).await?.pop().ok_or_else(missing)?;
+        Ok(Arc::new(read(&record)?.artifact))
     }
 
     /// Every version of an artifact, the oldest first, on every branch.
