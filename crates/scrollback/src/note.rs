@@ -9,6 +9,9 @@ use crate::artifact::ArtifactId;
 use crate::ids::{BranchId, Depth, MessageId};
 use crate::summary::Summary;
 
+/// How many stretches a fold knows apart of which nothing is told.
+const UNTOLD: usize = 4;
+
 /// A stretch of a path, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Covers {
@@ -26,6 +29,11 @@ impl Covers {
     /// The first and the last message.
     pub fn ends(self) -> [MessageId; 2] {
         [self.first, self.last]
+    }
+
+    /// Its ends, as a model reads them: m0–m12.
+    pub(crate) fn named(&self) -> String {
+        if self.first == self.last { self.first.to_string() } else { format!("{}–{}", self.first, self.last) }
     }
 
     /// How many messages it covers.
@@ -121,6 +129,9 @@ pub struct Fold {
     /// The documents it was worked into, those changed last first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Edition>,
+    /// Stretches of it that nobody has read: its summary or its documents tell nothing of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub untold: Vec<Covers>,
 }
 
 /// Which version of an artifact: versions belong to the branch they were made on.
@@ -139,7 +150,19 @@ impl Fold {
     #[must_use]
     pub(crate) fn knowing(self, known: &Self) -> Self {
         let (original_tokens, question) = (known.original_tokens, known.question);
-        Self { original_tokens, instructions: known.instructions.clone(), question, ..self }
+        let (instructions, untold) = (known.instructions.clone(), known.untold.clone());
+        Self { original_tokens, instructions, question, untold, ..self }
+    }
+
+    /// The same with one more stretch of which nothing is told. Those that meet are one, and so are the last of very many.
+    #[must_use]
+    pub(crate) fn not_telling(mut self, covers: Covers) -> Self {
+        let many = self.untold.len() >= UNTOLD;
+        match self.untold.last_mut() {
+            Some(last) if many || last.to.plus(1) == covers.from => (last.last, last.to) = (covers.last, covers.to),
+            Some(_) | None => self.untold.push(covers),
+        }
+        self
     }
 
     /// The depth of the first message that is not under a note.

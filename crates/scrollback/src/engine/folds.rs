@@ -3,6 +3,7 @@
 //! Folding adds a record and moves the pointer; undoing moves it back. A new branch goes on with the fold of the branch it
 //! left, or with the last one before the place where it left.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, Depth, SessionKey};
 use crate::note::Fold;
 use crate::store::{Batch, Expect, Keys, Kind, Position, Put, Record, Scope, Store};
+use crate::strategy::StrategyName;
 use crate::view::FoldId;
 
 /// The fold of a path, and the pointer that led to it.
@@ -98,6 +100,18 @@ impl Folds<'_> {
             at = record.before;
         }
         Ok((None, Arc::default()))
+    }
+
+    /// The layouts for which a strategy has folded anything of a session.
+    pub(super) async fn layouts(
+        store: &dyn Store,
+        session: &SessionKey,
+        strategy: StrategyName,
+    ) -> Result<Vec<String>> {
+        let (scope, of) = (Scope::Session(session.clone()), Keys::Under(format!("fold/{strategy}@")));
+        let pointers = store.records(&scope, Kind::Setting, of).await?;
+        let layout = |record: &Record| record.key.split('/').nth(1).map(str::to_owned);
+        Ok(pointers.iter().filter_map(layout).collect::<BTreeSet<String>>().into_iter().collect())
     }
 
     /// A fold by its id.

@@ -138,7 +138,11 @@ impl Engine {
         layout: Arc<str>,
         budget: Budget,
     ) -> Result<Lane> {
-        let (mut lane, is_whole) = self.read_lane(session, head, layout, budget).await?;
+        let (mut lane, mut is_whole) = self.read_lane(session, head, layout, budget).await?;
+        if !is_whole && let Some(fold) = self.longest(session, &lane, budget).await? {
+            lane.folded.fold = Arc::new(fold);
+            is_whole = self.read_open(session, &mut lane, budget).await?;
+        }
         self.shelve(session, &mut lane).await?;
         if !is_whole && let Some((fold, begins)) = self.unread_fold(&lane, session, budget).await? {
             let mut folded = lane.folded.clone();
@@ -158,7 +162,13 @@ impl Engine {
         layout: Arc<str>,
         (budget, at): (Budget, At),
     ) -> Result<Lane> {
-        let (mut lane, is_whole) = self.read_lane(session, head, layout, budget).await?;
+        let (mut lane, mut is_whole) = self.read_lane(session, head, layout.clone(), budget).await?;
+        if !is_whole && let Some(fold) = self.longest(session, &lane, budget).await? {
+            let folds = Folds { store: self.store(), session, layout: &layout };
+            folds.put(head, &lane.folded, (fold, Vec::new()), at).await?;
+            self.lanes.forget(Some(session.id));
+            (lane, is_whole) = self.read_lane(session, head, layout, budget).await?;
+        }
         if !is_whole {
             self.shelve(session, &mut lane).await?;
             self.fold_unread(&mut lane, session, (budget, at)).await?;
@@ -179,12 +189,35 @@ impl Engine {
         let folded = folds.of(head).await?;
         let mut lane = Lane { folded, born, ..Lane::new(session.id, layout.clone(), head) };
         lane.rules = Arc::new(self.rules_of(session, head).await?);
+        let is_whole = self.read_open(session, &mut lane, budget).await?;
+        Ok((lane, is_whole))
+    }
+
+    /// Reads what is open after a lane's fold, from the end on as far as it may matter. Whether that is all.
+    async fn read_open(&self, session: &SessionKey, lane: &mut Lane, budget: Budget) -> Result<bool> {
         lane.artifacts = Arc::new(self.filed(session, &lane.folded.fold).await?);
-        let open = self.tail(session, &lane, budget.tokens).await?;
+        let open = self.tail(session, lane, budget.tokens).await?;
         let first = open.first().and_then(Stored::position).map(|first| first.depth);
         lane.open = self.leaves(session, open).await?;
-        let is_whole = first.is_none_or(|first| first <= lane.folded.fold.open());
-        Ok((lane, is_whole))
+        Ok(first.is_none_or(|first| first <= lane.folded.fold.open()))
+    }
+
+    /// What its strategy made of more of a lane's path for models with other limits, laid out for its own: nobody need read that again.
+    async fn longest(&self, session: &SessionKey, lane: &Lane, budget: Budget) -> Result<Option<Fold>> {
+        if !lane.strategy.writes() {
+            return Ok(None);
+        }
+        let mut longest = lane.folded.fold.clone();
+        for layout in Folds::layouts(self.store(), session, lane.strategy).await? {
+            let other = Folds { store: self.store(), session, layout: &layout }.of(lane.head).await?.fold;
+            longest = if other.open() > longest.open() { other } else { longest };
+        }
+        if longest.open() == lane.folded.fold.open() {
+            return Ok(None);
+        }
+        let artifacts = self.filed(session, &longest).await?;
+        let scene = Scene { fold: &longest, open: &[], artifacts: &artifacts, ..lane.scene(budget) };
+        Ok(Some(self.strategy(lane.strategy).file(&scene, Vec::new()).knowing(&longest)))
     }
 
     /// A lane for work that no request began.
@@ -214,7 +247,7 @@ impl Engine {
         }
     }
 
-    /// Puts what was not read under a fold: it does not fit in any case, and search finds it.
+    /// Puts what was not read under a fold, which says so: it does not fit in any case, and search finds it.
     async fn fold_unread(&self, lane: &mut Lane, session: &SessionKey, (budget, at): (Budget, At)) -> Result<()> {
         let Some((fold, begins)) = self.unread_fold(lane, session, budget).await? else { return Ok(()) };
         let folds = Folds { store: self.store(), session, layout: &lane.layout };
@@ -237,7 +270,10 @@ impl Engine {
         let turn = lane.folded.fold.turns + covers.count() / 2;
         let (title, lines, recalls, recalled, by) = Default::default();
         let note = Note { covers, title, lines, turn, recalls, recalled, by };
-        let mut fold = self.strategy(lane.strategy).file(&Scene { open: &[], ..lane.scene(budget) }, vec![note]);
+        let known = Fold::clone(&lane.folded.fold);
+        let known = if lane.strategy.writes() { known.not_telling(covers) } else { known };
+        let scene = Scene { fold: &known, open: &[], ..lane.scene(budget) };
+        let mut fold = self.strategy(lane.strategy).file(&scene, vec![note]).knowing(&known);
         let read: u64 = lane.open.iter().map(|leaf| u64::from(leaf.tokens())).sum();
         let guess = read * u64::from(covers.count()) / lane.open.len().max(1) as u64;
         fold.original_tokens =

@@ -78,6 +78,9 @@ impl Engine {
         if lane.rules.has_gaps() {
             self.submit(tenant, chores.job(JobKind::Rules, &lane), at).await?;
         }
+        if !lane.folded.fold.untold.is_empty() {
+            self.submit(tenant, chores.job(JobKind::Tell, &lane), at).await?;
+        }
         if self.meaning.is_some() {
             self.submit(tenant, chores.job(JobKind::Embed, &lane), at).await?;
         }

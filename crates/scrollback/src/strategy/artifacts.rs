@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use super::holds::HoldSettings;
-use super::showing::{Holding, Layout, costs, room, usual_or_least};
+use super::showing::{Holding, Layout, costs, more_tokens, room, untold, usual_or_least};
 use super::{Filed, Scene, Strategy, Stretch, turns};
 use crate::artifact::ArtifactId;
 use crate::error::Result;
@@ -130,7 +130,8 @@ fn shelved(scene: &Scene<'_>, covers: Covers, turns: u32, limit: u32) -> Fold {
     let mut artifacts: Vec<Edition> = scene.artifacts.iter().map(edition).collect();
     let ids: HashSet<ArtifactId> = artifacts.iter().map(|edition| edition.id).collect();
     artifacts.extend(scene.fold.artifacts.iter().filter(|edition| !ids.contains(&edition.id)));
-    let mut fold = Fold { covers: Some(covers), turns, artifacts, ..Fold::default() };
+    let untold = scene.fold.untold.clone();
+    let mut fold = Fold { covers: Some(covers), turns, artifacts, untold, ..Fold::default() };
     fold.text = written(&fold, listed, &words, limit);
     fold.tokens = tokens_of(&fold.text);
     fold
@@ -147,13 +148,14 @@ pub(crate) fn rewrite_artifacts(fold: &mut Fold, listed: &[Filed]) {
 /// The artifacts as the model sees them, in at most about so many tokens: those that have most to do with what stays open
 /// whole, the others by title and summary, as many as fit.
 fn written(fold: &Fold, listed: &[Filed], words: &HashSet<String>, limit: u32) -> String {
+    let unread = untold(&fold.untold).unwrap_or_default();
     let head = format!(
-        "The first {} messages of this conversation, kept word for word and worked into the documents below. \
+        "The first {} messages of this conversation, kept word for word and worked into the documents below.{unread} \
          search_history(words) loads the messages behind a section; so does [NEED_CONTEXT: words] where there are no \
          tools. recall_page(index) shows a source with its turn.",
         grouped(fold.open().0)
     );
-    let mut room = limit.saturating_sub(DRESS);
+    let mut room = limit.saturating_sub(DRESS + more_tokens(&unread));
     let mut shown: Vec<Option<String>> = vec![None; listed.len()];
     for whole in [false, true] {
         for index in ranked(listed, words) {

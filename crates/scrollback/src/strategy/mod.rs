@@ -274,6 +274,14 @@ impl StrategyName {
         }
     }
 
+    /// Whether what it folds is told at length, in a summary or in documents, which takes a reading.
+    pub(crate) fn writes(self) -> bool {
+        match self {
+            Self::Summary | Self::Artifacts => true,
+            Self::Pages | Self::Topics | Self::Truncate | Self::Passthrough => false,
+        }
+    }
+
     /// The strategy.
     pub fn build(self, settings: &StrategySettings) -> Box<dyn Strategy> {
         match self {

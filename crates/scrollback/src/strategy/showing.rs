@@ -7,7 +7,8 @@ use super::leaf::{Leaf, Placeholder};
 use super::topics::Excerpt;
 use super::{Scene, turns};
 use crate::error::Result;
-use crate::window::{Reason, Window};
+use crate::note::Covers;
+use crate::window::{Reason, Window, tokens_of};
 
 /// Which results are held.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -67,6 +68,17 @@ pub(super) fn costs(scene: &Scene<'_>, holds: &HoldSettings, holding: Holding) -
         Shown::LeftOut => 0,
     };
     shown(scene, holds, holding).map(cost).collect()
+}
+
+/// What a model is told of stretches that nobody has read, if there are any.
+pub(super) fn untold(stretches: &[Covers]) -> Option<String> {
+    let named: Vec<String> = stretches.iter().map(Covers::named).collect();
+    (!named.is_empty()).then(|| format!(" Nothing is told here of {}, which nobody has read yet.", named.join(", ")))
+}
+
+/// What a sentence of ours costs beyond what a note costs in any case.
+pub(super) fn more_tokens(sentence: &str) -> u32 {
+    if sentence.is_empty() { 0 } else { tokens_of(sentence) }
 }
 
 /// What a scene leaves for quotes.

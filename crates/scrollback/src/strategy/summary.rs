@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 
 use super::holds::HoldSettings;
-use super::showing::{Holding, Layout, costs, room, usual_or_least};
+use super::showing::{Holding, Layout, costs, more_tokens, room, untold, usual_or_least};
 use super::{Scene, Strategy, Stretch};
 use crate::error::Result;
-use crate::note::{Author, Fold, Note};
+use crate::note::{Author, Covers, Fold, Note};
 use crate::recall::{RecallTool, fence};
 use crate::summary::{Quote, Summary};
 use crate::window::{Window, grouped, tokens_of};
@@ -197,9 +197,9 @@ impl Strategy for Summaries {
             let Some(summary) = scene.fold.summary.clone() else { return scene.fold.clone() };
             let open: u32 = costs(scene, &self.holds, Holding::All).iter().sum();
             let room = scene.budget.tokens.saturating_sub(scene.fixed()).saturating_sub(open);
-            return told(summary, scene.fold.turns, limit.min(room));
+            return told(summary, scene.fold.turns, limit.min(room), &scene.fold.untold);
         };
-        let untold = || {
+        let as_before = || {
             let before = scene.fold.summary.clone();
             let nothing = Summary {
                 covers,
@@ -211,8 +211,8 @@ impl Strategy for Summaries {
             };
             before.unwrap_or(nothing)
         };
-        let summary = Summary { covers, ..scene.summary.cloned().unwrap_or_else(untold) };
-        told(summary, last.turn, limit)
+        let summary = Summary { covers, ..scene.summary.cloned().unwrap_or_else(as_before) };
+        told(summary, last.turn, limit, &scene.fold.untold)
     }
 
     fn room(&self, scene: &Scene<'_>) -> u32 {
@@ -225,30 +225,31 @@ impl Strategy for Summaries {
 }
 
 /// A fold with a summary.
-fn told(summary: Summary, turns: u32, limit: u32) -> Fold {
-    let text = written(&summary, limit);
-    let tokens = tokens_of(&text);
-    Fold { covers: Some(summary.covers), turns, text, tokens, summary: Some(summary), ..Fold::default() }
+fn told(summary: Summary, turns: u32, limit: u32, untold: &[Covers]) -> Fold {
+    let text = written(&summary, untold, limit);
+    let (tokens, untold) = (tokens_of(&text), untold.to_vec());
+    Fold { covers: Some(summary.covers), turns, text, tokens, summary: Some(summary), untold, ..Fold::default() }
 }
 
 /// Writes the text of a fold anew after its summary changed; it costs no more than before.
 pub(crate) fn rewrite_summary(fold: &mut Fold) {
     if let Some(summary) = &fold.summary {
-        fold.text = written(summary, fold.tokens);
+        fold.text = written(summary, &fold.untold, fold.tokens);
         fold.tokens = tokens_of(&fold.text);
     }
 }
 
 /// The summary as the model sees it, in at most about so many tokens: its text, then as many quotes as fit, the newest first.
-fn written(summary: &Summary, limit: u32) -> String {
+fn written(summary: &Summary, unread: &[Covers], limit: u32) -> String {
     let (name, count) = (summary.name(), grouped(summary.covers.count()));
+    let unread = untold(unread).unwrap_or_default();
     let head = format!(
-        "The first {count} messages of this conversation, up to {}, are kept word for word; this is what they come to. \
+        "The first {count} messages of this conversation, up to {}, are kept word for word; this is what they come to.{unread} \
          expand_summary(id = \"{name}\", words = …) or (id = \"{name}\", from = \"m12\") shows the messages themselves, \
          search_history(words) finds any message.",
         summary.covers.last
     );
-    let mut room = limit.saturating_sub(DRESS);
+    let mut room = limit.saturating_sub(DRESS + more_tokens(&unread));
     let text = within(&summary.text, room);
     room = room.saturating_sub(tokens_of(&text));
     let quotes = quoted(&summary.kept, &mut room);

@@ -1,5 +1,6 @@
 //! What a window says of messages that nobody has read: an imported past, or a model with another limit.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use scrollback::MemoryStore;
@@ -7,9 +8,100 @@ use scrollback::engine::EngineSettings;
 use scrollback::recall::{RecallCall, RecallTool};
 use scrollback::strategy::{ArtifactSettings, StrategyName, StrategySettings};
 use scrollback::task::Tasks;
+use serde_json::Value;
 
 use super::desk::{Desk, contents, run};
 use super::kit::{assistant, user};
+
+const BUDGET: u32 = 6_000;
+
+fn desk(strategy: StrategyName) -> Desk {
+    let settings = EngineSettings { strategy, ..EngineSettings::default() };
+    let desk = Desk::with_tasks(Arc::new(MemoryStore::default()), settings, BUDGET, Tasks::offline());
+    Desk { limit: 10_000, ..desk }
+}
+
+fn turns(from: usize, to: usize) -> Vec<Value> {
+    let turn = |i: usize| {
+        let reply = format!("ok {}", "the harbour is calm today ".repeat(30));
+        [user(&format!("Boat {i}: remember FACT-{i}, it is the code of boat {i}.")), assistant(&reply)]
+    };
+    (from..to).flat_map(turn).collect()
+}
+
+/// What stands for the past of a talk that came all at once.
+async fn imported(desk: &mut Desk, count: usize) -> String {
+    let mut history = turns(0, count);
+    history.push(user("What is next?"));
+    desk.begin(&history).await.unwrap();
+    // Nobody has it in mind any more.
+    desk.restart();
+    let window = desk.begin(&history).await.unwrap().window().clone();
+    assert!(window.fits() && window.lost() == 0);
+    contents(&window).unwrap()
+}
+
+#[test]
+fn a_fold_says_what_nobody_has_read() {
+    for strategy in [StrategyName::Summary, StrategyName::Artifacts] {
+        run(async {
+            let mut desk = desk(strategy);
+            let mut history = turns(0, 400);
+            history.push(user("What is next?"));
+            // It is in the log before anybody folds it.
+            let settings = EngineSettings { strategy: StrategyName::Passthrough, ..EngineSettings::default() };
+            let mut plain = Desk::with_tasks(desk.store.clone(), settings, u32::MAX, Tasks::offline());
+            plain.begin(&history).await.unwrap();
+            let turn = desk.begin(&history).await.unwrap();
+            let told = contents(turn.window()).unwrap();
+            assert!(told.contains("Nothing is told here of m0–m"), "{strategy}: {told}");
+            let last: usize =
+                told.split("told here of m0–m").nth(1).unwrap().split(',').next().unwrap().parse().unwrap();
+            assert!(last > 100 && !told.contains("FACT-3,"), "{strategy}: {told}");
+            let shown = contents(desk.begin(&history).await.unwrap().window());
+            assert_eq!(shown.as_deref(), Some(&*told), "it stays as it is");
+            desk.finish(turn, &assistant("Nothing.")).await;
+            history.extend([assistant("Nothing."), user("And then?")]);
+            let turn = desk.begin(&history).await.unwrap();
+            let told = contents(turn.window()).unwrap();
+            assert!(!told.contains("Nothing is told here") && turn.window().fits(), "{strategy}: {told}");
+            desk.finish(turn, &assistant("Nothing.")).await;
+            let views = desk.engine.views(&desk.session()).await.unwrap();
+            let fold = desk.engine.fold_of(&desk.session(), &views.last().unwrap().view).await.unwrap();
+            let artifacts = desk.engine.artifacts(&desk.session(), &fold).await.unwrap();
+            let sources: BTreeSet<_> = artifacts.iter().flat_map(|artifact| artifact.sources()).collect();
+            let is_told = fold.summary.map_or(sources.len() > last, |summary| summary.text.contains("[m"));
+            assert!(is_told && fold.untold.is_empty(), "{strategy}: {} sources", sources.len());
+        });
+    }
+}
+
+#[test]
+fn a_model_with_another_limit_goes_on_from_what_is_told() {
+    for strategy in [StrategyName::Summary, StrategyName::Artifacts] {
+        run(async {
+            let mut desk = desk(strategy);
+            let mut history = Vec::new();
+            for pair in turns(0, 200).chunks(2) {
+                desk.turn(&mut history, pair[0].clone(), pair[1].clone()).await;
+            }
+            (desk.limit, desk.budget) = (9_000, 5_400);
+            history.push(user("What is next?"));
+            let told = contents(desk.begin(&history).await.unwrap().window()).unwrap();
+            assert!(!told.contains("Nothing is told here"), "{strategy}: {told}");
+            let window = desk.begin(&history).await.unwrap().window().clone();
+            assert!(window.fits() && window.lost() == 0, "{strategy}");
+        });
+    }
+}
+
+#[test]
+fn an_imported_past_is_told_truly_after_a_restart() {
+    for strategy in [StrategyName::Summary, StrategyName::Artifacts] {
+        let told = run(async { imported(&mut desk(strategy), 60).await });
+        assert!(!told.contains("Nothing is told here"), "all of it was read: {told}");
+    }
+}
 
 /// However many documents there are, each is counted, listed for people and found by its words.
 #[test]

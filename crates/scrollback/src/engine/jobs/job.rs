@@ -26,6 +26,8 @@ pub enum JobKind {
     Rules,
     /// Messages that were not embedded yet.
     Embed,
+    /// Folded messages that no summary and no document tells of yet.
+    Tell,
 }
 
 impl JobKind {
@@ -35,6 +37,7 @@ impl JobKind {
             Self::Tidy => "tidy",
             Self::Rules => "rules",
             Self::Embed => "embed",
+            Self::Tell => "tell",
         }
     }
 }

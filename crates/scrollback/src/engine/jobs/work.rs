@@ -18,6 +18,12 @@ impl Engine {
             JobKind::Tidy => self.tidy_now(&session, job, head, at).await,
             JobKind::Rules => self.look_through_gaps(&session, head, at).await,
             JobKind::Embed => self.embed_session(&session, at).await,
+            JobKind::Tell => {
+                let (layout, model, budget) = (&*job.layout, &*job.model, Budget { tokens: job.budget });
+                let folding = Folding { session: &session, head, layout, model, budget };
+                let asked = self.tell_unread(folding, at).await?;
+                self.keep_asked(&session, &asked, at).await
+            }
         }
     }
 

@@ -7,6 +7,7 @@ mod archive;
 mod aside;
 mod editions;
 mod sum;
+mod unread;
 
 pub use aside::Wanted;
 pub use editions::Version;
@@ -71,7 +72,7 @@ impl Engine {
         stretch: Stretch,
     ) -> Result<Filing> {
         let artifacts = lane.artifacts.clone();
-        if !matches!(lane.strategy, StrategyName::Summary | StrategyName::Artifacts) {
+        if !lane.strategy.writes() {
             return Ok(Filing { stretch, summary: None, artifacts });
         }
         let fresh = fold.open() == lane.folded.fold.open();

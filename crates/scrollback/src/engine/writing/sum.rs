@@ -79,24 +79,35 @@ impl Engine {
     /// The summary of a fold's stretch that needs no model.
     pub(super) fn sum_offline(&self, lane: &Lane, fold: &Fold, leaves: &[Arc<Leaf>]) -> Summary {
         let settings = &self.settings.strategies.summary;
-        let messages = lane.wanted(leaves);
-        let before = fold.summary.as_ref();
         let original = fold.original_tokens + leaves.iter().map(|leaf| leaf.tokens()).sum::<u32>();
+        let most_tokens = settings.length(original, lane.limit_tokens() / 100 * settings.share);
+        self.sum_within(most_tokens, lane, (fold.summary.as_ref(), fold.covers), leaves)
+    }
+
+    /// The same in at most so many tokens, after a summary of what is covered so far.
+    pub(super) fn sum_within(
+        &self,
+        most_tokens: u32,
+        lane: &Lane,
+        (before, covered): (Option<&Summary>, Option<Covers>),
+        leaves: &[Arc<Leaf>],
+    ) -> Summary {
+        let messages = lane.wanted(leaves);
         let asked = task::Summarise {
             before: before.map(|summary| summary.text.as_str()).filter(|text| !text.is_empty()),
             before_count: before.map_or(0, |summary| summary.covers.count()),
             messages: &messages,
             style: Style::General,
-            most_tokens: settings.length(original, lane.limit_tokens() / 100 * settings.share),
+            most_tokens,
             missing: &[],
         };
-        let quotes = task::kept(&messages, keeping(settings));
+        let quotes = task::kept(&messages, keeping(&self.settings.strategies.summary));
         let text = asked.offline();
         let held: Vec<&str> = quotes.iter().map(|quote| quote.text.as_str()).chain([text.as_str()]).collect();
         let told: Vec<String> = messages.iter().map(|stored| stored.message().to_text()).collect();
         let lost = task::lost(&task::facts(&told.join("\n")), &held.join("\n"));
         let lost = lost.into_iter().map(|fact| fact.text).collect();
-        let covers = after(fold.covers, leaves).or(fold.covers).unwrap_or_else(|| nowhere(lane));
+        let covers = after(covered, leaves).or(covered).unwrap_or_else(|| nowhere(lane));
         joined(before, covers, (text, Author::Offline), (quotes, lost), &messages)
     }
 }
@@ -113,6 +124,17 @@ fn after(before: Option<Covers>, leaves: &[Arc<Leaf>]) -> Option<Covers> {
 
 fn nowhere(lane: &Lane) -> Covers {
     Covers { first: lane.head.id, from: lane.head.depth, last: lane.head.id, to: lane.head.depth }
+}
+
+/// A summary with one of what came before all that it tells.
+pub(super) fn with_earlier(told: Summary, earlier: &Summary) -> Summary {
+    let texts = [earlier.text.trim(), told.text.trim()].into_iter().filter(|text| !text.is_empty());
+    let text = texts.collect::<Vec<_>>().join("\n");
+    let by = if told.text.trim().is_empty() { earlier.by } else { told.by };
+    let mut media = [earlier.media.clone(), told.media].concat();
+    media.drain(..media.len().saturating_sub(MEDIA));
+    let summary = joined(Some(earlier), told.covers, (text, by), (told.kept, told.lost), &[]);
+    Summary { media, ..summary }
 }
 
 /// A summary with what the one before it remembered.
