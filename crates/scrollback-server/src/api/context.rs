@@ -71,7 +71,7 @@ pub(super) async fn recall(room: &Room, ask: &Ask) -> Result<Value, Refusal> {
         let names = RecallTool::ALL.map(RecallTool::name).join(", ");
         Refusal::invalid(format!("“{name}” is none of our tools: there are {names}"))
     };
-    let tool = RecallTool::of_name(name.strip_prefix("scrollback_").unwrap_or(&name)).ok_or_else(unknown)?;
+    let tool = RecallTool::called(&name).ok_or_else(unknown)?;
     let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
     let place = room.place(ask, &session).await?;
     let content = match RecallCall::read(tool, &arguments) {

@@ -28,7 +28,7 @@ impl Offer {
         let theirs = &opened.tools;
         let ours = |name: &String| tools.iter().any(|tool| name == tool.name());
         // A client that mounts our tools itself resolves them itself.
-        let mounted = theirs.iter().any(|name| tools.iter().any(|tool| is_mounted(name, tool.name())));
+        let mounted = theirs.iter().any(|name| is_mounted(name, tools));
         let no_tools = by == RecallBy::Tools && opened.sealed;
         let by = if mounted || no_tools || tools.is_empty() { RecallBy::Off } else { by };
         // Where tools cannot be added, they can only be mounted, though nothing may tell of it.
@@ -85,10 +85,9 @@ impl Offer {
     }
 }
 
-/// Whether a name is that of our tool under the prefix of a client's server of tools.
-fn is_mounted(name: &str, tool: &str) -> bool {
-    let server = name.strip_suffix(tool).filter(|server| server.ends_with('_'));
-    server.is_some_and(|server| server.to_ascii_lowercase().contains("scrollback"))
+/// Whether a name is that of one of our tools under the prefix of a client's server of tools.
+fn is_mounted(name: &str, tools: &[RecallTool]) -> bool {
+    RecallTool::of_name(name).is_none() && RecallTool::called(name).is_some_and(|tool| tools.contains(&tool))
 }
 
 #[cfg(test)]

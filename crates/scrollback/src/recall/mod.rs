@@ -56,6 +56,14 @@ impl RecallTool {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
 
+    /// The tool that a client calls so: by its name, or under that of a server of tools which is ours, as in
+    /// `mcp__scrollback__recall_page`.
+    pub fn called(name: &str) -> Option<Self> {
+        let ours = |server: &str| server.ends_with('_') && server.to_ascii_lowercase().contains("scrollback");
+        let is = |tool: &Self| name.strip_suffix(tool.name()).is_some_and(|server| server.is_empty() || ours(server));
+        Self::ALL.into_iter().find(is)
+    }
+
     /// Its definition as an OpenAI function tool. These bytes never change: they stand at the head of every cached prefix.
     pub fn spec(self) -> &'static str {
         match self {
@@ -181,5 +189,18 @@ mod tests {
             assert_eq!(RecallTool::of_name(tool.name()), Some(tool));
         }
         assert_eq!(RecallTool::of_name("rm"), None);
+    }
+
+    #[test]
+    fn tools_are_ours_under_the_name_of_our_server_too() {
+        let ours =
+            ["recall_page", "scrollback_recall_page", "mcp__scrollback__recall_page", "mcp_Scrollback_recall_page"];
+        for name in ours {
+            assert_eq!(RecallTool::called(name), Some(RecallTool::Page), "{name}");
+        }
+        let theirs = ["mcp__slack__search_history", "research_history", "scrollbacksearch_history", "scrollback_rm"];
+        for name in theirs {
+            assert_eq!(RecallTool::called(name), None, "{name}");
+        }
     }
 }

@@ -75,9 +75,11 @@ impl HoldSettings {
             held.extend(turn.iter().map(|leaf| leaf.large.is_some() || all && leaf.long.is_some()));
         }
         let grouped = self.grouped(&open[current..]);
-        let on_arrival = self.from == HeldFrom::OnArrival;
-        let in_turn =
-            |(i, leaf): (usize, &Arc<Leaf>)| on_arrival && leaf.large.is_some() || i < grouped && leaf.long.is_some();
+        // What a model asked us for is not kept from it in the turn it asks in.
+        let comes_held = |asked: &Asked| self.from == HeldFrom::OnArrival && asked.recalled().is_none();
+        let in_turn = |(i, leaf): (usize, &Arc<Leaf>)| {
+            leaf.large.as_ref().is_some_and(comes_held) || i < grouped && leaf.long.is_some()
+        };
         held.extend(open[current..].iter().enumerate().map(in_turn));
         held
     }

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::holds::HoldSettings;
 use crate::message::{Message, Part, Role};
+use crate::recall::RecallTool;
 use crate::store::Stored;
 use crate::tokens::part_tokens;
 use crate::window::tokens_of;
@@ -42,6 +43,13 @@ pub struct Asked {
     pub tool: Option<String>,
     /// The beginning of its arguments.
     pub query: Option<String>,
+}
+
+impl Asked {
+    /// The tool of ours that was called, if it was one.
+    pub(super) fn recalled(&self) -> Option<RecallTool> {
+        self.tool.as_deref().and_then(RecallTool::called)
+    }
 }
 
 /// What is shown in place of a large result.
@@ -180,7 +188,7 @@ fn asked(message: &Message, before: &[Arc<Leaf>], over_chars: usize) -> Option<A
         recent.filter(|leaf| leaf.stored.raw.get().contains(id)).find_map(|leaf| call_in(&leaf.stored.message(), id))
     });
     let asked = found.unwrap_or_default();
-    (asked.tool.as_deref() != Some(crate::recall::RecallTool::Hold.name())).then_some(asked)
+    (asked.recalled() != Some(RecallTool::Hold)).then_some(asked)
 }
 
 fn call_in(message: &Message, wanted: &str) -> Option<Asked> {

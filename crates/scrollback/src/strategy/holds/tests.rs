@@ -74,6 +74,26 @@ fn in_a_long_turn_what_was_seen_is_held_in_groups() {
     assert_eq!(held(&talk(&[vec![vec![40_000; 9]]])), [0; 0], "nothing of it was seen");
 }
 
+/// What is loaded is never held again, whatever a client calls our tools; what is recalled otherwise is seen first.
+#[test]
+fn what_was_asked_of_us_is_seen() {
+    let held = |name: &str, turns: &[Vec<Vec<usize>>]| {
+        let messages: Vec<Value> = talk(turns)
+            .iter()
+            .map(|message| message.to_string().replace("look", name).parse().expect("a message"))
+            .collect();
+        let settings = HoldSettings { from: HeldFrom::OnArrival, ..HoldSettings::default() };
+        settings.held(&leaves(&messages)).contains(&true)
+    };
+    let (arrived, later) = (&[vec![vec![12_000]]], &[vec![vec![12_000]], vec![]]);
+    assert!(held("look", arrived) && held("mcp__slack__load_tool_history", arrived));
+    for server in ["", "scrollback_", "mcp__scrollback__"] {
+        let [load, page] = ["load_tool_history", "recall_page"].map(|tool| format!("{server}{tool}"));
+        assert!(!held(&load, arrived) && !held(&load, later), "{load}");
+        assert!(!held(&page, arrived) && held(&page, later), "{page}");
+    }
+}
+
 #[test]
 fn none_of_it_if_it_is_not_wanted() {
     let settings = HoldSettings { many_tokens: 0, ..HoldSettings::default() };
