@@ -11,7 +11,7 @@ use scrollback::ids::Depth;
 use scrollback::rule::rules;
 use scrollback::sketch::{line_within, sketch, summary};
 use scrollback::store::Span;
-use scrollback::strategy::{KeepLimits, Kept, Leaf, Scene, Strategy, StrategyName, kept, lay_out};
+use scrollback::strategy::{KeepLimits, Keeping, Kept, Leaf, Scene, Strategy, StrategyName, kept, lay_out};
 use scrollback::view::reason_word;
 use scrollback::window::{Block, Body, Budget, Reason, Window as Drawn};
 use scrollback::{MessageId, SessionKey, Store};
@@ -98,7 +98,8 @@ fn kept_over(folded: &[Arc<Leaf>], controls: &Controls, budget: Budget) -> Optio
     let folded: Vec<_> = folded.filter(|stored| !controls.excluded.contains(&stored.id)).collect();
     let stated: Vec<_> = folded.iter().flat_map(|stored| rules(stored)).filter(|rule| controls.holds(rule)).collect();
     let pinned: Vec<_> = folded.into_iter().filter(|stored| controls.pinned.contains(&stored.id)).cloned().collect();
-    kept(&stated.iter().collect::<Vec<_>>(), &pinned, &[], KeepLimits::usual(budget))
+    let rules: Vec<_> = stated.iter().collect();
+    kept(&Keeping { rules: &rules, pinned: &pinned, ..Keeping::default() }, KeepLimits::usual(budget))
 }
 
 /// A window as text, as wide as the terminal where there is one.

@@ -10,7 +10,7 @@ use super::turn::Turn;
 use crate::error::{Error, Result};
 use crate::ids::{Depth, MessageId, SessionKey};
 use crate::note::Fold;
-use crate::recall::{CALLS_MAX, Hit, Part, RecallCall, fence, heading};
+use crate::recall::{CALLS_MAX, Hit, Part, RecallCall, fence, heading, said};
 use crate::search::{Found, Query, Reach, find};
 use crate::store::{Lineage, Place, Position, Span, Stored};
 use crate::strategy::{Leaf, StrategyName, turns};
@@ -199,7 +199,7 @@ impl Engine {
             let text = match leaf.told(&self.settings.strategies.holds) {
                 _ if sight.excluded.contains(&leaf.stored.id) => LEFT_OUT.to_owned(),
                 Some(held) => held,
-                None => leaf.stored.message().to_text(),
+                None => said(leaf.stored.id, &leaf.stored.message()),
             };
             let piece = format!("{}\n{text}", heading(leaf.stored.id, &leaf.stored.role, leaf.stored.at));
             let tokens = tokens_of(&piece);

@@ -8,6 +8,7 @@
 mod chatgpt;
 mod fingerprint;
 mod read;
+mod told;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -285,6 +286,8 @@ fn caption_of(block: &Value) -> Cow<'_, str> {
                 fields.iter().filter(|(key, _)| !["type", "detail", "media_type", "data"].contains(&key.as_str()));
             joined(telling.map(|(_, value)| caption_of(value)))
         }
+        // The thing itself, however small it is.
+        Value::String(text) if text.starts_with("data:") => Cow::Borrowed(""),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => text_of(block),
     }
 }

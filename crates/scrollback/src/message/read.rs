@@ -115,8 +115,17 @@ fn block(value: &Value) -> Part {
 
 /// Whether a block that is not words is a picture or a document, by its type or by what it carries.
 pub(super) fn is_attachment(block: &Value) -> bool {
+    attached(block).is_some()
+}
+
+/// What a block is that is a picture or a document: "image" or "file".
+pub(super) fn attached(block: &Value) -> Option<&'static str> {
     let kind = block.get("type").and_then(Value::as_str).unwrap_or_default();
-    IMAGES.contains(&kind) || FILES.contains(&kind) || kind == SCREENSHOT || !blobs(block).is_empty()
+    if IMAGES.contains(&kind) || kind == SCREENSHOT {
+        Some("image")
+    } else {
+        (FILES.contains(&kind) || !blobs(block).is_empty()).then_some("file")
+    }
 }
 
 /// The strings in a value that are clearly not language.

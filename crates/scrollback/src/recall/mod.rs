@@ -11,7 +11,7 @@ mod reader;
 mod text;
 
 pub use fence::{Heading, Hit, Piece, fence, heading, pieces};
-pub(crate) use fence::{fence_as, short_heading};
+pub(crate) use fence::{fence_as, said, short_heading};
 pub use text::{Finished, Sieve, calls_in, instructions};
 
 use std::fmt;

@@ -25,7 +25,7 @@ pub(crate) use artifacts::{LISTED, rewrite_artifacts};
 pub(crate) use holds::HELD;
 pub use holds::{HeldFrom, HoldSettings, Told, placeholder};
 pub(crate) use keep::quoted_in;
-pub use keep::{KeepLimits, Kept, kept};
+pub use keep::{KeepLimits, Keeping, Kept, kept};
 pub(crate) use leaf::result_of;
 pub use leaf::{Asked, Leaf, Placeholder};
 pub use pages::PageSettings;

@@ -13,7 +13,7 @@ use super::leaf::Leaf;
 use super::topics::Excerpt;
 use crate::ids::MessageId;
 use crate::message::Role;
-use crate::recall::{fence, short_heading};
+use crate::recall::{fence, said, short_heading};
 use crate::window::{Budget, tokens_of};
 
 /// Tokens that the fence and its title cost.
@@ -231,7 +231,7 @@ impl<'a> Headings<'a> {
 fn words(leaf: &Leaf, holds: &HoldSettings) -> String {
     let message = leaf.stored.message();
     let held = leaf.placeholder(holds);
-    let text = held.map_or_else(|| message.to_text(), |held| held.text.clone());
+    let text = held.map_or_else(|| said(leaf.stored.id, &message), |held| held.text.clone());
     let speaker = message.name().map(|name| format!("{name}: ")).unwrap_or_default();
     format!("{speaker}{text}")
 }

@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use scrollback::control::Change;
+use scrollback::recall::Part;
 use scrollback::strategy::StrategyName;
+use scrollback::window::{Block, Body, Window};
 use scrollback::{At, MemoryStore, MessageId};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::desk::{Desk, run, settings, texts};
 use super::kit::{assistant, user};
+use super::reach::{hold, page, recall};
 
 const STRATEGIES: [StrategyName; 4] =
     [StrategyName::Pages, StrategyName::Topics, StrategyName::Summary, StrategyName::Artifacts];
@@ -46,4 +49,64 @@ fn a_pin_is_in_every_window() {
             run(check(strategy, limit, words));
         }
     }
+}
+
+fn picture(words: &str) -> Value {
+    let url = format!("data:image/png;base64,{}", "iVBORw0KGgo".repeat(60));
+    json!({"role": "user", "content": [{"type": "text", "text": words}, {"type": "image_url", "image_url": {"url": url}}]})
+}
+
+/// Whether a window shows a message as it came.
+fn shows(window: &Window, id: MessageId) -> bool {
+    let is = |block: &Block| matches!(&block.body, Body::Original(stored) if stored.id == id);
+    window.blocks().iter().any(is)
+}
+
+async fn check_picture(strategy: StrategyName, limit: u32) {
+    let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(strategy), limit);
+    let mut history = Vec::new();
+    for i in 0..3 {
+        desk.turn(&mut history, picture(&format!("Chart number {i} of the pier.")), assistant("Seen.")).await;
+    }
+    talk(&mut desk, &mut history, 0..60).await;
+    desk.engine.change(&desk.session(), &Change::Pin(MessageId(0)), At(desk.now)).await.unwrap();
+    for i in 60..90 {
+        let asked = user(&format!("Turn {i}: tell me of the boats."));
+        let window = desk.turn(&mut history, asked, assistant("They sail at noon.")).await;
+        let told = texts(&window).join("\n");
+        let fits = limit > 4_000;
+        assert_eq!(shows(&window, MessageId(0)), fits, "{strategy} at {limit}, {i}: {told}");
+        let words = told.contains("Chart number 0 of the pier.\n[image of m0 does not fit here]");
+        assert!(fits || words, "{strategy} at {limit}, {i}: {told}");
+    }
+}
+
+#[test]
+fn a_pinned_picture_is_in_every_window_or_its_words_are() {
+    for strategy in STRATEGIES {
+        run(check_picture(strategy, 2_000));
+        run(check_picture(strategy, 6_000));
+    }
+}
+
+/// What is recalled of a picture says that there was one, and how to see it; however small it is, it is not spelt out.
+#[test]
+fn a_recall_tells_of_pictures() {
+    run(async {
+        let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(StrategyName::Pages), 3_000);
+        let dot = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUg=="}});
+        let content = json!([{"type": "text", "text": "The chart of the pier."}, dot]);
+        let mut history = Vec::new();
+        desk.turn(&mut history, json!({"role": "user", "content": content}), assistant("Seen.")).await;
+        talk(&mut desk, &mut history, 0..40).await;
+        history.push(user("Show me the chart again."));
+        let mut turn = desk.begin(&history).await.unwrap();
+        for call in [page(0), hold(MessageId(0), Part::Whole)] {
+            let told = recall(&desk, &mut turn, call).await;
+            let line = "[image of m0: it is shown once the person pins m0]";
+            assert!(told.contains("The chart of the pier.") && told.contains(line), "{told}");
+            assert!(!told.contains("base64") && !told.contains("iVBOR"), "{told}");
+        }
+        desk.finish(turn, &assistant("Here.")).await;
+    });
 }

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::ids::{At, Depth, Hash128, MessageId, SessionKey};
 use crate::note::Fold;
 use crate::store::{Batch, Keys, Kind, Put, Scope, Span, Stored};
-use crate::strategy::{KeepLimits, Kept, kept};
+use crate::strategy::{KeepLimits, Keeping, Kept, kept};
 use crate::window::Budget;
 
 /// How much of a window may be kept where a turn does not fit otherwise, in hundredths, ever less: rules and images, and those with
@@ -106,19 +106,18 @@ impl Lane {
         let out_of_sight = |stored: &&Arc<Stored>| {
             stored.position().is_some_and(|position| folded(position.depth)) && !controls.excluded.contains(&stored.id)
         };
-        let media = fold.summary.as_ref().map(|summary| &summary.media[..]).unwrap_or_default();
+        let images = fold.summary.as_ref().map(|summary| &summary.media[..]).unwrap_or_default();
         let is_question = |stored: &Stored| fold.question == Some(stored.id);
         // A question that would take all there is for what is kept is quoted like a pin, which is cut where it must be.
-        let as_it_came = |stored: &Stored| {
-            media.contains(&stored.id)
-                || fold.instructions.contains(&stored.id)
-                || is_question(stored) && stored.measure.tokens <= limits.found / 2
+        let is_needed = |stored: &Stored| {
+            fold.instructions.contains(&stored.id) || is_question(stored) && stored.measure.tokens <= limits.found / 2
         };
-        let (images, pins): (Vec<_>, Vec<_>) =
-            self.pinned.iter().filter(out_of_sight).cloned().partition(|stored| as_it_came(stored));
-        let wanted = |stored: &Arc<Stored>| controls.pinned.contains(&stored.id) || is_question(stored);
-        let pins: Vec<_> = pins.into_iter().filter(wanted).collect();
-        kept(&rules, &pins, &images, limits)
+        let is_pinned = |stored: &Stored| controls.pinned.contains(&stored.id) || is_question(stored);
+        let (needed, others): (Vec<_>, Vec<_>) =
+            self.pinned.iter().filter(out_of_sight).cloned().partition(|stored| is_needed(stored));
+        let (pinned, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|stored| is_pinned(stored));
+        let images: Vec<_> = others.into_iter().filter(|stored| images.contains(&stored.id)).collect();
+        kept(&Keeping { rules: &rules, needed: &needed, pinned: &pinned, images: &images }, limits)
     }
 }
 

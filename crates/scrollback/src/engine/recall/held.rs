@@ -5,7 +5,7 @@ use super::passages::{self, Passages, lines_of, passages};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionKey};
-use crate::recall::{Part, fence, heading};
+use crate::recall::{Part, fence, heading, said};
 use crate::store::{Span, Which};
 use crate::window::grouped;
 
@@ -22,7 +22,7 @@ impl Engine {
         }
         // Words may stand beside results; whoever is led here has seen neither.
         let alone = read.parts().iter().all(|part| matches!(part, crate::message::Part::Result { .. }));
-        let text = if alone && !result.is_empty() { result } else { read.to_text() };
+        let text = if alone && !result.is_empty() { result } else { said(stored.id, &read) };
         let lines = lines_of(&text);
         let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
         let whole = |text: String| Passages { text, complaint: None };

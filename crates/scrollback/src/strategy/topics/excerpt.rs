@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::MessageId;
-use crate::recall::{fence, heading};
+use crate::recall::{fence, heading, said};
 use crate::strategy::{HoldSettings, Leaf};
 use crate::task::shortened;
 use crate::topic::{Card, Reading, TopicId};
@@ -117,6 +117,6 @@ fn head(card: &Card, reading: &Reading, room: u32) -> String {
 /// A message as it was said. A large tool result stays held.
 fn quote(leaf: &Leaf, holds: &HoldSettings) -> String {
     let held = leaf.placeholder(holds);
-    let text = held.map_or_else(|| leaf.stored.message().to_text(), |held| held.text.clone());
+    let text = held.map_or_else(|| said(leaf.stored.id, &leaf.stored.message()), |held| held.text.clone());
     format!("{}\n{text}", heading(leaf.stored.id, &leaf.stored.role, leaf.stored.at))
 }
