@@ -141,9 +141,8 @@ impl Exchange {
         let cut_off = said.end == Some(End::Cut);
         let may = self.round < self.most_rounds() && !cut_off;
         let count = said.calls().count();
-        if self.hides_markers() {
-            let calls = calls_in(&said.text()).filter(|_| may && count == 0);
-            return calls.map_or(Verdict::Deliver, Verdict::Again);
+        if self.hides_markers() && count == 0 {
+            return calls_in(&said.text()).filter(|_| may).map_or(Verdict::Deliver, Verdict::Again);
         }
         let ours: Vec<_> =
             said.calls().filter_map(|call| self.offer.tool(&call.name).map(|tool| (tool, call))).collect();
@@ -179,9 +178,9 @@ impl Exchange {
         Echo { offer: self.offer.clone(), request: self.request.clone(), gone: self.gone.clone() }
     }
 
-    /// Whether the model recalls by writing, which the client must not see.
+    /// Whether the model may recall by writing, which the client must not see.
     pub(super) fn hides_markers(&self) -> bool {
-        self.offer.by() == RecallBy::Text
+        self.offer.by() == RecallBy::Text || self.turn.invites_markers()
     }
 
     /// What the client sees of a reply: no calls of ours, and no markers that were not carried out.
@@ -197,9 +196,9 @@ impl Exchange {
 
     /// Remembers what the client was shown of a round that is not the last.
     pub(super) fn has_shown(&mut self, said: &Said) {
-        let left = said.without(|call| self.is_ours(call));
-        let left = if self.hides_markers() { left.saying(Sieve::default().push(&said.text())) } else { left };
-        self.shown.extend(left.pieces);
+        let (left, text) = (said.without(|call| self.is_ours(call)), said.text());
+        let shown = if self.hides_markers() { Sieve::default().push(&text) } else { text.clone() };
+        self.shown.extend(if shown == text { left } else { left.saying(shown) }.pieces);
     }
 
     /// Answers the model's calls and adds the round to the window: first what the model said, which takes room from the answers.
@@ -215,7 +214,7 @@ impl Exchange {
                 answer.push_str(NO_MORE);
             }
         }
-        let answered = if self.hides_markers() {
+        let answered = if said.calls().next().is_none() {
             vec![json!({"role": "user", "content": answers.join("\n\n")})]
         } else {
             let answered: Vec<_> = said.calls().zip(answers.iter().map(String::as_str)).collect();

@@ -1,4 +1,5 @@
-//! Documents and a model without tools: `[NEED_CONTEXT: words]` brings the messages behind a section, out of the client's sight.
+//! Documents: `[NEED_CONTEXT: words]` brings the messages behind a section, out of the client's sight, whether or not the model
+//! has tools as well.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use crate::scene::{Said, Server, Upstream, chat, events, reply, says, stream, user};
 use crate::talk::{messages, question, shown, streamed, streaming, talk, words};
 
-const SETTINGS: &str = "recall = \"text\"\n[window]\nstrategy = \"artifacts\"\ntokens = 9000\nreply_tokens = 300\n\
+const SETTINGS: &str = "[window]\nstrategy = \"artifacts\"\ntokens = 9000\nreply_tokens = 300\n\
                         [artifacts]\narchive_at = 16\nkeep = 8\n";
 
 /// Says a text, whole or in pieces of so many characters and bytes.
@@ -44,8 +45,12 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
+        Self::recalling("text")
+    }
+
+    fn recalling(by: &str) -> Self {
         let upstream = Upstream::new(model);
-        let server = Server::new(upstream.port, SETTINGS);
+        let server = Server::new(upstream.port, &format!("recall = \"{by}\"\n{SETTINGS}"));
         let mut history = Vec::new();
         talk(&server, &mut history, 0..18);
         Self { upstream, server, history }
@@ -78,19 +83,38 @@ fn told(asked: &Said) -> String {
 
 #[test]
 fn the_sources_of_a_section_are_brought() {
-    let mut scene = Scene::new();
-    for piece in 0..=5 {
-        let (seen, asked) = scene.write(&format!("{piece} [NEED_CONTEXT: lamp bought from Larsen]"), piece);
-        assert!(seen.trim_end().ends_with("It cost 4417 crowns."), "pieces of {piece}: {seen}");
-        assert_eq!(asked.len(), 2, "pieces of {piece}");
-        assert!(shown(&asked[0]).contains("<artifacts-"), "{}", shown(&asked[0]));
-        assert!(asked[0].json().get("tools").is_none());
-        let told = told(&asked[1]);
-        assert!(told.contains("Sources of “") && told.contains(question(0).trim()), "pieces of {piece}: {told}");
+    for by in ["text", "tools"] {
+        let mut scene = Scene::recalling(by);
+        for piece in 0..=5 {
+            let (seen, asked) = scene.write(&format!("{piece} [NEED_CONTEXT: lamp bought from Larsen]"), piece);
+            assert!(seen.trim_end().ends_with("It cost 4417 crowns."), "{by}, pieces of {piece}: {seen}");
+            assert_eq!(asked.len(), 2, "{by}, pieces of {piece}");
+            assert!(shown(&asked[0]).contains("<artifacts-"), "{}", shown(&asked[0]));
+            assert_eq!(asked[0].json().get("tools").is_none(), by == "text");
+            let told = told(&asked[1]);
+            assert!(told.contains("Sources of “") && told.contains(question(0).trim()), "{by}, {piece}: {told}");
+        }
+        let kept = scene.server.messages();
+        assert_eq!(kept.len(), 48);
+        assert!(!kept.iter().any(|message| message["role"] == "assistant" && words(message).contains("NEED_CON")));
     }
-    let kept = scene.server.messages();
-    assert_eq!(kept.len(), 48);
-    assert!(!kept.iter().any(|message| message["role"] == "assistant" && words(message).contains("NEED_CON")));
+}
+
+/// Law 2: nothing is named that a request does not offer.
+#[test]
+fn a_model_that_cannot_recall_is_told_of_no_way_to() {
+    let tools = ["NEED_CONTEXT", "search_history", "recall_page", "activate_topic", "expand_summary"];
+    for strategy in ["artifacts", "pages", "topics", "summary"] {
+        let upstream = Upstream::new(model);
+        let settings = SETTINGS.replace("\"artifacts\"", &format!("\"{strategy}\"")).replace("9000", "3000");
+        let server = Server::new(upstream.port, &format!("recall = \"off\"\n{settings}"));
+        talk(&server, &mut Vec::new(), 0..18);
+        let window = shown(upstream.asked().last().unwrap());
+        assert!(window.contains("kept word for word"), "{strategy} folds: {window}");
+        for tool in tools {
+            assert!(!window.contains(tool), "{strategy} names {tool}: {window}");
+        }
+    }
 }
 
 #[test]

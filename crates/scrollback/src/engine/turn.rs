@@ -136,6 +136,11 @@ impl Turn {
         &self.lane.layout
     }
 
+    /// Whether its window tells the model that it may ask by writing `[NEED_CONTEXT: words]`, as documents do.
+    pub fn invites_markers(&self) -> bool {
+        self.lane.recalls && self.lane.strategy == StrategyName::Artifacts && self.covers().is_some()
+    }
+
     /// Whether this very turn put more of the path under notes.
     pub fn has_folded(&self) -> bool {
         self.folded

@@ -18,6 +18,9 @@ use crate::window::{Window, grouped, tokens_of};
 
 /// Tokens that the fence and the fixed lines cost.
 const DRESS: u32 = 130;
+/// How a model sees more than the documents.
+const HOW: &str = " search_history(words) loads the messages behind a section; so does [NEED_CONTEXT: words] where there are \
+                   no tools. recall_page(index) shows a source with its turn.";
 /// How many artifacts the model is told of, if there is room; the others are found by search.
 pub(crate) const LISTED: usize = 128;
 
@@ -132,7 +135,7 @@ fn shelved(scene: &Scene<'_>, covers: Covers, turns: u32, limit: u32) -> Fold {
     artifacts.extend(scene.fold.artifacts.iter().filter(|edition| !ids.contains(&edition.id)));
     let untold = scene.fold.untold.clone();
     let mut fold = Fold { covers: Some(covers), turns, artifacts, untold, ..Fold::default() };
-    fold.text = written(&fold, listed, &words, limit);
+    fold.text = written(scene.offering(HOW), &fold, listed, &words, limit);
     fold.tokens = tokens_of(&fold.text);
     fold
 }
@@ -140,19 +143,17 @@ fn shelved(scene: &Scene<'_>, covers: Covers, turns: u32, limit: u32) -> Fold {
 /// Writes the text of a fold anew after its artifacts changed; it costs no more than before.
 pub(crate) fn rewrite_artifacts(fold: &mut Fold, listed: &[Filed]) {
     if fold.covers.is_some() {
-        fold.text = written(fold, &listed[..listed.len().min(LISTED)], &HashSet::new(), fold.tokens);
+        fold.text = written(HOW, fold, &listed[..listed.len().min(LISTED)], &HashSet::new(), fold.tokens);
         fold.tokens = tokens_of(&fold.text);
     }
 }
 
 /// The artifacts as the model sees them, in at most about so many tokens: those that have most to do with what stays open
 /// whole, the others by title and summary, as many as fit.
-fn written(fold: &Fold, listed: &[Filed], words: &HashSet<String>, limit: u32) -> String {
+fn written(how: &str, fold: &Fold, listed: &[Filed], words: &HashSet<String>, limit: u32) -> String {
     let unread = untold(&fold.untold).unwrap_or_default();
     let head = format!(
-        "The first {} messages of this conversation, kept word for word and worked into the documents below.{unread} \
-         search_history(words) loads the messages behind a section; so does [NEED_CONTEXT: words] where there are no \
-         tools. recall_page(index) shows a source with its turn.",
+        "The first {} messages of this conversation, kept word for word and worked into the documents below.{unread}{how}",
         grouped(fold.open().0)
     );
     let mut room = limit.saturating_sub(DRESS + more_tokens(&unread));

@@ -70,7 +70,7 @@ pub struct Scene<'a> {
     pub called: u32,
     /// The model that is asked.
     pub model: &'a str,
-    /// Whether it can load what is held; if not, results are shown as long as they fit.
+    /// Whether it can recall; if not, results are shown as long as they fit, and no tool is named.
     pub recalls: bool,
     /// What is shown however old it is.
     pub kept: Option<&'a Kept>,
@@ -112,6 +112,11 @@ impl<'a> Scene<'a> {
             summary: None,
             artifacts: &[],
         }
+    }
+
+    /// How more can be seen, for a model that can recall; one that cannot is told of no tools.
+    fn offering<'t>(&self, how: &'t str) -> &'t str {
+        if self.recalls { how } else { "" }
     }
 
     /// The messages of a stretch of the open part.

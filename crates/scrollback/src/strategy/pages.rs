@@ -15,6 +15,8 @@ use crate::window::{Window, grouped, tokens_of};
 
 /// A contents page of so many tokens is no longer than it must be.
 const FEW_CONTENTS: u32 = 2_000;
+/// How a model sees more than the contents page.
+const HOW: &str = " recall_page(index) shows a page whole; search_history(words) finds any message.";
 
 /// How pages are kept. Shares are hundredths of the budget.
 #[derive(Clone, Debug)]
@@ -79,7 +81,7 @@ impl Pages {
         };
         let mut kept: Vec<Note> = listed.into_iter().filter(wanted).collect();
         kept.sort_by_key(|note| std::cmp::Reverse((note.touched(), note.covers.from)));
-        let mut room = limit.saturating_sub(tokens_of(&contents(&[], u32::MAX, turn)));
+        let mut room = limit.saturating_sub(tokens_of(&contents(HOW, &[], u32::MAX, turn)));
         let fitting = kept.iter().take_while(|note| {
             let rest = room.checked_sub(tokens_of(&entry(note, turn)));
             room = rest.unwrap_or(0);
@@ -97,7 +99,7 @@ impl Pages {
         let open: u32 = costs(scene, &self.holds, Holding::All).iter().sum();
         let room = scene.budget.tokens.saturating_sub(scene.fixed()).saturating_sub(open);
         let (turns, listed) = (scene.fold.turns, scene.fold.listed.clone());
-        listing(covers, turns, self.trimmed(listed, turns, self.contents_limit(scene).min(room)))
+        listing(scene, (covers, turns), self.trimmed(listed, turns, self.contents_limit(scene).min(room)))
     }
 }
 
@@ -136,7 +138,7 @@ impl Strategy for Pages {
         let Some(covers) = scene.covered_with(&notes) else { return self.relisted(scene) };
         let turns = notes.last().map_or(scene.fold.turns, |note| note.turn);
         let listed = scene.fold.listed.iter().cloned().chain(notes).collect();
-        listing(covers, turns, self.trimmed(listed, turns, self.contents_limit(scene)))
+        listing(scene, (covers, turns), self.trimmed(listed, turns, self.contents_limit(scene)))
     }
 
     fn room(&self, scene: &Scene<'_>) -> u32 {
@@ -149,20 +151,19 @@ impl Strategy for Pages {
 }
 
 /// A fold with these notes listed.
-fn listing(covers: Covers, turns: u32, listed: Vec<Note>) -> Fold {
+fn listing(scene: &Scene<'_>, (covers, turns): (Covers, u32), listed: Vec<Note>) -> Fold {
     let mut fold = Fold { covers: Some(covers), turns, listed, ..Fold::default() };
-    fold.text = contents(&fold.listed, fold.unlisted(), turns);
+    fold.text = contents(scene.offering(HOW), &fold.listed, fold.unlisted(), turns);
     fold.tokens = tokens_of(&fold.text);
     fold
 }
 
 /// The contents page.
-fn contents(listed: &[Note], unlisted: u32, turn: u32) -> String {
-    let head = "Earlier pages of this conversation, kept word for word. recall_page(index) shows a page whole; \
-                search_history(words) finds any message.";
+fn contents(how: &str, listed: &[Note], unlisted: u32, turn: u32) -> String {
+    let head = format!("Earlier pages of this conversation, kept word for word.{how}");
     let more = (unlisted > 0).then(|| format!("{} earlier messages are not listed here.", grouped(unlisted)));
     let entries = listed.iter().map(|note| entry(note, turn));
-    let lines = std::iter::once(head.to_owned()).chain(more).chain(entries);
+    let lines = std::iter::once(head).chain(more).chain(entries);
     fence("contents", "pages", &lines.collect::<Vec<_>>().join("\n"))
 }
 

@@ -197,7 +197,7 @@ impl Strategy for Summaries {
             let Some(summary) = scene.fold.summary.clone() else { return scene.fold.clone() };
             let open: u32 = costs(scene, &self.holds, Holding::All).iter().sum();
             let room = scene.budget.tokens.saturating_sub(scene.fixed()).saturating_sub(open);
-            return told(summary, scene.fold.turns, limit.min(room), &scene.fold.untold);
+            return told(scene, summary, scene.fold.turns, limit.min(room));
         };
         let as_before = || {
             let before = scene.fold.summary.clone();
@@ -212,7 +212,7 @@ impl Strategy for Summaries {
             before.unwrap_or(nothing)
         };
         let summary = Summary { covers, ..scene.summary.cloned().unwrap_or_else(as_before) };
-        told(summary, last.turn, limit, &scene.fold.untold)
+        told(scene, summary, last.turn, limit)
     }
 
     fn room(&self, scene: &Scene<'_>) -> u32 {
@@ -225,28 +225,36 @@ impl Strategy for Summaries {
 }
 
 /// A fold with a summary.
-fn told(summary: Summary, turns: u32, limit: u32, untold: &[Covers]) -> Fold {
-    let text = written(&summary, untold, limit);
-    let (tokens, untold) = (tokens_of(&text), untold.to_vec());
+fn told(scene: &Scene<'_>, summary: Summary, turns: u32, limit: u32) -> Fold {
+    let untold = scene.fold.untold.clone();
+    let text = written(scene.offering(&how(&summary)), &summary, &untold, limit);
+    let tokens = tokens_of(&text);
     Fold { covers: Some(summary.covers), turns, text, tokens, summary: Some(summary), untold, ..Fold::default() }
 }
 
 /// Writes the text of a fold anew after its summary changed; it costs no more than before.
 pub(crate) fn rewrite_summary(fold: &mut Fold) {
     if let Some(summary) = &fold.summary {
-        fold.text = written(summary, &fold.untold, fold.tokens);
+        fold.text = written(&how(summary), summary, &fold.untold, fold.tokens);
         fold.tokens = tokens_of(&fold.text);
     }
 }
 
+/// How the messages themselves can be seen.
+fn how(summary: &Summary) -> String {
+    let name = summary.name();
+    format!(
+        " expand_summary(id = \"{name}\", words = …) or (id = \"{name}\", from = \"m12\") shows the messages themselves, \
+         search_history(words) finds any message."
+    )
+}
+
 /// The summary as the model sees it, in at most about so many tokens: its text, then as many quotes as fit, the newest first.
-fn written(summary: &Summary, unread: &[Covers], limit: u32) -> String {
+fn written(how: &str, summary: &Summary, unread: &[Covers], limit: u32) -> String {
     let (name, count) = (summary.name(), grouped(summary.covers.count()));
     let unread = untold(unread).unwrap_or_default();
     let head = format!(
-        "The first {count} messages of this conversation, up to {}, are kept word for word; this is what they come to.{unread} \
-         expand_summary(id = \"{name}\", words = …) or (id = \"{name}\", from = \"m12\") shows the messages themselves, \
-         search_history(words) finds any message.",
+        "The first {count} messages of this conversation, up to {}, are kept word for word; this is what they come to.{unread}{how}",
         summary.covers.last
     );
     let mut room = limit.saturating_sub(DRESS + more_tokens(&unread));

@@ -34,6 +34,8 @@ const LEAST_LISTED: usize = 5;
 
 /// An index of so many tokens is no longer than it must be.
 const FEW_INDEX: u32 = 300;
+/// How a model sees more than the index and what is quoted.
+const HOW: &str = "; activate_topic(words), recall_page(index) and search_history(words) bring more";
 
 /// How topics are kept. Shares are hundredths of the budget.
 #[derive(Clone, Debug)]
@@ -146,9 +148,9 @@ impl Strategy for Topics {
             let Some(covers) = scene.fold.covers else { return scene.fold.clone() };
             let open: u32 = costs(scene, &self.holds, Holding::All).iter().sum();
             let room = scene.budget.tokens.saturating_sub(scene.fixed()).saturating_sub(open);
-            return filed(covers, scene.fold.turns, &scene.topics, limit.min(room));
+            return filed(scene, (covers, scene.fold.turns), limit.min(room));
         };
-        filed(covers, last.turn, &scene.topics, limit)
+        filed(scene, (covers, last.turn), limit)
     }
 
     fn room(&self, scene: &Scene<'_>) -> u32 {
@@ -161,18 +163,19 @@ impl Strategy for Topics {
 }
 
 /// A fold with an index of topics.
-fn filed(covers: Covers, turns: u32, topics: &Topical<'_>, limit: u32) -> Fold {
-    let text = index(&covers, topics, limit);
+fn filed(scene: &Scene<'_>, (covers, turns): (Covers, u32), limit: u32) -> Fold {
+    let text = index(&covers, scene, limit);
     let tokens = tokens_of(&text);
     Fold { covers: Some(covers), turns, text, tokens, ..Fold::default() }
 }
 
 /// The index of topics, as many as there is room for.
-fn index(covers: &Covers, topics: &Topical<'_>, limit: u32) -> String {
+fn index(covers: &Covers, scene: &Scene<'_>, limit: u32) -> String {
+    let (topics, how) = (&scene.topics, scene.offering(HOW));
     let (messages, count) = (grouped(covers.count()), grouped(topics.count));
     let head = format!(
         "The first {messages} messages of this conversation, kept word for word in {count} topics. What matters is quoted before the \
-         newest; activate_topic(words), recall_page(index) and search_history(words) bring more."
+         newest{how}."
     );
     let mut room = limit.saturating_sub(tokens_of(&head) + FENCE);
     let fits = |line: &String| {
