@@ -94,8 +94,10 @@ fn search(fields: &Map<String, Value>) -> Result<RecallCall, String> {
 fn topic(fields: &Map<String, Value>) -> Result<RecallCall, String> {
     let wanted = "`topic`, an id such as t42 or a few words about it, such as {\"topic\": \"door colour\"}";
     let given = field(fields, &["topic", "words", "query", "id", "name", "text"]);
-    let words = given.and_then(words).ok_or_else(|| missing(RecallTool::Topic, wanted))?;
     let (since, until) = dates(RecallTool::Topic, fields)?;
+    // A day alone says what is meant.
+    let dated = since.or(until).map(|_| String::new());
+    let words = given.and_then(words).or(dated).ok_or_else(|| missing(RecallTool::Topic, wanted))?;
     Ok(RecallCall::Topic { words, since, until })
 }
 
@@ -269,6 +271,8 @@ mod tests {
         assert!(RecallCall::read(RecallTool::Topic, "{}").unwrap_err().contains("`topic`"));
         let dated = RecallCall::read(RecallTool::Topic, r#"{"topic":"door","from":"2026-03-01"}"#).unwrap();
         assert!(matches!(dated, RecallCall::Topic { since: Some(_), until: None, .. }));
+        let alone = RecallCall::read(RecallTool::Topic, r#"{"topic":"","from":"2026-03-01"}"#).unwrap();
+        assert!(matches!(alone, RecallCall::Topic { words, since: Some(_), .. } if words.is_empty()));
         let archived = RecallCall::read(RecallTool::Search, r#"{"words":"door","archived":"true"}"#).unwrap();
         assert!(matches!(archived, RecallCall::Search { archived: true, .. }));
     }

@@ -35,6 +35,7 @@ mod topics;
 mod topics_branches;
 mod topics_files;
 mod topics_review;
+mod topics_windows;
 mod turns;
 mod untold;
 mod views;

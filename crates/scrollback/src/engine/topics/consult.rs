@@ -1,7 +1,8 @@
 //! Consulting: before a reply, the active topics are read against the open messages, all at once, and what matters is found.
 //!
-//! Topics that share no telling word with the turn are passed over. One that takes too long is cut off; then what was found by
-//! its words stands in. Within a turn the same finding is shown again and again, so that its window only grows.
+//! Topics that share no telling word with the turn are passed over, unless hardly any does. One that takes too long is cut off;
+//! then what was found by its words stands in. Within a turn the same finding is shown again and again, so that its window only
+//! grows.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use super::find::{Found, Words};
+use super::reader::Reader;
 use super::shelf::{Shelf, Shelved};
 use super::sort::Sorting;
 use crate::asking;
@@ -127,6 +129,12 @@ pub(super) struct Asking<'a> {
 }
 
 impl Asking<'_> {
+    /// For whom topics are read.
+    fn reader(&self) -> Reader<'_> {
+        let Sorting { session, lineage, .. } = self.sorting;
+        Reader { session, lineage, open: self.open, excluded: self.lane.excluded() }
+    }
+
     /// Whether a topic counts: it is not archived, or the person asks for the past, or did so and it is still awake.
     fn sees(&self, shelf: &Shelf, shelved: &Shelved) -> bool {
         let awake = || shelf.active().any(|active| active == shelved.card.id);
@@ -184,7 +192,8 @@ impl Engine {
         let named = found.iter().map(|found| found.topic).chain(recent).filter(|topic| seen.insert(*topic));
         let cards: Vec<Card> = named.filter_map(card).take(ROUTED).collect();
         let by_words: Vec<(TopicId, f32)> = found.iter().map(|found| (found.topic, found.relevance)).collect();
-        let answered = self.in_time(&Route { asked: text, cards: &cards, by_words: &by_words }).await;
+        let route = Route { asked: text, today: asking.sorting.at, cards: &cards, by_words: &by_words };
+        let answered = self.in_time(&route).await;
         consulted.calls.extend(answered.calls);
         let routed: HashMap<TopicId, f32> = answered.answer.into_iter().collect();
         for found in found.iter_mut() {
@@ -206,13 +215,17 @@ impl Engine {
         consulted.woken = woken.map(|topic| (topic, Why::Cue)).collect();
     }
 
-    /// Which topics are asked: active ones that share a word with the turn, and sleeping ones that share enough. Also how
-    /// many are passed over.
+    /// Which topics are asked: active ones that share a word with the turn, and sleeping ones that share enough. If so few share
+    /// one, a helper is asked for all that are active, for the turn may tell of them in other words. Also how many are passed over.
     fn choose(&self, shelf: &Shelf, found: &[Found], deep: bool) -> (Vec<TopicId>, u32) {
         let settings = &self.settings.strategies.topics.activation;
         let active: Vec<TopicId> = shelf.active().collect();
         let shares: HashSet<TopicId> = found.iter().map(|found| found.topic).collect();
-        let (asked, passed): (Vec<TopicId>, Vec<TopicId>) = active.iter().partition(|topic| shares.contains(topic));
+        let (mut asked, mut passed): (Vec<TopicId>, Vec<TopicId>) =
+            active.iter().partition(|topic| shares.contains(topic));
+        if self.tasks.has_helper() && asked.len() < settings.least {
+            asked.append(&mut passed);
+        }
         let floor = activation::floor(settings, active.len()) * if deep { settings.deep_share } else { 1.0 };
         let asleep = found.iter().filter(|found| !active.contains(&found.topic));
         let close = asleep.filter(|found| found.relevance >= floor.min(SHOWN_FROM));
@@ -238,7 +251,7 @@ impl Engine {
             };
             let by_words = self.by_words_alone(asking, found).await?;
             let whole = found.is_none_or(|found| found.sorted);
-            let messages = if whole { self.prompt_of(asking, &shelved).await? } else { Vec::new() };
+            let messages = if whole { self.prompt_of(&asking.reader(), &shelved).await? } else { Vec::new() };
             prepared.push((shelved, by_words, messages));
         }
         let open: Vec<Arc<Stored>> = asking.lane.wanted(&asking.lane.open).into_iter().map(Arc::new).collect();
@@ -276,26 +289,6 @@ impl Engine {
         Ok(found.reading(folded.map(|stored| stored.id).collect()))
     }
 
-    /// The messages of a topic for its own window: all of them, or as many of the newest as it holds. None without a helper.
-    async fn prompt_of(&self, asking: &Asking<'_>, shelved: &Shelved) -> Result<Vec<Arc<Stored>>> {
-        if !self.tasks.has_helper() || shelved.edition == 0 {
-            return Ok(Vec::new());
-        }
-        let Sorting { session, lineage, .. } = asking.sorting;
-        let editions = super::editions::Editions { store: self.store(), session, lineage };
-        let members = editions.members(shelved.card.id, asking.open).await?;
-        let shown = members.into_iter().map(|(id, _)| id).filter(|id| !asking.lane.excluded().contains(id));
-        let messages = self.by_number(session, shown.collect()).await?;
-        let mut room = self.settings.strategies.topics.topic_tokens.saturating_mul(2);
-        let newest = messages.iter().rev().take_while(|stored| {
-            let rest = room.checked_sub(stored.measure.tokens);
-            room = rest.unwrap_or(0);
-            rest.is_some()
-        });
-        let count = newest.count();
-        Ok(messages[messages.len() - count..].to_vec())
-    }
-
     /// A reading with the messages it names.
     pub(super) async fn finding(
         &self,
@@ -321,7 +314,7 @@ impl Engine {
     }
 }
 
-fn offline<T: Task>(task: &T) -> Answered<T::Answer> {
+pub(super) fn offline<T: Task>(task: &T) -> Answered<T::Answer> {
     Answered { answer: task.offline(), by: By::Offline(task::Why::NoHelper), calls: Vec::new() }
 }
 

@@ -1,4 +1,4 @@
-//! Topics in the engine: sorted when a path folds (`sort`), found by words (`find`), read before each reply (`consult`), woken
+//! Topics in the engine: sorted when a path folds (`sort`), found by words (`find`), read before each reply (`consult`, `reader`), woken
 //! when the model asks (`wake`), kept in shape after it (`chores`, `divide`), gone through once a day (`review`), listed (`list`)
 //! and written to files and read back (`files`, `restore`). A `shelf` is what a lane has in mind of them, `editions` how they are
 //! kept, `event` what can be listed of what happened.
@@ -11,6 +11,7 @@ mod event;
 mod files;
 mod find;
 mod list;
+mod reader;
 mod restore;
 mod review;
 mod shelf;
@@ -269,7 +270,11 @@ impl Engine {
         let changes = if is_again {
             activation::wake(settings, &mut shelf.activity.trails, &turn.woken)
         } else {
-            activation::step(settings, &mut shelf.activity.trails, &consulted.scores, &woken)
+            let mut scores = consulted.scores.clone();
+            // Without a helper a topic that shares no word has nothing to say.
+            let unasked = if self.tasks.has_helper() { Vec::new() } else { shelf.active().collect() };
+            scores.extend(unasked.into_iter().map(|topic| (topic, 0.0)));
+            activation::step(settings, &mut shelf.activity.trails, &scores, &woken)
         };
         events.extend(changes.into_iter().map(Event::Changed));
         shelf.activity.scored = Some(consulted.turn);

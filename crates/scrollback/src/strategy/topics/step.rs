@@ -35,10 +35,8 @@ impl<'a> Turn<'a> {
         meet(trails, scores.keys().copied());
         let active = trails.iter().filter(|trail| trail.active).count();
         for trail in trails.iter_mut() {
-            match scores.get(&trail.topic) {
-                Some(score) => trail.note(settings, *score, active),
-                None if trail.active => trail.note(settings, 0.0, active),
-                None => {}
+            if let Some(score) = scores.get(&trail.topic) {
+                trail.note(settings, *score, active);
             }
         }
         Self { scores, ..Self::between(settings, trails, woken) }

@@ -6,6 +6,7 @@ use super::super::{Question, Task};
 use super::numbers::degree;
 use super::sheet::Sheet;
 use super::tags::{self, Element, Shape, holding, line};
+use crate::ids::At;
 use crate::topic::{Card, TopicId};
 
 const PROMPT: &str = include_str!("../../../prompts/topic_route.md");
@@ -23,6 +24,8 @@ const UNSAID: f32 = 0.6;
 pub struct Route<'a> {
     /// What is looked for: words, or the newest messages.
     pub asked: &'a str,
+    /// The day on which it is looked for, by which last week can be told.
+    pub today: At,
     /// The topics it may be about.
     pub cards: &'a [Card],
     /// What a search by words found, best first, for when there is no model.
@@ -37,7 +40,8 @@ impl Task for Route<'_> {
     fn question(&self) -> Question {
         let mut sheet = Sheet::default();
         sheet.cards(self.cards.iter().map(|card| (card, "")), CARDS_CHARS);
-        sheet.add("asked", String::new(), excerpt(self.asked, ASKED_CHARS));
+        let today = if self.today.0 > 0 { format!("today=\"{}\"", self.today.day()) } else { String::new() };
+        sheet.add("asked", today, excerpt(self.asked, ASKED_CHARS));
         Question { task: Self::NAME, instructions: render(PROMPT, &[]), text: sheet.text(), most_tokens: 1_500 }
     }
 
@@ -87,7 +91,7 @@ mod tests {
 
     fn read(reply: &str) -> Result<Vec<(u32, f32)>, String> {
         let cards = [card(12, "Linker", "Why builds fail."), card(13, "Tides", "")];
-        let found = Route { asked: "tides?", cards: &cards, by_words: &[] }.read(reply)?;
+        let found = Route { asked: "tides?", today: At(0), cards: &cards, by_words: &[] }.read(reply)?;
         Ok(found.into_iter().map(|(topic, relevance)| (topic.0.0, relevance)).collect())
     }
 
@@ -115,8 +119,14 @@ mod tests {
         let brief = "What the gauge says at noon. ".repeat(40);
         let cards: Vec<Card> = (0..1_000).map(|number| card(number, "Gauge", &brief)).collect();
         let by_words = [(cards[3].id, 0.5)];
-        let route = Route { asked: "When is noon?", cards: &cards, by_words: &by_words };
+        let route = Route {
+            asked: "When is noon?",
+            today: At::parse("2026-11-17T09:30:00Z").unwrap(),
+            cards: &cards,
+            by_words: &by_words,
+        };
         let text = route.question().text;
+        assert!(text.contains(" today=\"2026-11-17\">"));
         assert!(text.len() < CARDS_CHARS * 2 && text.contains("When is noon?") && text.contains("id=\"t999\""));
         assert_eq!(route.offline(), by_words);
     }

@@ -1,0 +1,165 @@
+//! A helper that reads topics: what is asked in other words is found by it, a topic that the model asks for has its index and its
+//! own window.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use scrollback::recall::RecallCall;
+use scrollback::strategy::StrategyName;
+use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
+use scrollback::{At, Engine, MemoryStore};
+use serde_json::Value;
+
+use super::desk::{Desk, run, settings, texts};
+use super::kit::{assistant, user};
+use super::reach::recall;
+
+const FACT: &str = "Bello gets 300 grams of kibble, and his chip is CHIP-4711.";
+const ASKED: &str = "How heavily do I feed my pet?";
+
+/// A helper that knows two subjects, the dog Bello and the crane, and that Bello is a pet.
+#[derive(Default)]
+struct Keeper {
+    asked: Mutex<Vec<(&'static str, String)>>,
+}
+
+impl Keeper {
+    /// What it was asked since it was last looked at, of one task.
+    fn asked(&self, task: &str) -> Vec<String> {
+        let mut all = self.asked.lock().unwrap();
+        let asked = all.drain(..).filter(|(of, _)| *of == task).map(|(_, text)| text);
+        asked.collect()
+    }
+}
+
+/// What stands between the tags of a question: tag, id and text.
+fn shown(text: &str) -> Vec<(&str, &str, &str)> {
+    let mut all = Vec::new();
+    for (head, body) in text.split("\n\n<").filter_map(|piece| piece.trim_start_matches('<').split_once(">\n")) {
+        let (tag, attributes) = head.split_once('-').unwrap_or((head, ""));
+        let id = attributes.split("id=\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or("");
+        all.push((tag, id, body));
+    }
+    all
+}
+
+fn split(text: &str) -> String {
+    let all = shown(text);
+    let is_dog = |body: &str| body.contains("Bello");
+    let topic = |dog: bool, name: &str| {
+        let ids = all.iter().filter(|(tag, _, body)| *tag == "message" && is_dog(body) == dog);
+        let ids: Vec<&str> = ids.map(|(_, id, _)| *id).collect();
+        let known = all.iter().find(|(tag, _, body)| *tag == "topic" && is_dog(body) == dog);
+        let head = known.map_or(format!("new=\"{name}\""), |(_, id, _)| format!("id=\"{id}\""));
+        if ids.is_empty() { String::new() } else { format!("<topic {head}>{}</topic>", ids.join(" ")) }
+    };
+    format!("<split>{}{}</split>", topic(true, "Bello the dog"), topic(false, "Crane papers"))
+}
+
+/// The first message that tells what is fed matters, and so does the topic it is in.
+fn read(text: &str) -> String {
+    let fed = text.split("\n\n").find(|piece| piece.contains("300 grams")).and_then(|piece| piece.split_once("[m"));
+    let id = fed.and_then(|(_, rest)| rest.split([' ', ']']).next());
+    id.map_or("<reading><relevance>0.1</relevance></reading>".to_owned(), |id| {
+        format!("<reading><relevance>0.9</relevance><messages>m{id}</messages></reading>")
+    })
+}
+
+fn route(text: &str) -> String {
+    let dog = shown(text).into_iter().find(|(tag, _, body)| *tag == "topic" && body.contains("Bello"));
+    dog.filter(|_| text.contains("pet")).map_or("<none/>".to_owned(), |(_, id, _)| {
+        format!("<route><topic id=\"{id}\" relevance=\"high\">the pet</topic></route>")
+    })
+}
+
+#[async_trait]
+impl Model for Keeper {
+    async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
+        self.asked.lock().unwrap().push((question.task, question.text.clone()));
+        let text = match question.task {
+            "split" => split(&question.text),
+            "read_topic" => read(&question.text),
+            "route" => route(&question.text),
+            "brief" if question.text.contains("Bello") => {
+                "<card><name>Bello the dog</name><brief>Bello.</brief></card>".into()
+            }
+            _ => "<card><name>Crane papers</name><brief>Papers.</brief></card>".to_owned(),
+        };
+        Ok(Said { text, input_tokens: 10, output_tokens: 10 })
+    }
+}
+
+/// A talk of Bello, long ago, and of the crane ever since.
+async fn talk(keeper: Arc<Keeper>) -> (Desk, Vec<Value>) {
+    let mut settings = settings(StrategyName::Topics);
+    settings.strategies.topics.keep_messages = 4;
+    let tasks = Tasks::new(keeper, TaskSettings::default());
+    let mut desk = Desk::with_tasks(Arc::new(MemoryStore::default()), settings, 3_000, tasks);
+    let mut history = Vec::new();
+    desk.turn(&mut history, user(FACT), assistant("Noted of Bello.")).await;
+    for i in 0..14 {
+        let walk = user(&format!("Bello walks {i} kilometres on Monday."));
+        desk.turn(&mut history, walk, assistant(&format!("Bello likes walk {i}."))).await;
+    }
+    for i in 0..30 {
+        let paper = user(&format!("Crane paper {i}: certificate number {} for the lifting hook.", i * 7));
+        desk.turn(&mut history, paper, assistant(&"The paper is filed. ".repeat(8))).await;
+    }
+    (desk, history)
+}
+
+fn topic(words: &str) -> RecallCall {
+    RecallCall::Topic { words: words.into(), since: None, until: None }
+}
+
+#[test]
+fn what_is_asked_in_other_words_is_read() {
+    run(async {
+        let keeper = Arc::new(Keeper::default());
+        let (mut desk, mut history) = talk(keeper.clone()).await;
+        keeper.asked("");
+        let window = desk.turn(&mut history, user(ASKED), assistant("300 grams.")).await;
+        let read = keeper.asked("read_topic");
+        assert_eq!(read.len(), 2, "both topics are asked");
+        assert!(texts(&window).join("\n").contains(FACT), "{}", texts(&window).join("\n"));
+    });
+}
+
+#[test]
+fn a_topic_is_found_by_the_index_and_read_by_its_own_window() {
+    run(async {
+        let keeper = Arc::new(Keeper::default());
+        let (mut desk, mut history) = talk(keeper.clone()).await;
+        history.push(user("Let us look something up."));
+        let mut turn = desk.begin(&history).await.unwrap();
+        keeper.asked("");
+        let told = recall(&desk, &mut turn, topic("feeding of the household pet")).await;
+        assert!(told.contains(FACT), "{told}");
+        let asked = std::mem::take(&mut *keeper.asked.lock().unwrap());
+        let tasks: Vec<&str> = asked.iter().map(|(task, _)| *task).collect();
+        assert_eq!(tasks, ["route", "read_topic"]);
+        // By its id it is read as well, however old what matters is, and the rest of it is named.
+        let told = recall(&desk, &mut turn, topic("t0")).await;
+        assert!(told.contains(FACT) && told.contains("[29 more of t0: m1–m29. recall_page(index = 1)"), "{told}");
+        assert!(recall(&desk, &mut turn, topic("submarine volcano")).await.starts_with("No topic matches"));
+        desk.finish(turn, &assistant("Found.")).await;
+    });
+}
+
+#[test]
+fn days_alone_find_topics_without_a_helper_too() {
+    run(async {
+        let (desk, history) = talk(Arc::new(Keeper::default())).await;
+        let engine = Engine::new(desk.store.clone(), Tasks::offline(), desk.settings.clone());
+        let mut desk = Desk { engine, ..desk };
+        let mut history = history;
+        history.push(user("Let us look something up."));
+        let mut turn = desk.begin(&history).await.unwrap();
+        let dated = |words: &str, since, until| RecallCall::Topic { words: words.into(), since, until };
+        let told = recall(&desk, &mut turn, dated("", Some(At(0)), Some(At(20)))).await;
+        assert!(told.contains("[t0]") && !told.contains("Crane paper"), "{told}");
+        let none = recall(&desk, &mut turn, dated("the pet", Some(At(i64::MAX - 1)), None)).await;
+        assert!(none.starts_with("No topic matches"), "{none}");
+        desk.finish(turn, &assistant("Found.")).await;
+    });
+}
