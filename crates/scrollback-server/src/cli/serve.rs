@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, ensure};
 use clap::Args;
 use scrollback::Engine;
-use scrollback::strategy::SummarySettings;
+use scrollback::strategy::StrategySettings;
 use scrollback::task::{TaskSettings, Tasks};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -77,7 +77,7 @@ async fn checked(settings: &Settings) -> anyhow::Result<()> {
 pub(super) fn proxy(desk: &Desk, store: Arc<Opened>, settings: Settings) -> anyhow::Result<Arc<Proxy>> {
     let eraser = Eraser::new(store.clone());
     let engine = Engine::new(store.served(), tasks(&settings)?, desk.settings.engine.clone());
-    let engine = with_helpers(engine, &settings, &desk.settings.engine.strategies.summary)?;
+    let engine = with_helpers(engine, &settings, &desk.settings.engine.strategies)?;
     let engine = with_embeddings(engine, &settings)?;
     Ok(Arc::new(Proxy::new(Arc::new(engine), eraser, settings)?))
 }
@@ -150,10 +150,15 @@ pub(super) fn tasks(settings: &Settings) -> anyhow::Result<Tasks> {
     settings.helper.as_ref().map_or_else(|| Ok(Tasks::offline()), |helper| tasks_of(settings, helper, &helper.model))
 }
 
-/// An engine with the helpers that the settings of some models name.
-pub(super) fn with_helpers(engine: Engine, settings: &Settings, summary: &SummarySettings) -> anyhow::Result<Engine> {
+/// An engine with the helpers that the settings name beside the usual one.
+pub(super) fn with_helpers(
+    engine: Engine,
+    settings: &Settings,
+    strategies: &StrategySettings,
+) -> anyhow::Result<Engine> {
     let Some(helper) = &settings.helper else { return Ok(engine) };
-    let named = summary.models.values().filter_map(|model| model.helper.as_deref());
+    let named = strategies.summary.models.values().filter_map(|model| model.helper.as_deref());
+    let named = named.chain(strategies.topics.split_model.as_deref());
     named.collect::<BTreeSet<_>>().into_iter().try_fold(engine, |engine, name| {
         let tasks = tasks_of(settings, helper, name)?;
         Ok(engine.with_helper(name, tasks))
@@ -214,10 +219,11 @@ mod tests {
     }
 
     #[test]
-    fn the_helpers_of_some_models_pay_from_the_same_purse() {
+    fn all_helpers_pay_from_the_same_purse() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("scrollback.toml");
-        let models = "[summary.models.a]\nhelper = \"gpt-5-nano\"\n[summary.models.b]\nhelper = \"gpt-4.1-mini\"\n";
+        let models = "[summary.models.a]\nhelper = \"gpt-5-nano\"\n[summary.models.b]\nhelper = \"gpt-4.1-mini\"\n\
+                      [topics]\nsplit_model = \"gpt-5\"\n";
         std::fs::write(&file, format!("[helper]\nmodel = \"gpt-5-mini\"\ndollars_per_hour = 1\n{models}")).unwrap();
         let store = Some(folder.path().join("log.db"));
         let settings = crate::config::read(Some(&file), store, &crate::config::Surroundings::default()).unwrap();
@@ -226,8 +232,8 @@ mod tests {
             tasks(&settings.serve).unwrap(),
             settings.engine.clone(),
         );
-        let engine = with_helpers(engine, &settings.serve, &settings.engine.strategies.summary).unwrap();
-        assert_eq!(Arc::strong_count(&settings.serve.helper.unwrap().purse), 4, "the settings and three helpers");
+        let engine = with_helpers(engine, &settings.serve, &settings.engine.strategies).unwrap();
+        assert_eq!(Arc::strong_count(&settings.serve.helper.unwrap().purse), 5, "the settings and four helpers");
         drop(engine);
     }
 }

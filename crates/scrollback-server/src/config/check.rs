@@ -33,6 +33,16 @@ fn of_model(name: &str, said: &ModelSummary, has_helper: bool) -> anyhow::Result
     }
 }
 
+/// Refuses a model that sorts into topics where there is nobody to ask it at.
+pub(super) fn split_model(model: &str, has_helper: bool) -> anyhow::Result<()> {
+    if !model.is_empty() && !has_helper {
+        bail!(
+            "topics.split_model is “{model}”, but there is no helper: set helper.model, whose upstream it is asked at"
+        );
+    }
+    Ok(())
+}
+
 /// Refuses settings of artifacts that make no sense.
 pub(super) fn artifacts(said: &ArtifactSettings) -> anyhow::Result<()> {
     for (name, share) in [("fold_over", said.fold_over), ("share", said.share)] {
@@ -84,7 +94,9 @@ mod tests {
 
     fn complaint(settings: &str) -> String {
         let said: Said = toml::from_str(settings).unwrap();
-        let checked = summary(&said.summary, !said.helper.model.is_empty())
+        let has_helper = !said.helper.model.is_empty();
+        let checked = summary(&said.summary, has_helper)
+            .and_then(|()| split_model(&said.topics.split_model, has_helper))
             .and_then(|()| artifacts(&said.artifacts))
             .and_then(|()| quotes(&said.quotes));
         checked.err().map(|error| error.to_string()).unwrap_or_default()
@@ -102,6 +114,7 @@ mod tests {
             ("[summary.models.a]\nlimit = 0", "summary.models.\"a\".limit"),
             ("[summary.models.a]\nhelper = \"b\"", "helper.model"),
             ("[summary.models.a]\nhelper = \"\"\n[helper]\nmodel = \"c\"", "summary.models.\"a\".helper"),
+            ("[topics]\nsplit_model = \"b\"", "topics.split_model"),
             ("[artifacts]\narchive_at = 20", "artifacts.archive_at"),
             ("[artifacts]\nkeep = 40", "artifacts.keep"),
             ("[artifacts]\nshare = 200", "artifacts.share"),
@@ -120,6 +133,7 @@ mod tests {
     fn what_can_be_meant_passes() {
         assert_eq!(complaint(""), "");
         assert_eq!(complaint("[summary.models.a]\nhelper = \"b\"\n[helper]\nmodel = \"c\""), "");
+        assert_eq!(complaint("[topics]\nsplit_model = \"b\"\n[helper]\nmodel = \"c\""), "");
         assert_eq!(complaint("[artifacts]\narchive_at = 2\nkeep = 1\nshare = 79"), "");
     }
 }

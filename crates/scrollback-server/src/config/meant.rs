@@ -9,7 +9,7 @@ use anyhow::{Context, bail};
 use scrollback::engine::EngineSettings;
 use scrollback::ledger::Prices;
 use scrollback::store::Durability;
-use scrollback::strategy::{StrategySettings, SummarySettings};
+use scrollback::strategy::StrategySettings;
 use scrollback::task::{Purse, SpendLimit};
 use scrollback::{PostgresOptions, SqliteOptions};
 
@@ -22,6 +22,7 @@ use crate::store::Place;
 
 pub(super) fn meant(said: Said, store: Option<PathBuf>, surroundings: &Surroundings) -> anyhow::Result<Settings> {
     check::summary(&said.summary, !said.helper.model.is_empty())?;
+    check::split_model(&said.topics.split_model, !said.helper.model.is_empty())?;
     check::artifacts(&said.artifacts)?;
     check::quotes(&said.quotes)?;
     let engine = EngineSettings {
@@ -105,7 +106,9 @@ fn serve_meant(said: Said, surroundings: &Surroundings) -> anyhow::Result<Serve>
         let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
         prices = prices.with(&text).with_context(|| format!("{} is not understood", path.display()))?;
     }
-    let helper = helper_meant(said.helper, &said.summary, &said.serve.upstream, &prices)?;
+    let others = said.summary.models.values().filter_map(|model| model.helper.as_ref());
+    let others: Vec<&String> = others.chain(Some(&said.topics.split_model).filter(|model| !model.is_empty())).collect();
+    let helper = helper_meant(said.helper, &others, &said.serve.upstream, &prices)?;
     Ok(Serve {
         listen: said.serve.listen,
         upstream: said.serve.upstream,
@@ -136,10 +139,10 @@ fn serve_meant(said: Said, surroundings: &Surroundings) -> anyhow::Result<Serve>
     })
 }
 
-/// The helper, if one is named. What it charges is known if that is counted, and so is what the helpers of some models do.
+/// The helper, if one is named. What it charges is known if that is counted, and so is what other models do that are asked.
 fn helper_meant(
     said: SaidHelper,
-    summary: &SummarySettings,
+    others: &[&String],
     upstream: &str,
     prices: &Prices,
 ) -> anyhow::Result<Option<HelperSettings>> {
@@ -150,8 +153,7 @@ fn helper_meant(
     if said.model.is_empty() {
         return Ok(None);
     }
-    let others = summary.models.values().filter_map(|model| model.helper.as_ref());
-    let unpriced = std::iter::once(&said.model).chain(others).find(|model| prices.of(model).is_none());
+    let unpriced = std::iter::once(&said.model).chain(others.iter().copied()).find(|model| prices.of(model).is_none());
     if let Some(model) = unpriced.filter(|_| dollars_per_hour > 0.0 && said.tokens_per_hour == 0) {
         bail!(
             "helper.dollars_per_hour is set, but what “{model}” charges is not known: name it in a file with \

@@ -82,7 +82,7 @@ impl Default for EngineSettings {
 pub struct Engine {
     log: Log,
     tasks: Tasks,
-    /// Helpers of their own for some models' summaries, by name.
+    /// Helpers of their own for some models' summaries and for sorting into topics, by name.
     helpers: BTreeMap<String, Tasks>,
     strategies: Vec<(StrategyName, Box<dyn Strategy>)>,
     settings: EngineSettings,
@@ -106,7 +106,7 @@ impl Engine {
         Self { log: Log::new(store), tasks, helpers, strategies, settings, cues, lanes, due, meaning }
     }
 
-    /// The same with a helper that settings of some models name.
+    /// The same with a helper that settings name beside the usual one.
     #[must_use]
     pub fn with_helper(mut self, name: &str, tasks: Tasks) -> Self {
         self.helpers.insert(name.to_owned(), tasks);

@@ -1,5 +1,5 @@
 //! A helper that reads topics: what is asked in other words is found by it, a topic that the model asks for has its index and its
-//! own window.
+//! own window, and sorting may be done by another model.
 
 use std::sync::{Arc, Mutex};
 
@@ -161,5 +161,28 @@ fn days_alone_find_topics_without_a_helper_too() {
         let none = recall(&desk, &mut turn, dated("the pet", Some(At(i64::MAX - 1)), None)).await;
         assert!(none.starts_with("No topic matches"), "{none}");
         desk.finish(turn, &assistant("Found.")).await;
+    });
+}
+
+/// DESIGN: splitting is done by a strong model, all else by the helper.
+#[test]
+fn another_model_may_sort() {
+    run(async {
+        let (usual, strong) = (Arc::new(Keeper::default()), Arc::new(Keeper::default()));
+        let mut settings = settings(StrategyName::Topics);
+        settings.strategies.topics.keep_messages = 4;
+        settings.strategies.topics.split_model = Some("strong".into());
+        let tasks = |keeper: &Arc<Keeper>| Tasks::new(keeper.clone(), TaskSettings::default());
+        let mut desk = Desk::with_tasks(Arc::new(MemoryStore::default()), settings.clone(), 2_400, tasks(&usual));
+        desk.engine = Engine::new(desk.store.clone(), tasks(&usual), settings).with_helper("strong", tasks(&strong));
+        let mut history = Vec::new();
+        for i in 0..20 {
+            let paper = user(&format!("Crane paper {i}: certificate number {} for the lifting hook.", i * 7));
+            desk.turn(&mut history, paper, assistant(&"The paper is filed. ".repeat(12))).await;
+        }
+        let tasks = |keeper: &Keeper| keeper.asked.lock().unwrap().iter().map(|(task, _)| *task).collect::<Vec<_>>();
+        let (usual, strong) = (tasks(&usual), tasks(&strong));
+        assert!(!strong.is_empty() && strong.iter().all(|task| *task == "split"), "{strong:?}");
+        assert!(usual.contains(&"brief") && !usual.contains(&"split"), "{usual:?}");
     });
 }

@@ -34,7 +34,7 @@ impl Desk {
                 let store = Arc::new(store);
                 let eraser = Eraser::new(store.clone());
                 let engine = Engine::new(store, tasks(serve)?, settings.clone());
-                let engine = with_helpers(engine, serve, &settings.strategies.summary)?;
+                let engine = with_helpers(engine, serve, &settings.strategies)?;
                 let room = Room { eraser: Some(eraser.clone()), ..self.room(engine) };
                 let answer = Box::pin(room.answer(ask)).await?;
                 eraser.wipe().await?;

@@ -45,7 +45,7 @@ impl Engine {
         }
         let told = discreet(&messages, &self.controls(session).await?.excluded);
         let task = Subdivide { card: &whole.card, messages: &told, units: &units };
-        let answered = self.tasks.run(&task).await;
+        let answered = self.splitters().run(&task).await;
         let helped = answered.by == task::By::Helper;
         let pieces = pieces(&members, &messages, (&units, &answered.answer));
         let parts: Vec<Edition> = pieces

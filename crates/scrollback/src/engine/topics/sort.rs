@@ -78,12 +78,18 @@ impl Engine {
             let messages: Vec<Arc<Stored>> = heap.leaves.iter().map(|leaf| leaf.stored.clone()).collect();
             let split = Split { messages: &messages, units: &heap.units, known: &known };
             let left = sorting.until.map(|until| until.saturating_duration_since(Instant::now()));
-            let answered = self.tasks.run_within(&split, left).await;
+            let answered = self.splitters().run_within(&split, left).await;
             calls.extend(answered.calls);
             let helped = answered.by == task::By::Helper;
             self.take_in(sorting, shelf, &heap, (answered.answer, leads, helped)).await?;
         }
         Ok(calls)
+    }
+
+    /// Who sorts and divides: how well that is done decides what is ever found again.
+    pub(super) fn splitters(&self) -> &task::Tasks {
+        let named = self.settings.strategies.topics.split_model.as_ref();
+        named.and_then(|name| self.helpers.get(name)).unwrap_or(&self.tasks)
     }
 
     /// The topics that a batch may go to: those added to last, active ones, and those its words lead to.

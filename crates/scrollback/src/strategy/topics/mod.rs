@@ -57,6 +57,8 @@ pub struct TopicSettings {
     pub topic_tokens: u32,
     /// How much of a backlog is sorted at once.
     pub batch_tokens: u32,
+    /// The model that sorts messages into topics and divides topics; the helper, if none is named.
+    pub split_model: Option<String>,
     /// How topics wake and sleep.
     pub activation: ActivationSettings,
     /// How long a turn waits for the reading of a topic.
@@ -78,6 +80,7 @@ impl Default for TopicSettings {
             layout: Layout::Tail,
             topic_tokens: 48_000,
             batch_tokens: 24_000,
+            split_model: None,
             activation: ActivationSettings::default(),
             deadline_ms: 8_000,
             archive_days: 7,

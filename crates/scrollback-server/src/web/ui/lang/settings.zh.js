@@ -31,6 +31,7 @@ export default {
   'topics.excerpt_share': '话题引文最多占窗口的百分比，以及话题索引最多占的词元数。',
   'topics.layout': '引文的位置："tail"，在最新消息之前；或 "head"，在所有展开的消息之前。后者成本高出数倍，因为其后的内容都无法命中服务商的缓存。',
   'topics.topic_tokens': '超过这个大小的话题会被拆分；积压的消息按这么多词元一批归类。',
+  'topics.split_model': '把消息归入话题并拆分话题的模型，在辅助模型所在的上游调用；需要比辅助模型更强的模型时设置，因为归类的好坏决定以后能找到什么。留空则用辅助模型。',
   'topics.active_least': '多少个话题保持活跃：不少于、不多于这些值，通常约为 active_usual。',
   'topics.average_over': '话题的相关度是最近若干次得分的平均值，这里是次数。',
   'topics.floor': '苏醒所需的得分，从 0 到 1：没有活跃话题时为 floor，每多一个活跃话题增加 floor_each。',
