@@ -325,7 +325,8 @@ impl Stop {
             Error::Invalid(what) | Error::NotFound(what) if plan.is_new() => {
                 Self::said(refused(wire, "invalid_request", &what))
             }
-            Error::Store { .. } if unkept == Unkept::Refused => Self::unkept(wire, &told),
+            // Sent on without what it follows it would be answered as if that had never been said, and nobody sends it again.
+            Error::Store { .. } if unkept == Unkept::Refused || plan.is_new() => Self::unkept(wire, &told),
             // What is wrong with the request itself, its model's API will say.
             Error::Invalid(_) => Self::AsItIs(None),
             _ => Self::trouble(wire, plan, told),
@@ -341,10 +342,10 @@ impl Stop {
         Self::said(response)
     }
 
-    /// What becomes of a request that we failed at. One that no provider can read is not sent on.
+    /// What becomes of a request that we failed at. One that goes on from what only our log has is not sent on.
     fn trouble(wire: &dyn Wire, plan: &Plan, what: String) -> Self {
-        if plan.is_compacted() {
-            tracing::error!(trouble = what, "a request that goes on from a compaction of ours cannot be answered");
+        if plan.only_new || plan.is_known_here_alone() {
+            tracing::error!(trouble = what, "a request that goes on from what is kept here cannot be answered");
             return Self::said(error(wire, StatusCode::INTERNAL_SERVER_ERROR, "trouble", &what));
         }
         Self::AsItIs(Some(what))

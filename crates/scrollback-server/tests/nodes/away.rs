@@ -77,3 +77,23 @@ fn whoever_says_so_is_answered_all_the_same() {
     assert!(trouble.contains("does not answer") || trouble.contains("away"), "{trouble}");
     assert!(!trouble.contains("://"), "{trouble}");
 }
+
+/// Without what it follows, it would be answered as if nothing had been said before.
+#[test]
+fn what_holds_only_new_messages_is_refused_whatever_is_set() {
+    let (database, upstream) = (Database::start(""), Upstream::new(|_, _| reply(&says("Noted."))));
+    let node = Node::start(&database, upstream.port, "unkept = \"pass\"\n");
+    assert_eq!(node.ask("The lamp is red.").status(), 200);
+    database.stop("immediate");
+    let new = "x-scrollback-session: lamp\r\nx-scrollback-history: new\r\n";
+    let asked = chat(&[user("Which colour?")]).to_string();
+    let follows = |name: &str| format!("{{\"model\": \"gpt-5\", \"{name}\": \"x_1\", \"input\": \"Which colour?\"}}");
+    for refused in [
+        send(node.port, "POST /v1/chat/completions", new, &asked),
+        send(node.port, "POST /v1/responses", "", &follows("previous_response_id")),
+        send(node.port, "POST /v1/responses", "", &follows("conversation")),
+    ] {
+        assert_eq!((refused.status(), refused.header("retry-after")), (503, Some("2")), "{}", refused.text());
+    }
+    assert_eq!(upstream.asked().len(), 1, "nothing is answered without its history");
+}

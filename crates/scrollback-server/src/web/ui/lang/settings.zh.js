@@ -6,7 +6,7 @@ export default {
   'store.connections': '使用数据库时：一个节点最多保持多少个连接。',
   'store.timeout_seconds': '使用数据库时：一条语句最多可以运行多久。',
   'store.patience_seconds': '使用数据库时：数据库不在时，工作等待多久之后被拒绝。',
-  'store.unkept': '存储出错、请求无法保存时怎么办：“refuse”（503，并提示何时重试）、“pass”（原样转发，并在 x-scrollback-trouble 中说明）或“usual”：文件则转发，数据库则拒绝。',
+  'store.unkept': '存储出错、请求无法保存时怎么办：“refuse”（503，并提示何时重试）、“pass”（原样转发，并在 x-scrollback-trouble 中说明）或“usual”：文件则转发，数据库则拒绝。只带有本处所存对话新内容的请求（x-scrollback-history: new、previous_response_id、conversation）总是被拒绝。',
   'store.replicas': '使用数据库时：副本的地址，用于全局搜索和会话列表；它们显示的内容可能稍旧一点。',
   'serve.listen': '代理监听的地址。除非另行设置，只有本机可以访问。',
   'serve.upstream': '发往 /v1/… 的请求去往的上游；/NAME/v1/… 去往名为 NAME 的上游。"quote" 是内置的，不需要模型。',
