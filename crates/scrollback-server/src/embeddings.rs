@@ -17,7 +17,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::config::{EmbeddingSettings, EmbeddingSource, RecallBy, UpstreamSettings};
-use crate::upstream::{Outgoing, Upstream};
+use crate::upstream::{Outgoing, Upstream, key_of};
 use crate::wire::WireName;
 
 /// How long an API has for an answer.
@@ -96,6 +96,7 @@ impl Endpoint {
             window: 0,
             timeout: TIMEOUT,
         };
+        key_of("embeddings.key_env", &at.key_env, at.wire)?;
         let upstream = Upstream::http("embeddings", &at, crate::upstream::client()?)?;
         let (model, dimensions) = (settings.model.clone(), settings.dimensions);
         let prefixes = [settings.question_prefix.clone(), settings.passage_prefix.clone()];

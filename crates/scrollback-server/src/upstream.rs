@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use bytes::Bytes;
 use scrollback::quote;
@@ -106,6 +106,17 @@ pub(crate) fn client() -> anyhow::Result<reqwest::Client> {
     builder.pool_idle_timeout(Duration::from_mins(1)).build().context("the HTTP client could not be made")
 }
 
+/// The key in the variable that a setting names, if it names one.
+pub(crate) fn key_of(setting: &str, variable: &str, wire: WireName) -> anyhow::Result<Option<Key>> {
+    if variable.is_empty() {
+        return Ok(None);
+    }
+    let named = |what: &str| format!("{setting} names {variable}, which {what}");
+    let key = std::env::var(variable).with_context(|| named("is not set"))?;
+    ensure!(!key.trim().is_empty(), named("is empty"));
+    Key::new(&key, wire).with_context(|| named("holds characters that no key has")).map(Some)
+}
+
 impl Upstream {
     pub(crate) fn quote() -> Self {
         Self {
@@ -119,15 +130,7 @@ impl Upstream {
     }
 
     pub(crate) fn http(name: &str, settings: &UpstreamSettings, client: reqwest::Client) -> anyhow::Result<Self> {
-        let key = match settings.key_env.as_str() {
-            "" => None,
-            variable => {
-                let key = std::env::var(variable)
-                    .with_context(|| format!("upstreams.{name}.key_env names {variable}, which is not set"))?;
-                let key = Key::new(&key, settings.wire);
-                Some(key.with_context(|| format!("{variable} holds characters that no key has"))?)
-            }
-        };
+        let key = key_of(&format!("upstreams.{name}.key_env"), &settings.key_env, settings.wire)?;
         let kind = Kind::Http { client, url: settings.url.clone(), key, timeout: settings.timeout };
         let (recall, window, wire) = (settings.recall, settings.window, settings.wire);
         let chat_key = settings.chat_key.as_ref().and_then(|key| Key::new(&key.0, wire));

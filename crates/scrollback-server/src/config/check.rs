@@ -1,7 +1,64 @@
 //! Settings that cannot be meant are refused before anything runs, each by its name.
 
+use std::path::Path;
+
 use anyhow::bail;
-use scrollback::strategy::{ArtifactSettings, ModelSummary, QuoteSettings, SummarySettings};
+use scrollback::strategy::{
+    ArtifactSettings, ModelSummary, PageSettings, QuoteSettings, SummarySettings, TopicSettings,
+};
+
+use crate::store::Place;
+
+/// Nothing can be laid out in fewer tokens.
+const LEAST_WINDOW: u32 = 500;
+/// No topic or batch of them is smaller, in tokens.
+const LEAST_TOPIC: u32 = 1_000;
+/// A million of them are a terabyte, which no machine takes at once.
+const MOST_MEGABYTES: usize = 1 << 20;
+
+/// Refuses settings of pages that make no sense.
+pub(super) fn pages(said: &PageSettings) -> anyhow::Result<()> {
+    for (name, share) in [("fold_over", said.fold_over), ("fold_to", said.fold_to), ("page_share", said.page_share)] {
+        is_share(&format!("pages.{name}"), share)?;
+    }
+    is_before(("pages.fold_to", said.fold_to), ("pages.fold_over", said.fold_over))?;
+    if said.keep_pages == 0 {
+        bail!("pages.keep_pages is a number of pages, at least 1");
+    }
+    Ok(())
+}
+
+/// Refuses settings of topics that make no sense.
+pub(super) fn topics(said: &TopicSettings) -> anyhow::Result<()> {
+    let shares = [("fold_over", said.fold_over), ("fold_to", said.fold_to), ("excerpt_share", said.excerpt_share)];
+    for (name, share) in shares {
+        is_share(&format!("topics.{name}"), share)?;
+    }
+    is_before(("topics.fold_to", said.fold_to), ("topics.fold_over", said.fold_over))?;
+    for (name, tokens) in [("topic_tokens", said.topic_tokens), ("batch_tokens", said.batch_tokens)] {
+        if tokens < LEAST_TOPIC {
+            bail!("topics.{name} is a number of tokens, at least {LEAST_TOPIC}, not {tokens}");
+        }
+    }
+    let activation = &said.activation;
+    let (least, usual, most) = (activation.least, activation.usual, activation.most);
+    if least > usual || usual > most || most == 0 {
+        bail!(
+            "topics.active_least, active_usual and active_most are {least}, {usual} and {most}: none may be more than the next, \
+             and the last is at least 1"
+        );
+    }
+    if activation.average_over == 0 {
+        bail!("topics.average_over is a number of scores, at least 1");
+    }
+    let parts = [
+        ("floor", activation.floor),
+        ("floor_each", activation.floor_each),
+        ("sleep_share", activation.sleep_share),
+        ("deep_share", activation.deep_share),
+    ];
+    parts.into_iter().try_for_each(|(name, part)| is_part(&format!("topics.{name}"), f64::from(part)))
+}
 
 /// Refuses settings of summaries that make no sense.
 pub(super) fn summary(said: &SummarySettings, has_helper: bool) -> anyhow::Result<()> {
@@ -59,8 +116,45 @@ pub(super) fn artifacts(said: &ArtifactSettings) -> anyhow::Result<()> {
 /// Refuses settings of quotes that make no sense.
 pub(super) fn quotes(said: &QuoteSettings) -> anyhow::Result<()> {
     is_share("quotes.share", said.share)?;
-    if !(0.0..=1.0).contains(&said.missing) {
-        bail!("quotes.missing is a share from 0 to 1, not {}", said.missing);
+    is_part("quotes.missing", said.missing)
+}
+
+/// Refuses addresses of replicas that are none; they are not repeated, because they hold passwords.
+pub(super) fn replicas(said: &[String]) -> anyhow::Result<()> {
+    if !said.iter().all(|address| Place::is_database(Path::new(address))) {
+        bail!("store.replicas lists addresses of databases, such as postgres://user:password@host:5432/name");
+    }
+    Ok(())
+}
+
+/// Megabytes as bytes.
+pub(super) fn bytes(name: &str, megabytes: usize) -> anyhow::Result<usize> {
+    if !(1..=MOST_MEGABYTES).contains(&megabytes) {
+        bail!("{name} is a number of megabytes, from 1 to {MOST_MEGABYTES}, not {megabytes}");
+    }
+    Ok(megabytes << 20)
+}
+
+/// Refuses a limit that nothing fits in; 0 stands for none.
+pub(super) fn is_window(name: &str, tokens: u32) -> anyhow::Result<()> {
+    if (1..LEAST_WINDOW).contains(&tokens) {
+        bail!("{name} is a number of tokens, at least {LEAST_WINDOW}, not {tokens}");
+    }
+    Ok(())
+}
+
+/// Refuses a time in which nothing can be done.
+pub(super) fn is_seconds(name: &str, seconds: u64) -> anyhow::Result<()> {
+    if seconds == 0 {
+        bail!("{name} is a number of seconds, at least 1");
+    }
+    Ok(())
+}
+
+/// Refuses a part of a whole that is none.
+fn is_part(name: &str, part: f64) -> anyhow::Result<()> {
+    if !(0.0..=1.0).contains(&part) {
+        bail!("{name} is a share from 0 to 1, not {part}");
     }
     Ok(())
 }
@@ -95,7 +189,9 @@ mod tests {
     fn complaint(settings: &str) -> String {
         let said: Said = toml::from_str(settings).unwrap();
         let has_helper = !said.helper.model.is_empty();
-        let checked = summary(&said.summary, has_helper)
+        let checked = pages(&said.pages.meant())
+            .and_then(|()| topics(&said.topics.meant()))
+            .and_then(|()| summary(&said.summary, has_helper))
             .and_then(|()| split_model(&said.topics.split_model, has_helper))
             .and_then(|()| artifacts(&said.artifacts))
             .and_then(|()| quotes(&said.quotes));
@@ -123,6 +219,22 @@ mod tests {
             ("[quotes]\nshare = 0", "quotes.share"),
             ("[quotes]\nmissing = 1.5", "quotes.missing"),
             ("[artifacts]\nshare = 40\nfold_over = 40", "artifacts.share is 40"),
+            ("[pages]\nfold_over = 0", "pages.fold_over"),
+            ("[pages]\nfold_over = 1000", "pages.fold_over"),
+            ("[pages]\nfold_to = 90", "pages.fold_to is 90"),
+            ("[pages]\nkeep_pages = 0", "pages.keep_pages"),
+            ("[pages]\npage_share = 0", "pages.page_share"),
+            ("[topics]\nfold_over = 1000", "topics.fold_over"),
+            ("[topics]\nfold_to = 95", "topics.fold_to is 95"),
+            ("[topics]\nexcerpt_share = 0", "topics.excerpt_share"),
+            ("[topics]\ntopic_tokens = 5", "topics.topic_tokens"),
+            ("[topics]\nactive_least = 30", "topics.active_least"),
+            ("[topics]\nactive_usual = 21", "active_usual"),
+            ("[topics]\naverage_over = 0", "topics.average_over"),
+            ("[topics]\nfloor = nan", "topics.floor"),
+            ("[topics]\nfloor_each = 2.0", "topics.floor_each"),
+            ("[topics]\nsleep_share = -0.5", "topics.sleep_share"),
+            ("[topics]\ndeep_share = inf", "topics.deep_share"),
         ] {
             let complaint = complaint(settings);
             assert!(complaint.contains(named), "{settings}: {complaint}");

@@ -75,8 +75,8 @@ impl SaidEmbeddings {
         if matches!(source, EmbeddingSource::Api(_)) && self.model.is_empty() {
             bail!("embeddings.from is an API: say with embeddings.model which of its models is asked");
         }
-        if self.batch == 0 || self.passages == 0 {
-            bail!("embeddings.batch and embeddings.passages are at least 1");
+        if self.batch == 0 {
+            bail!("embeddings.batch is a number of passages, at least 1");
         }
         let Self { question_ms, batch, passages, reply_passages, memory_megabytes, .. } = self;
         Ok(EmbeddingSettings {
@@ -145,5 +145,6 @@ mod tests {
         assert_eq!(api.shown(), "bge-m3 at http://127.0.0.1:11434/v1");
         assert!(api.from("https://a.example/v1", None).is_ok() && folder.from("https://a.example/v1", None).is_err());
         assert!(SaidEmbeddings { batch: 0, ..said("", "") }.meant().is_err());
+        assert!(SaidEmbeddings { passages: 0, ..said("", "") }.meant().is_ok(), "none, as the file says");
     }
 }

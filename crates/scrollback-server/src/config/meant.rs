@@ -1,6 +1,5 @@
 //! What was said, turned into what it means; what cannot be meant is refused.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,23 +12,29 @@ use scrollback::strategy::StrategySettings;
 use scrollback::task::{Purse, SpendLimit};
 use scrollback::{PostgresOptions, SqliteOptions};
 
-use super::said::{Said, SaidAccess, SaidDurability, SaidHelper, SaidRecallBy, SaidUnkept, SaidUpstream};
+use super::said::{Said, SaidAccess, SaidDurability, SaidHelper, SaidUnkept};
+use super::upstreams::{is_there, of_messages};
 use super::{
-    AccessRule, ChatSettings, HelperSettings, KNOWN, RecallBy, Serve, Settings, Surroundings, Unkept, UpstreamSettings,
-    WindowSettings, check,
+    AccessRule, ChatSettings, HelperSettings, Serve, Settings, Surroundings, Unkept, WindowSettings, check, upstreams,
 };
 use crate::store::Place;
 
+/// What one question to a helper may take, in tokens: what it writes at most, and the same again to read.
+const QUESTION_TOKENS: u64 = 6_000;
+
 pub(super) fn meant(said: Said, store: Option<PathBuf>, surroundings: &Surroundings) -> anyhow::Result<Settings> {
+    let (pages, topics) = (said.pages.meant(), said.topics.meant());
+    check::pages(&pages)?;
+    check::topics(&topics)?;
     check::summary(&said.summary, !said.helper.model.is_empty())?;
     check::split_model(&said.topics.split_model, !said.helper.model.is_empty())?;
     check::artifacts(&said.artifacts)?;
     check::quotes(&said.quotes)?;
     let engine = EngineSettings {
-        strategy: said.window.strategy.parse()?,
+        strategy: said.window.strategy.parse().context("window.strategy is not understood")?,
         strategies: StrategySettings {
-            pages: said.pages.meant(),
-            topics: said.topics.meant(),
+            pages,
+            topics,
             summary: said.summary.clone(),
             artifacts: said.artifacts.clone(),
             quotes: said.quotes.clone(),
@@ -57,6 +62,7 @@ fn store_meant(said: &Said, store: Option<PathBuf>, surroundings: &Surroundings)
         bail!("there is no home folder to keep the store in: name a file with --store");
     };
     if Place::is_database(&path) {
+        check::replicas(&said.store.replicas)?;
         let seconds = |count: u64| Duration::from_secs(count.max(1));
         let options = PostgresOptions {
             connections: said.store.connections.max(1),
@@ -85,38 +91,41 @@ fn unkept_meant(said: &SaidUnkept, store: &Place) -> Unkept {
 }
 
 fn serve_meant(said: Said, surroundings: &Surroundings) -> anyhow::Result<Serve> {
-    let upstreams: BTreeMap<_, _> = said
-        .upstreams
-        .iter()
-        .map(|(name, said)| Ok((name.clone(), upstream(name, said, surroundings)?)))
-        .collect::<anyhow::Result<_>>()?;
-    if !upstreams.contains_key(&said.serve.upstream) && said.serve.upstream != crate::upstream::QUOTE {
-        let names: Vec<&str> = upstreams.keys().map(String::as_str).collect();
-        bail!("serve.upstream is “{}”, but the upstreams are: {}", said.serve.upstream, names.join(", "));
-    }
+    let upstreams = upstreams::meant(&said.upstreams, surroundings)?;
+    is_there("serve.upstream", &said.serve.upstream, &upstreams)?;
+    let messages_upstream = match said.serve.messages_upstream {
+        unsaid if unsaid.is_empty() => of_messages(&said.upstreams, &upstreams, &said.serve.upstream),
+        said => said,
+    };
+    is_there("serve.messages_upstream", &messages_upstream, &upstreams)?;
     let chat =
         ChatSettings { upstream: said.chat.upstream, model: said.chat.model, instructions: said.chat.instructions };
-    if !["", crate::upstream::QUOTE].contains(&chat.upstream.as_str()) && !upstreams.contains_key(&chat.upstream) {
-        let names: Vec<&str> = upstreams.keys().map(String::as_str).collect();
-        bail!("chat.upstream is “{}”, but the upstreams are: {}", chat.upstream, names.join(", "));
+    if !chat.upstream.is_empty() {
+        is_there("chat.upstream", &chat.upstream, &upstreams)?;
     }
     let mut prices = Prices::shipped();
     if !said.window.models.as_os_str().is_empty() {
         let path = &said.window.models;
-        let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
-        prices = prices.with(&text).with_context(|| format!("{} is not understood", path.display()))?;
+        let named = |what: &str| format!("window.models is {}, which {what}", path.display());
+        let text = std::fs::read_to_string(path).with_context(|| named("cannot be read"))?;
+        prices = prices.with(&text).with_context(|| named("is not understood"))?;
+    }
+    if !said.helper.upstream.is_empty() {
+        is_there("helper.upstream", &said.helper.upstream, &upstreams)?;
     }
     let others = said.summary.models.values().filter_map(|model| model.helper.as_ref());
     let others: Vec<&String> = others.chain(Some(&said.topics.split_model).filter(|model| !model.is_empty())).collect();
     let helper = helper_meant(said.helper, &others, &said.serve.upstream, &prices)?;
+    check::is_window("window.tokens", said.window.tokens)?;
+    check::is_window("window.unknown_tokens", said.window.unknown_tokens.max(1))?;
     Ok(Serve {
         listen: said.serve.listen,
         upstream: said.serve.upstream,
-        messages_upstream: said.serve.messages_upstream,
+        messages_upstream,
         comments: said.serve.comments,
         hosts: said.serve.hosts,
-        body_bytes: said.serve.body_megabytes << 20,
-        import_bytes: said.serve.import_megabytes << 20,
+        body_bytes: check::bytes("serve.body_megabytes", said.serve.body_megabytes)?,
+        import_bytes: check::bytes("serve.import_megabytes", said.serve.import_megabytes)?,
         access: match said.serve.access {
             SaidAccess::Local => AccessRule::Local,
             SaidAccess::Tokens => AccessRule::Tokens,
@@ -150,6 +159,7 @@ fn helper_meant(
     if !(0.0..f64::INFINITY).contains(&dollars_per_hour) {
         bail!("helper.dollars_per_hour is an amount of dollars, or 0 for no limit, not {dollars_per_hour}");
     }
+    check::is_seconds("helper.timeout_seconds", said.timeout_seconds)?;
     if said.model.is_empty() {
         return Ok(None);
     }
@@ -160,6 +170,12 @@ fn helper_meant(
              window.models, or set helper.tokens_per_hour"
         );
     }
+    if (1..QUESTION_TOKENS).contains(&said.tokens_per_hour) {
+        bail!(
+            "helper.tokens_per_hour is {}: a single question may take {QUESTION_TOKENS}, so that it would never be asked. 0 is no limit",
+            said.tokens_per_hour
+        );
+    }
     let limit = SpendLimit { dollars_per_hour, tokens_per_hour: said.tokens_per_hour };
     Ok(Some(HelperSettings {
         upstream: if said.upstream.is_empty() { upstream.to_owned() } else { said.upstream },
@@ -168,22 +184,4 @@ fn helper_meant(
         at_once: said.at_once,
         purse: Arc::new(Purse::new(limit)),
     }))
-}
-
-fn upstream(name: &str, said: &SaidUpstream, surroundings: &Surroundings) -> anyhow::Result<UpstreamSettings> {
-    let url = said.url.trim_end_matches('/').to_owned();
-    if !url.starts_with("http://") && !url.starts_with("https://") {
-        bail!("upstreams.{name}.url must begin with http:// or https://, not “{url}”");
-    }
-    let recall = match said.recall {
-        SaidRecallBy::Tools => RecallBy::Tools,
-        SaidRecallBy::Text => RecallBy::Text,
-        SaidRecallBy::Off => RecallBy::Off,
-    };
-    let timeout = Duration::from_secs(said.timeout_seconds);
-    // A key goes to nobody but the one it is meant for, whatever the settings call an address.
-    let known = KNOWN.iter().find(|known| known.name == name && known.url == url);
-    let chat_key = known.and_then(|known| surroundings.keys.get(known.key_env)).cloned();
-    let (wire, key_env, window) = (said.wire, said.key_env.clone(), said.window);
-    Ok(UpstreamSettings { url, wire, key_env, chat_key, recall, window, timeout })
 }

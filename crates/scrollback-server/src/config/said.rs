@@ -10,15 +10,10 @@ use scrollback::strategy::{
 use serde::Deserialize;
 
 use super::embeddings::SaidEmbeddings;
-use crate::wire::WireName;
-
-/// Where OpenAI is.
-pub(super) const OPENAI: &str = "https://api.openai.com/v1";
-/// Where Anthropic is.
-pub(super) const ANTHROPIC: &str = "https://api.anthropic.com/v1";
+use super::upstreams::SaidUpstream;
 
 /// The whole file.
-#[derive(Debug, Deserialize, PartialEq)]
+#[derive(Debug, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct Said {
     pub(super) store: SaidStore,
@@ -35,30 +30,6 @@ pub(super) struct Said {
     pub(super) embeddings: SaidEmbeddings,
     pub(super) chat: SaidChat,
     pub(super) upstreams: BTreeMap<String, SaidUpstream>,
-}
-
-impl Default for Said {
-    fn default() -> Self {
-        let at = |url: &str, wire| SaidUpstream { url: url.into(), wire, ..SaidUpstream::default() };
-        let openai = at(OPENAI, WireName::Chat);
-        let anthropic = at(ANTHROPIC, WireName::Anthropic);
-        Self {
-            store: SaidStore::default(),
-            serve: SaidServe::default(),
-            window: SaidWindow::default(),
-            pages: SaidPages::default(),
-            topics: SaidTopics::default(),
-            summary: SummarySettings::default(),
-            artifacts: ArtifactSettings::default(),
-            quotes: QuoteSettings::default(),
-            holds: SaidHolds::default(),
-            recall: SaidRecall::default(),
-            helper: SaidHelper::default(),
-            embeddings: SaidEmbeddings::default(),
-            chat: SaidChat::default(),
-            upstreams: BTreeMap::from([("openai".to_owned(), openai), ("anthropic".to_owned(), anthropic)]),
-        }
-    }
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
@@ -130,7 +101,7 @@ impl Default for SaidServe {
         Self {
             listen: "127.0.0.1:4141".into(),
             upstream: "openai".into(),
-            messages_upstream: "anthropic".into(),
+            messages_upstream: String::new(),
             hosts: Vec::new(),
             body_megabytes: 64,
             import_megabytes: 1_024,
@@ -193,7 +164,7 @@ impl Default for SaidPages {
 impl SaidPages {
     pub(super) fn meant(&self) -> PageSettings {
         PageSettings {
-            keep_pages: self.keep_pages.max(1),
+            keep_pages: self.keep_pages,
             fold_over: self.fold_over,
             fold_to: self.fold_to,
             page_share: self.page_share,
@@ -270,11 +241,11 @@ impl SaidTopics {
             excerpt_share: self.excerpt_share,
             index_tokens: self.index_tokens,
             layout: self.layout,
-            topic_tokens: self.topic_tokens.max(1_000),
-            batch_tokens: self.batch_tokens.max(1_000),
+            topic_tokens: self.topic_tokens,
+            batch_tokens: self.batch_tokens,
             split_model: Some(self.split_model.clone()).filter(|model| !model.is_empty()),
             activation: self.activation(),
-            deadline_ms: self.deadline_seconds * 1_000,
+            deadline_ms: self.deadline_seconds.saturating_mul(1_000),
             cues: self.cues.clone(),
             archive_days: self.archive_days,
         }
@@ -282,7 +253,7 @@ impl SaidTopics {
 
     fn activation(&self) -> ActivationSettings {
         ActivationSettings {
-            average_over: self.average_over.max(1),
+            average_over: self.average_over,
             least: self.active_least,
             usual: self.active_usual,
             most: self.active_most,
@@ -363,36 +334,4 @@ pub(super) struct SaidChat {
     pub(super) upstream: String,
     pub(super) model: String,
     pub(super) instructions: String,
-}
-
-#[derive(Debug, Clone, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct SaidUpstream {
-    pub(super) url: String,
-    pub(super) wire: WireName,
-    pub(super) key_env: String,
-    pub(super) recall: SaidRecallBy,
-    pub(super) window: u32,
-    pub(super) timeout_seconds: u64,
-}
-
-impl Default for SaidUpstream {
-    fn default() -> Self {
-        Self {
-            url: String::new(),
-            wire: WireName::Chat,
-            key_env: String::new(),
-            recall: SaidRecallBy::Tools,
-            window: 0,
-            timeout_seconds: 600,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, Deserialize, PartialEq)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum SaidRecallBy {
-    Tools,
-    Text,
-    Off,
 }

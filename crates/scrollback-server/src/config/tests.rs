@@ -11,7 +11,10 @@ fn home() -> Surroundings {
 #[test]
 fn the_shipped_file_lists_every_default() {
     let shipped = include_str!("../../../../scrollback.toml");
-    assert_eq!(toml::from_str::<Said>(shipped).unwrap(), Said::default());
+    let mut said = toml::from_str::<Said>(shipped).unwrap();
+    let meant = |upstreams: &BTreeMap<_, _>| format!("{:?}", upstreams::meant(upstreams, &home()).unwrap());
+    assert_eq!(meant(&std::mem::take(&mut said.upstreams)), meant(&BTreeMap::new()));
+    assert_eq!(said, Said::default());
     // Every name that serde knows is in the file: the error for an unknown one lists them.
     let parts = [
         "store",
@@ -77,12 +80,46 @@ fn an_unknown_setting_is_named() {
     assert!(error.to_string().contains("speed"), "{error}");
 }
 
+/// What is wrong with settings.
+fn complaint(text: &str) -> String {
+    let read = meant(toml::from_str(text).unwrap(), None, &home());
+    read.err().map(|error| format!("{error:#}")).unwrap_or_default()
+}
+
 #[test]
 fn upstreams_are_checked_before_anything_is_sent() {
-    let said: Said = toml::from_str("[upstreams.local]\nurl = \"localhost:11434\"").unwrap();
-    assert!(meant(said, None, &home()).unwrap_err().to_string().contains("upstreams.local.url"));
-    let said: Said = toml::from_str("[serve]\nupstream = \"nobody\"").unwrap();
-    assert!(meant(said, None, &home()).unwrap_err().to_string().contains("nobody"));
+    for (settings, named) in [
+        ("[upstreams.local]\nurl = \"localhost:11434\"", "upstreams.local.url"),
+        ("[upstreams.openai]\ntimeout_seconds = 0", "upstreams.openai.timeout_seconds"),
+        ("[upstreams.openai]\nwindow = 5", "upstreams.openai.window"),
+        ("[serve]\nupstream = \"nobody\"", "serve.upstream is “nobody”"),
+        ("[serve]\nmessages_upstream = \"nobody\"", "serve.messages_upstream is “nobody”"),
+        ("[chat]\nupstream = \"nobody\"", "chat.upstream is “nobody”"),
+        ("[helper]\nupstream = \"nobody\"", "helper.upstream is “nobody”"),
+    ] {
+        let complaint = complaint(settings);
+        assert!(complaint.contains(named), "{settings}: {complaint}");
+    }
+    assert_eq!(complaint("[chat]\nupstream = \"quote\""), "");
+    assert_eq!(complaint("[upstreams.local]\nurl = \"http://127.0.0.1:11434/v1\""), "", "OpenAI is still there");
+}
+
+#[test]
+fn what_cannot_be_meant_is_named() {
+    for (settings, named) in [
+        ("[serve]\nbody_megabytes = 0", "serve.body_megabytes"),
+        ("[serve]\nbody_megabytes = 9000000000000000000", "serve.body_megabytes"),
+        ("[serve]\nimport_megabytes = 0", "serve.import_megabytes"),
+        ("[window]\ntokens = 5", "window.tokens"),
+        ("[window]\nunknown_tokens = 0", "window.unknown_tokens"),
+        ("[window]\nstrategy = \"guess\"", "window.strategy"),
+        ("[window]\nmodels = \"/no/such/file\"", "window.models"),
+        ("[helper]\ntimeout_seconds = 0", "helper.timeout_seconds"),
+        ("[store]\npath = \"postgres://a@b/c\"\nreplicas = [\"b:5432\"]", "store.replicas"),
+    ] {
+        let complaint = complaint(settings);
+        assert!(complaint.contains(named), "{settings}: {complaint}");
+    }
 }
 
 #[test]
@@ -103,14 +140,6 @@ fn a_key_of_the_person_goes_to_the_api_it_is_meant_for_alone() {
 }
 
 #[test]
-fn the_upstream_of_chats_is_one_of_those_there_are() {
-    let said: Said = toml::from_str("[chat]\nupstream = \"nobody\"").unwrap();
-    assert!(meant(said, None, &home()).unwrap_err().to_string().contains("chat.upstream is “nobody”"));
-    let said: Said = toml::from_str("[chat]\nupstream = \"quote\"").unwrap();
-    assert!(meant(said, None, &home()).is_ok());
-}
-
-#[test]
 fn models_for_whoever_names_none_are_in_the_catalogue() {
     assert!(KNOWN.iter().all(|known| Prices::shipped().of(known.model).is_some()));
 }
@@ -125,9 +154,11 @@ fn a_limit_needs_a_price_or_a_count_of_tokens() {
     assert!((limit.dollars_per_hour - 2.0).abs() < 1e-9);
     let unknown = "model = \"homemade\"\ndollars_per_hour = 0.5";
     assert!(helper(unknown).unwrap_err().to_string().contains("homemade"));
-    assert_eq!(helper(&format!("{unknown}\ntokens_per_hour = 1000")).unwrap().unwrap().tokens_per_hour, 1_000);
+    assert_eq!(helper(&format!("{unknown}\ntokens_per_hour = 60000")).unwrap().unwrap().tokens_per_hour, 60_000);
     let other = "model = \"gpt-5-mini\"\ndollars_per_hour = 2\n[summary.models.a]\nhelper = \"homemade\"";
     assert!(helper(other).unwrap_err().to_string().contains("homemade"), "of some model");
     assert!(helper("dollars_per_hour = -1").is_err());
+    let little = helper("model = \"homemade\"\ntokens_per_hour = 100").unwrap_err().to_string();
+    assert!(little.contains("helper.tokens_per_hour"), "{little}");
     assert!(helper("dollars_per_hour = 1").unwrap().is_none());
 }

@@ -32,7 +32,7 @@ await play({
   },
 
   async 'a topic with parts opens and closes'() {
-    const { base } = await another(`${readFileSync(process.env.SETTINGS, 'utf8')}[topics]\ntopic_tokens = 300\n`);
+    const { base } = await another(`${readFileSync(process.env.SETTINGS, 'utf8')}[topics]\ntopic_tokens = 1000\n`);
     await played('parts', 'topics', 30, base);
     const { topics } = await api('GET', '/sessions/parts/topics', undefined, base);
     const whole = topics.find((topic) => topic.state === 'divided' && !topic.parent);

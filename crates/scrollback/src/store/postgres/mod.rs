@@ -127,7 +127,8 @@ impl PostgresStore {
         let address = Address::read(&options.url)?;
         let place = address.place();
         let queues = std::iter::repeat_with(Mutex::default).take(QUEUES).collect();
-        let replicas = options.replicas.iter().map(|url| Address::read(url)?.pool(options)).collect::<Result<_>>()?;
+        let of_replica = |url: &String| Address::read(url).and_then(|address| address.pool(options));
+        let replicas = options.replicas.iter().map(of_replica).collect::<Result<_>>().map_err(as_replica)?;
         let (pool, options) = (address.pool(options)?, options.clone());
         let (turn, away) = Default::default();
         Ok(Self { pool, replicas, turn, place, options, writer: None, queues, away })
@@ -162,6 +163,11 @@ impl PostgresStore {
     fn queue(&self, session: &SessionKey) -> &Mutex<()> {
         &self.queues[usize::from(session.id.0.0[0]) % QUEUES]
     }
+}
+
+/// What is wrong with the address of a replica, and not of the database itself.
+fn as_replica(error: Error) -> Error {
+    if let Error::Invalid(what) = &error { Error::Invalid(format!("a replica: {what}")) } else { error }
 }
 
 #[async_trait]
