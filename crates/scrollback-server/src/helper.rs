@@ -1,4 +1,6 @@
-//! The helper model over HTTP, for tasks.
+//! The helper model over HTTP, for tasks; `watch` tells how it does.
+
+mod watch;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +15,7 @@ use tokio::time::Instant;
 
 use crate::upstream::{Outgoing, Silence, Upstream};
 use crate::wire::{self, WireName};
+pub(crate) use watch::{OUTCOMES, watch};
 
 /// The version of Anthropic's API that helpers are asked in.
 const ANTHROPIC_VERSION: &str = "2023-06-01";

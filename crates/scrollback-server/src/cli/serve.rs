@@ -16,7 +16,7 @@ use super::{Desk, USUAL_LOG, log_to_stderr, talk};
 use crate::address::{Posted, reachable};
 use crate::config::{AccessRule, HelperSettings, Serve as Settings};
 use crate::erasing::Eraser;
-use crate::helper::Helper;
+use crate::helper::{Helper, watch};
 use crate::jobs::Jobs;
 use crate::proxy::Proxy;
 use crate::reviews::Reviews;
@@ -180,9 +180,9 @@ fn tasks_of(settings: &Settings, helper: &HelperSettings, model: &str) -> anyhow
     let upstream = upstream.with_context(|| format!("helper.upstream is “{}”, which there is not", helper.upstream))?;
     let upstream = crate::upstream::Upstream::http(&helper.upstream, upstream, crate::upstream::client()?)?;
     let price = settings.window.prices.of(model).cloned();
-    let model = Helper { upstream: Arc::new(upstream), model: model.to_owned(), timeout: helper.timeout };
-    let tasks = Tasks::new(Arc::new(model), TaskSettings { at_once: helper.at_once, ..TaskSettings::default() });
-    Ok(tasks.with_purse(helper.purse.clone(), price))
+    let asked = Helper { upstream: Arc::new(upstream), model: model.to_owned(), timeout: helper.timeout };
+    let tasks = Tasks::new(Arc::new(asked), TaskSettings { at_once: helper.at_once, ..TaskSettings::default() });
+    Ok(tasks.with_purse(helper.purse.clone(), price).watched(watch(model)))
 }
 
 /// Waits for the word to stop. Whoever says it twice does not want to wait for anything.

@@ -48,6 +48,61 @@ fn check(strategy: &str, helper: fn(usize, &Said) -> Vec<Option<Vec<u8>>>) {
     assert_eq!(say(&server, &mut history, "And then?"), "Noted.");
 }
 
+/// How often something became of a task that the helper could answer.
+fn outcomes(server: &Server, outcome: &str) -> u32 {
+    let name = format!("scrollback_helper_total{{outcome=\"{outcome}\"}} ");
+    let told = server.send("GET /metrics", "", "").text();
+    told.lines().find_map(|line| line.strip_prefix(&name)?.parse().ok()).unwrap_or_default()
+}
+
+fn helped(upstream: &Upstream, helper: &Upstream, more: &str) -> Server {
+    let settings = format!(
+        "[upstreams.aux]\nurl = \"http://127.0.0.1:{}/v1\"\n[helper]\nupstream = \"aux\"\nmodel = \"small\"\n{more}\
+         [window]\ntokens = {LIMIT}\nreply_tokens = 300\n",
+        helper.port
+    );
+    Server::new(upstream.port, &settings)
+}
+
+fn lines(server: &Server, words: &str) -> usize {
+    server.log().lines().filter(|line| line.contains(words)).count()
+}
+
+/// Otherwise nobody would know that everything is quoted.
+#[test]
+fn a_helper_that_is_left_alone_is_told_of_once() {
+    let (upstream, helper) = (Upstream::new(|_, _| reply(&says("Noted."))), Upstream::new(refuses));
+    let server = helped(&upstream, &helper, "");
+    let mut history = Vec::new();
+    for part in 0..8 {
+        talk_slowly(&server, &mut history, part * 10..(part + 1) * 10);
+        if lines(&server, "it is left alone") > 0 {
+            break;
+        }
+    }
+    talk_slowly(&server, &mut history, 80..85);
+    assert_eq!(lines(&server, "it is left alone"), 1, "{}", server.log());
+    let log = server.log();
+    let line = log.lines().find(|line| line.contains("it is left alone")).unwrap();
+    assert!(line.contains("WARN") && line.contains("500"), "{line}");
+    assert!(outcomes(&server, "failed") >= 5, "{}", server.send("GET /metrics", "", "").text());
+}
+
+#[test]
+fn a_helper_that_has_spent_all_is_told_of_once() {
+    let dear = |_: usize, _: &Said| {
+        let body = "{\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":\"[\\\"A page.\\\"]\"}}],\
+                    \"usage\":{\"prompt_tokens\":30000,\"completion_tokens\":9,\"total_tokens\":30009}}";
+        plain("200 OK", "content-type: application/json\r\n", body)
+    };
+    let (upstream, helper) = (Upstream::new(|_, _| reply(&says("Noted."))), Upstream::new(dear));
+    let server = helped(&upstream, &helper, "tokens_per_hour = 30000\n");
+    let mut history = Vec::new();
+    talk_slowly(&server, &mut history, 0..40);
+    assert!(outcomes(&server, "spent") > 1, "{}", server.send("GET /metrics", "", "").text());
+    assert_eq!(lines(&server, "has spent what it may"), 1, "{}", server.log());
+}
+
 macro_rules! troubles {
     ($($strategy:ident),*) => {$(
         mod $strategy {

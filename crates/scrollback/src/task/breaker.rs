@@ -47,22 +47,26 @@ impl Breaker {
         Entry::Trial
     }
 
-    /// The helper answered a task.
-    pub(super) fn succeeded(&mut self) {
+    /// The helper answered a task. Whether the breaker was open.
+    pub(super) fn succeeded(&mut self) -> bool {
+        let was_open = self.is_open();
         (self.failures, self.pause, self.left) = (0, None, 0);
+        was_open
     }
 
-    /// The helper failed a task. Tasks that were under way when the breaker opened change nothing.
-    pub(super) fn failed(&mut self, entry: Entry) {
+    /// The helper failed a task. Tasks that were under way when the breaker opened change nothing. Whether it opens now.
+    pub(super) fn failed(&mut self, entry: Entry) -> bool {
+        let was_open = self.is_open();
         self.failures = self.failures.saturating_add(1);
         let pause = match (self.pause, entry) {
             (Some(pause), Entry::Trial) => pause.saturating_mul(2).min(self.settings.most_pause_tasks),
             (None, Entry::Usual | Entry::Trial) if self.failures >= self.settings.breaker_after => {
                 self.settings.pause_tasks
             }
-            (None | Some(_), Entry::Usual | Entry::Trial | Entry::Refused) => return,
+            (None | Some(_), Entry::Usual | Entry::Trial | Entry::Refused) => return false,
         };
         (self.pause, self.left) = (Some(pause), pause);
+        !was_open
     }
 }
 

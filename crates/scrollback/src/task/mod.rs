@@ -29,7 +29,7 @@ pub use hold::{HoldBrief, HoldDigest};
 pub use model::{Model, Question, Said};
 pub use partition::{Choice, Known, Unit, partition, partition_online};
 pub use purse::{Purse, SpendLimit};
-pub use run::{Answered, Asked, By, Heard, TaskSettings, Tasks, Why};
+pub use run::{Answered, Asked, By, Heard, Sign, TaskSettings, Tasks, Watch, Why};
 pub use sentences::brief;
 pub(crate) use sentences::shortened;
 pub use sources::sources;

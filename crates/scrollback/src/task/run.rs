@@ -109,6 +109,20 @@ pub enum Heard {
     Nothing(String),
 }
 
+/// Something of a helper that whoever runs it may want to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign<'a> {
+    /// A task was answered.
+    Answered(&'a By),
+    /// The helper failed too often, the last time with this, and is left alone for a while.
+    LeftAlone(&'a Why),
+    /// It was left alone, and answers again.
+    Back,
+}
+
+/// Whoever is told of signs; it must not wait for anything.
+pub type Watch = Arc<dyn Fn(Sign<'_>) + Send + Sync>;
+
 /// Answers tasks, with a helper or without.
 pub struct Tasks {
     helper: Option<Helper>,
@@ -119,6 +133,7 @@ struct Helper {
     seats: Semaphore,
     breaker: Mutex<Breaker>,
     account: Option<Account>,
+    watch: Option<Watch>,
 }
 
 impl Tasks {
@@ -130,7 +145,14 @@ impl Tasks {
     /// Tasks are answered by a helper where it can.
     pub fn new(model: Arc<dyn Model>, settings: TaskSettings) -> Self {
         let seats = Semaphore::new(settings.at_once.clamp(1, Semaphore::MAX_PERMITS));
-        Self { helper: Some(Helper { model, seats, breaker: Mutex::new(Breaker::new(settings)), account: None }) }
+        let breaker = Mutex::new(Breaker::new(settings));
+        Self { helper: Some(Helper { model, seats, breaker, account: None, watch: None }) }
+    }
+
+    /// The same, with somebody who is told how the helper does.
+    #[must_use]
+    pub fn watched(self, watch: Watch) -> Self {
+        Self { helper: self.helper.map(|helper| Helper { watch: Some(watch), ..helper }) }
     }
 
     /// The same, paid from a purse at a price: when that is empty, tasks are answered offline until there is room again.
@@ -154,10 +176,12 @@ impl Tasks {
     /// takes longer; if it cannot be asked by then because of others, it is not.
     pub async fn run_within<T: Task>(&self, task: &T, most: Option<Duration>) -> Answered<T::Answer> {
         let mut calls = Vec::new();
-        match self.helped(task, most, &mut calls).await {
-            Ok(answer) => Answered { answer, by: By::Helper, calls },
-            Err(why) => Answered { answer: task.offline(), by: By::Offline(why), calls },
-        }
+        let (answer, by) = match self.helped(task, most, &mut calls).await {
+            Ok(answer) => (answer, By::Helper),
+            Err(why) => (task.offline(), By::Offline(why)),
+        };
+        self.helper.iter().for_each(|helper| helper.tell(Sign::Answered(&by)));
+        Answered { answer, by, calls }
     }
 
     async fn helped<T: Task>(
@@ -187,11 +211,11 @@ impl Tasks {
                 answered.unwrap_or_else(|_| Err(late::<T>(calls)))
             }
         };
-        match answer {
-            Ok(_) => helper.breaker().succeeded(),
+        match &answer {
+            Ok(_) => helper.succeeded(),
             // It was not asked, so nothing is known of how it is.
             Err(Why::SpendLimit | Why::NoTime) => {}
-            Err(_) => helper.breaker().failed(entry),
+            Err(why) => helper.failed(entry, why),
         }
         answer
     }
@@ -200,6 +224,24 @@ impl Tasks {
 impl Helper {
     fn breaker(&self) -> MutexGuard<'_, Breaker> {
         self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell(&self, sign: Sign<'_>) {
+        self.watch.iter().for_each(|watch| watch(sign));
+    }
+
+    fn succeeded(&self) {
+        let was_open = self.breaker().succeeded();
+        if was_open {
+            self.tell(Sign::Back);
+        }
+    }
+
+    fn failed(&self, entry: Entry, why: &Why) {
+        let opens = self.breaker().failed(entry);
+        if opens {
+            self.tell(Sign::LeftAlone(why));
+        }
     }
 
     /// A seat, if one comes free in time.

@@ -151,6 +151,22 @@ impl Model for Silent {
 }
 
 #[tokio::test]
+async fn whoever_watches_is_told_when_it_is_left_alone_and_when_it_is_back() {
+    let model = Scripted::new(&[[Act::Fail; 6].as_slice(), &[Act::Say(r#"["tide"]"#)]].concat());
+    let (told, heard) = std::sync::mpsc::channel();
+    let tell: Watch = Arc::new(move |sign| told.send(format!("{sign:?}")).unwrap());
+    let tasks = Tasks::new(model, TaskSettings::default()).watched(tell);
+    for _ in 0..5 + 20 + 1 + 40 + 2 {
+        tasks.run(&Word).await;
+    }
+    let signs: Vec<String> = heard.try_iter().collect();
+    let answered = signs.iter().filter(|sign| sign.starts_with("Answered")).count();
+    let rest: Vec<&String> = signs.iter().filter(|sign| !sign.starts_with("Answered")).collect();
+    let left = "LeftAlone(Failed(\"no answer from the helper: connection refused\"))";
+    assert_eq!((answered, rest), (68, vec![&left.to_owned(), &"Back".to_owned()]), "once each");
+}
+
+#[tokio::test]
 async fn a_silent_helper_is_waited_for_a_few_times_and_then_left_alone() {
     let tasks = Tasks::new(Arc::new(Silent), TaskSettings { breaker_after: 3, ..TaskSettings::default() });
     let (mut late, mut refused) = (0, 0);
