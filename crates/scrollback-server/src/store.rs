@@ -1,10 +1,10 @@
 //! Where conversations are kept: a file, or a database that several nodes share. What a command does with it is the same.
 
+mod pulse;
 mod served;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
 
 use anyhow::Context;
 use async_trait::async_trait;
@@ -17,6 +17,7 @@ use scrollback::{
     Tenant,
 };
 
+pub(crate) use pulse::Pulse;
 use served::Served;
 
 /// How an address of a database begins.
@@ -109,10 +110,10 @@ impl Opened {
         }
     }
 
-    /// The same for a server: others are not told where it is.
-    pub(crate) fn served(self: Arc<Self>) -> Arc<dyn Store> {
+    /// The same for a server: others are not told where it is, and its pulse is felt.
+    pub(crate) fn served(self: Arc<Self>, pulse: Arc<Pulse>) -> Arc<dyn Store> {
         let place = self.place();
-        Arc::new(Served::new(self, place))
+        Arc::new(Served::new(self, place, pulse))
     }
 
     fn store(&self) -> &dyn Store {
@@ -169,26 +170,10 @@ impl Opened {
     }
 }
 
-/// A small number for a gauge.
-fn count(number: usize) -> f64 {
-    u32::try_from(number).map_or(f64::INFINITY, f64::from)
-}
-
 #[async_trait]
 impl Store for Opened {
     async fn commit(&self, batch: Batch) -> Result<Committed> {
-        let began = Instant::now();
-        let outcome = self.store().commit(batch).await;
-        metrics::histogram!("scrollback_commit_seconds").record(began.elapsed().as_secs_f64());
-        if let Err(scrollback::Error::Store { .. }) = &outcome {
-            metrics::counter!("scrollback_store_failures_total").increment(1);
-        }
-        if let Self::Database(store) = self {
-            let (all, idle) = store.connections();
-            metrics::gauge!("scrollback_store_connections").set(count(all));
-            metrics::gauge!("scrollback_store_connections_idle").set(count(idle));
-        }
-        outcome
+        self.store().commit(batch).await
     }
 
     async fn prefix(

@@ -21,7 +21,7 @@ use crate::jobs::Jobs;
 use crate::proxy::Proxy;
 use crate::reviews::Reviews;
 use crate::serve::{Server, is_address, reserved};
-use crate::store::Opened;
+use crate::store::{Opened, Pulse};
 use crate::upstream::QUOTE;
 
 #[derive(Debug, Args)]
@@ -75,11 +75,13 @@ async fn checked(settings: &Settings) -> anyhow::Result<()> {
 
 /// A proxy over a store, with the helpers of the settings.
 pub(super) fn proxy(desk: &Desk, store: Arc<Opened>, settings: Settings) -> anyhow::Result<Arc<Proxy>> {
-    let eraser = Eraser::new(store.clone());
-    let engine = Engine::new(store.served(), tasks(&settings)?, desk.settings.engine.clone());
+    let (eraser, pulse) = (Eraser::new(store.clone()), Arc::new(Pulse::of(&store)));
+    let engine = Engine::new(store.served(pulse.clone()), tasks(&settings)?, desk.settings.engine.clone());
     let engine = with_helpers(engine, &settings, &desk.settings.engine.strategies)?;
     let engine = with_embeddings(engine, &settings)?;
-    Ok(Arc::new(Proxy::new(Arc::new(engine), eraser, settings)?))
+    let mut proxy = Proxy::new(Arc::new(engine), eraser, settings)?;
+    proxy.pulse = pulse;
+    Ok(Arc::new(proxy))
 }
 
 /// Serves until told to stop, and does what nobody waits for beside it.

@@ -41,6 +41,7 @@ use crate::clock::now;
 use crate::config::{RecallBy, Serve, Unkept};
 use crate::erasing::Eraser;
 use crate::live::Live;
+use crate::store::Pulse;
 use crate::upstream::{QUOTE, Upstream};
 use crate::wire::offer::Offer;
 use crate::wire::request::Request;
@@ -70,6 +71,8 @@ pub(crate) struct Proxy {
     pub(crate) access: Arc<Access>,
     /// Where it tells what happens.
     pub(crate) live: Live,
+    /// How its store is doing.
+    pub(crate) pulse: Arc<Pulse>,
     book: Book,
     gauge: Gauge,
     later: Later,
@@ -107,6 +110,7 @@ impl Proxy {
             quote,
             access,
             live: Live::default(),
+            pulse: Arc::default(),
             book,
             gauge: Gauge::default(),
             later: Later::default(),

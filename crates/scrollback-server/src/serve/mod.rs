@@ -1,13 +1,14 @@
 //! `scrollback serve`: the proxy, a word on its health, and numbers for Prometheus. Around all of it is one layer that decides who
 //! may ask (`access`).
 //!
-//! `connections` serves them one by one (`patient`, `crowd`), `body` reads what requests say, and `apart` has threads for those that
-//! say much.
+//! `connections` serves them one by one (`patient`, `crowd`), `body` reads what requests say, `apart` has threads for those that
+//! say much, and `numbers` are what is counted.
 
 mod apart;
 pub(crate) mod body;
 mod connections;
 mod crowd;
+mod numbers;
 mod patient;
 
 use std::net::SocketAddr;
@@ -21,10 +22,9 @@ use axum::extract::{Path, Request, State};
 use axum::http::{Response, StatusCode, Uri};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
-use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use percent_encoding::percent_decode_str;
-use scrollback::Tenant;
 use scrollback::store::Which;
+use scrollback::{SessionId, Tenant};
 use tokio::net::{TcpListener, TcpSocket};
 
 use crate::access::{self, Access, Guest};
@@ -34,6 +34,7 @@ use crate::live::Live;
 use crate::proxy::{self, Incoming, Proxy, error};
 use crate::wire;
 use crate::wire::chat::Chat;
+use numbers::Numbers;
 
 /// How long the store may take to answer, before no requests should come here.
 const READY_WITHIN: Duration = Duration::from_secs(2);
@@ -48,7 +49,7 @@ const PATH_CHARS: usize = 200;
 #[derive(Clone)]
 struct Desk {
     proxy: Arc<Proxy>,
-    numbers: PrometheusHandle,
+    numbers: Numbers,
 }
 
 /// A server that has its address and waits for nothing but to run.
@@ -57,6 +58,7 @@ pub(crate) struct Server {
     router: Router,
     access: Arc<Access>,
     live: Live,
+    numbers: Numbers,
     pub(crate) address: SocketAddr,
 }
 
@@ -71,17 +73,14 @@ impl Server {
         let listen = &proxy.serve.listen;
         let listener = connections::listen(reserved).with_context(|| format!("{listen} cannot be listened on"))?;
         let address = listener.local_addr()?;
-        let recorder = PrometheusBuilder::new().build_recorder();
-        let numbers = recorder.handle();
-        // A second server in one process counts into the first one's numbers.
-        let _ = metrics::set_global_recorder(recorder);
+        let numbers = Numbers::begin(proxy.pulse.clone());
         let router = Router::new()
             .route("/health", get(|| async { "ok\n" }))
             .route("/ready", get(ready))
-            .route("/metrics", get(|State(desk): State<Desk>| async move { desk.numbers.render() }))
+            .route("/metrics", get(|State(desk): State<Desk>| async move { desk.numbers.told() }))
             .route("/v1/{*path}", axum::routing::any(usual))
             .route("/{upstream}/v1/{*path}", axum::routing::any(named))
-            .with_state(Desk { proxy: proxy.clone(), numbers })
+            .with_state(Desk { proxy: proxy.clone(), numbers: numbers.clone() })
             .merge(crate::api::router(&proxy))
             .merge(crate::web::router())
             .merge(crate::mcp::router(&proxy))
@@ -89,12 +88,13 @@ impl Server {
             .layer(from_fn(apart::layer))
             .layer(from_fn_with_state(proxy.access.clone(), access::layer));
         proxy.access.tokens.read().await.context("the tokens cannot be read")?;
-        Ok(Self { listener, router, access: proxy.access.clone(), live: proxy.live.clone(), address })
+        Ok(Self { listener, router, access: proxy.access.clone(), live: proxy.live.clone(), numbers, address })
     }
 
     /// Serves until told to stop; requests that are under way are finished.
     pub(crate) async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<()> {
-        let Self { listener, router, access, live, .. } = self;
+        let Self { listener, router, access, live, numbers, .. } = self;
+        let counting = tokio::spawn(numbers.keep_up());
         let reading = tokio::spawn(async move { access.tokens.keep_reading().await });
         let stop = async move {
             stop.await;
@@ -102,6 +102,7 @@ impl Server {
         };
         connections::serve(listener, router, (connections::Patience::default(), crowd::most()), stop).await;
         reading.abort();
+        counting.abort();
         Ok(())
     }
 }
@@ -117,19 +118,22 @@ pub(crate) async fn is_address(listen: &str) -> anyhow::Result<()> {
     tokio::net::lookup_host(listen).await.map(drop).with_context(no_address)
 }
 
-/// Whether requests may come here: the store answers. Whoever shares out requests asks this, and nobody who is told to stop
-/// answers it, as no new connection is taken then.
+/// Whether requests may come here: the store answers, and what was last written to it is kept. Whoever shares out requests asks
+/// this, and nobody who is told to stop answers it, as no new connection is taken then.
 async fn ready(State(desk): State<Desk>) -> (StatusCode, &'static str) {
-    let nobody = Which::Page { skip: 0, limit: 0 };
+    let no = |what| (StatusCode::SERVICE_UNAVAILABLE, what);
     let tenant = Tenant::local();
+    // Asked for one conversation, a database answers itself, and no replica of it.
+    let nobody = Which::Id(SessionId::declared(&tenant, ""));
     let asked = desk.proxy.engine.log().store().sessions(&tenant, nobody);
     match tokio::time::timeout(READY_WITHIN, asked).await {
+        Ok(Ok(_)) if desk.proxy.pulse.is_ill() => return no("the store cannot be written to\n"),
         Ok(Ok(_)) => return (StatusCode::OK, "ready\n"),
         // Anybody may ask; what exactly is wrong is for the log.
         Ok(Err(error)) => tracing::warn!(%error, "not ready"),
         Err(_) => tracing::warn!("not ready: the store does not answer in time"),
     }
-    (StatusCode::SERVICE_UNAVAILABLE, "the store does not answer\n")
+    no("the store does not answer\n")
 }
 
 async fn usual(State(desk): State<Desk>, request: Request) -> Response<Body> {

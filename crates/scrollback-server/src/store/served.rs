@@ -1,7 +1,8 @@
 //! A store whose answers go to others than the one who runs the server: where it is, is not told with what went wrong. Admins read
-//! it in the settings.
+//! it in the settings. What fails is counted, and how long commits take.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use async_trait::async_trait;
 use scrollback::ids::{Depth, NodeId};
@@ -9,20 +10,26 @@ use scrollback::search::Probe;
 use scrollback::store::{Batch, Committed, Keys, Kind, Known, Matches, Record, Scope, Session, Span, Stored, Which};
 use scrollback::{Error, Result, SessionKey, Store, Tenant};
 
+use super::Pulse;
+
 /// What it is called instead.
 const CALLED: &str = "the store";
 
 pub(super) struct Served<S> {
     store: Arc<S>,
     place: String,
+    pulse: Arc<Pulse>,
 }
 
 impl<S> Served<S> {
-    pub(super) fn new(store: Arc<S>, place: String) -> Self {
-        Self { store, place }
+    pub(super) fn new(store: Arc<S>, place: String, pulse: Arc<Pulse>) -> Self {
+        Self { store, place, pulse }
     }
 
     fn told<T>(&self, outcome: Result<T>) -> Result<T> {
+        if let Err(Error::Store { .. }) = &outcome {
+            metrics::counter!("scrollback_store_failures_total").increment(1);
+        }
         outcome.map_err(|error| self.without_place(error))
     }
 
@@ -46,7 +53,13 @@ impl<S> Served<S> {
 #[async_trait]
 impl<S: Store> Store for Served<S> {
     async fn commit(&self, batch: Batch) -> Result<Committed> {
-        self.told(self.store.commit(batch).await)
+        let (began, writes) = (Instant::now(), !batch.is_empty());
+        let outcome = self.store.commit(batch).await;
+        metrics::histogram!("scrollback_commit_seconds").record(began.elapsed().as_secs_f64());
+        if writes {
+            self.pulse.felt(&outcome);
+        }
+        self.told(outcome)
     }
 
     async fn prefix(&self, session: &SessionKey, from: Depth, chain: Vec<NodeId>) -> Result<Option<Known>> {
@@ -78,7 +91,7 @@ mod tests {
 
     #[test]
     fn what_went_wrong_is_told_and_not_where() {
-        let store = Served::new(Arc::new(MemoryStore::default()), "/home/ann/log.db".into());
+        let store = Served::new(Arc::new(MemoryStore::default()), "/home/ann/log.db".into(), Arc::default());
         let told = |what: &str| store.without_place(Error::Store { what: what.into(), source: None }).to_string();
         assert_eq!(told("the store /home/ann/log.db failed"), "the store failed");
         assert_eq!(told("the disk that holds /home/ann/log.db is full"), "the disk that holds the store is full");

@@ -97,3 +97,50 @@ fn what_holds_only_new_messages_is_refused_whatever_is_set() {
     }
     assert_eq!(upstream.asked().len(), 1, "nothing is answered without its history");
 }
+
+/// Lists and searches may come from a replica, but a node that cannot keep anything is not ready.
+#[test]
+fn a_node_whose_primary_is_away_is_not_ready_though_a_replica_answers() {
+    let (database, upstream) = (Database::start(""), Upstream::new(|_, _| reply(&says("Noted."))));
+    let node = Node::start(&database, upstream.port, "");
+    assert_eq!(node.ask("The lamp is red.").status(), 200);
+    drop(node);
+    let replica = database.replica("hot_standby=on\n");
+    let node = Node::start(&database, upstream.port, &format!("replicas = [\"{}\"]\n", replica.url()));
+    assert_eq!(node.get("/ready").status(), 200);
+    database.stop("immediate");
+    assert_eq!(node.get("/ready").status(), 503);
+}
+
+#[test]
+fn a_node_whose_database_can_only_be_read_is_not_ready_until_it_can_be_written() {
+    let (database, upstream) = (Database::start(""), Upstream::new(|_, _| reply(&says("Noted."))));
+    let node = Node::start(&database, upstream.port, "");
+    assert_eq!(node.ask("The lamp is red.").status(), 200);
+    let switch = |to: &str| {
+        database.sql(&format!("ALTER SYSTEM SET default_transaction_read_only = {to}"));
+        database.sql("SELECT pg_reload_conf()");
+        std::thread::sleep(Duration::from_millis(300));
+    };
+    switch("on");
+    assert_eq!(node.ask("The door is blue.").status(), 503);
+    let ready = node.get("/ready");
+    assert_eq!((ready.status(), ready.text().as_str()), (503, "the store cannot be written to\n"));
+    switch("off");
+    assert_eq!((node.ask("The door is blue.").status(), node.get("/ready").status()), (200, 200));
+}
+
+#[test]
+fn numbers_move_when_nothing_is_written() {
+    let (database, upstream) = (Database::start(""), Upstream::new(|_, _| reply(&says("Noted."))));
+    let node = Node::start(&database, upstream.port, "");
+    let number = |name: &str| -> f64 {
+        let told = node.get("/metrics").text();
+        told.lines().find_map(|line| line.strip_prefix(&format!("{name} "))?.parse().ok()).unwrap_or(-1.0)
+    };
+    assert!(number("scrollback_store_connections") > 0.0, "{}", node.get("/metrics").text());
+    let before = number("scrollback_store_failures_total");
+    database.stop("immediate");
+    assert_eq!(node.get("/api/sessions").status(), 503);
+    assert!(before >= 0.0 && number("scrollback_store_failures_total") > before);
+}
