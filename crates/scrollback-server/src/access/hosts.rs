@@ -25,7 +25,8 @@ const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Whether a request is addressed to us by a name of ours, and not sent by a web page from elsewhere. An address is nobody's name,
 /// so it cannot be given to us by somebody else; a page may stand at any address, though, so it must be that of the request.
 pub(super) fn is_addressed(headers: &HeaderMap, known: &[String]) -> bool {
-    let is_known = |name: &str| is_loopback(name) || known.iter().any(|known| known == name && name != "*");
+    let is_ours = |name: &str| known.iter().any(|known| name_of(known).eq_ignore_ascii_case(name) && name != "*");
+    let is_known = |name: &str| is_loopback(name) || is_ours(name);
     // Any name may be ours; a page still has to say the same one.
     let is_any = known.iter().any(|known| known == "*");
     let hosts: Vec<&str> = all(headers, &header::HOST).map(name_of).collect();
@@ -87,11 +88,16 @@ mod tests {
 
     #[test]
     fn names_of_others_are_not_ours() {
-        let known = ["scrollback.lan".to_owned()];
+        let known = ["scrollback.lan", "Log.Example:4141"].map(str::to_owned);
         let addressed = |pairs: &[(&'static str, &'static str)]| is_addressed(&headers(pairs), &known);
         for host in ["localhost", "localhost:4141", "127.0.0.1:4141", "[::1]:4141", "192.168.1.5", "scrollback.lan:80"]
         {
             assert!(addressed(&[("host", host)]), "{host}");
+        }
+        for host in ["log.example", "LOG.example:80", "Scrollback.LAN:4141", "log.example:4141"] {
+            assert!(addressed(&[("host", host)]), "{host}");
+            let origin = [("host", host), ("origin", "https://LOG.EXAMPLE")];
+            assert!(addressed(&origin), "{host}");
         }
         for host in ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", ""] {
             assert!(!addressed(&[("host", host)]), "{host}");
