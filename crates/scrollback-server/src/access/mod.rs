@@ -24,7 +24,7 @@ use tokio::sync::OwnedSemaphorePermit as Seat;
 
 pub(crate) use guest::Guest;
 pub(crate) use keys::{Key, TOKEN as TOKEN_HEADER};
-pub(crate) use tokens::{Kept as KeptToken, Tokens};
+pub(crate) use tokens::{KEEPER as TOKENS, Kept as KeptToken, Tokens};
 
 use crate::api::Refusal;
 use crate::config::{AccessRule, Serve};

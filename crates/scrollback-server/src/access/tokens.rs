@@ -22,7 +22,7 @@ use crate::api::Refusal;
 use crate::wire::edit::raw;
 
 /// Whose records they are. No tenant's name has such a character.
-const KEEPER: &str = "*";
+pub(crate) const KEEPER: &str = "*";
 /// Under which keys tokens are kept, by their hash, and which of them has a name.
 const TOKEN: &str = "token/";
 const NAME: &str = "name/";

@@ -87,3 +87,28 @@ fn a_move_that_was_cut_short_goes_on() {
     let refused = run(&["migrate-store", &file, &database]);
     assert!(!refused.status.success());
 }
+
+/// Tokens that were made in the other store stay beside those that are moved.
+#[test]
+fn a_store_moves_to_one_that_has_tokens_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (from, file, database) = (path("from.db"), path("to.db"), fresh());
+    told(&["--store", &from, "tokens", "add", "ann"]);
+    for to in [&file, &database] {
+        told(&["--store", to, "tokens", "add", "bob"]);
+        let first = moved(&from, to);
+        let again = moved(&from, to);
+        assert_eq!((&first["there_before"], &again["there_before"]), (&0.into(), &1.into()), "{first} {again}");
+        let tokens = told(&["--store", to, "tokens"]);
+        assert!(tokens.contains("ann") && tokens.contains("bob"), "{tokens}");
+        assert!(told(&["--store", to, "doctor"]).contains("all is well"));
+    }
+    // One name cannot be two tokens.
+    let other = path("other.db");
+    told(&["--store", &other, "tokens", "add", "bob"]);
+    for to in [&file, &database] {
+        let refused = String::from_utf8(run(&["migrate-store", &other, to]).stderr).unwrap();
+        assert!(refused.contains("one of the tokens differs") && !refused.contains('*'), "{refused}");
+    }
+}

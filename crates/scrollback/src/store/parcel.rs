@@ -3,6 +3,8 @@
 //! A parcel arrives whole or not at all, and twice is the same as once, so that a move that was cut short goes on where it
 //! ended. Its digest says whether it arrived as it left.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 
 use super::row::MessageRow;
@@ -84,11 +86,15 @@ impl Parcel {
             let depths = [from.depth.0.to_le_bytes(), to.depth.0.to_le_bytes()].concat();
             add("alias", &[&alias.session.0.0, &from.node.0.0, &alias.to_session.0.0, &to.node.0.0, &depths]);
         }
-        for (kind, record) in &self.records {
-            let numbers = [record.version.to_le_bytes(), record.at.0.to_le_bytes()].concat();
-            add("record", &[kind.as_bytes(), record.key.as_bytes(), &numbers, record.body.get().as_bytes()]);
+        self.records.iter().fold(sum, |sum, (kind, record)| mark(sum, kind, record))
+    }
+
+    /// What must be found where it arrives: all of a session at once, but each of a tenant's own records, as there may be others.
+    pub fn marks(&self) -> BTreeSet<Hash128> {
+        if self.label.session.is_some() {
+            return BTreeSet::from([self.digest()]);
         }
-        sum
+        self.records.iter().map(|(kind, record)| mark(Hash128::default(), kind, record)).collect()
     }
 
     /// In the one order that counts.
@@ -102,4 +108,11 @@ impl Parcel {
     pub(super) fn minute(&self) -> i64 {
         self.messages.iter().map(|row| At(row.at).minute()).max().unwrap_or_default()
     }
+}
+
+/// A hash with a record added to it.
+fn mark(sum: Hash128, kind: &str, record: &Record) -> Hash128 {
+    let numbers = [record.version.to_le_bytes(), record.at.0.to_le_bytes()].concat();
+    let parts = [sum.0.as_slice(), kind.as_bytes(), record.key.as_bytes(), &numbers, record.body.get().as_bytes()];
+    Hash128::of("record", &parts)
 }

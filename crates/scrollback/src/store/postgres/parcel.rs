@@ -246,5 +246,5 @@ async fn write_records(
     if written == records.len() as u64 {
         return Ok(());
     }
-    Err(Error::Conflict(format!("a record of {}", label.tenant.as_str())).into())
+    Err(Error::Conflict("a record".into()).into())
 }
