@@ -187,13 +187,23 @@ fn tasks_of(settings: &Settings, helper: &HelperSettings, model: &str) -> anyhow
     Ok(tasks.with_purse(helper.purse.clone(), price).watched(watch(model)))
 }
 
-/// Waits for the word to stop. Whoever says it twice does not want to wait for anything.
+/// Waits for the word to stop: somebody says so, or the terminal is gone. Whoever says it twice does not want to wait for anything.
 fn stopped() -> anyhow::Result<impl Future<Output = ()>> {
-    let mut end = signal(SignalKind::terminate()).context("signals cannot be listened for")?;
+    let listen = |kind| signal(kind).context("signals cannot be listened for");
+    // What `nohup` started goes on without its terminal.
+    let mut gone = (!ignores_hangup()).then(|| listen(SignalKind::hangup())).transpose()?;
+    let mut end = listen(SignalKind::terminate())?;
     let mut told = async move || {
+        let gone = async {
+            match &mut gone {
+                Some(gone) => gone.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = tokio::signal::ctrl_c() => {}
             _ = end.recv() => {}
+            _ = gone => {}
         }
     };
     Ok(async move {
@@ -204,6 +214,14 @@ fn stopped() -> anyhow::Result<impl Future<Output = ()>> {
             std::process::exit(1);
         });
     })
+}
+
+/// Whether whoever started us said that we go on without a terminal, as far as the system tells.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    // The first signal is the lowest bit.
+    ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
 #[cfg(test)]
