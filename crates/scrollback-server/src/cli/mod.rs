@@ -2,6 +2,7 @@
 //!
 //! One file for each command, each with the same verb: `run`.
 
+mod backup;
 mod chat;
 mod control;
 mod demo;
@@ -151,6 +152,8 @@ enum Command {
     Search(search::Search),
     /// Check every byte of the store
     Doctor(doctor::Doctor),
+    /// Copy the store to a file, also while a server is writing to it
+    Backup(backup::Backup),
     /// Move everything from one store to another: a file, or a PostgreSQL database
     MigrateStore(migrate_store::MigrateStore),
     /// Measure Scrollback beside baselines, on data you bring
@@ -217,6 +220,7 @@ async fn perform(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
         Command::Models(command) => command.run(desk),
         Command::Search(command) => command.run(desk).await,
         Command::Doctor(command) => command.run(desk).await,
+        Command::Backup(command) => command.run(desk).await,
         Command::MigrateStore(command) => Box::pin(command.run(desk)).await,
         Command::Eval(command) => command.run(desk).await,
         Command::Tokens(command) => command.run(desk).await,

@@ -1,6 +1,7 @@
 //! What people decide about their conversations: by command, with and without a server that holds the store, and over HTTP.
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
+mod backup;
 mod commands;
 mod damage;
 mod erasing;

@@ -2,9 +2,10 @@
 //!
 //! One thread writes (`writer`), a few read (`readers`); SQLite's write-ahead log lets them work side by side. One process
 //! writes at a time, held by a lock file, while any number may read. `schema` opens and migrates, `append` and `query` are
-//! the log, `words` is the search index, `doctor` checks a whole file, `forget` erases, `parcel` moves.
+//! the log, `words` is the search index, `doctor` checks a whole file, `backup` copies it, `forget` erases, `parcel` moves.
 
 mod append;
+mod backup;
 mod doctor;
 mod forget;
 mod parcel;

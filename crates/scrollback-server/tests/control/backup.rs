@@ -1,0 +1,41 @@
+//! `scrollback backup`: beside a server, over nothing that is there, and as a store like any other.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::home::{Home, Server};
+
+#[test]
+fn a_backup_is_made_beside_a_server_and_is_a_store() {
+    let home = Home::new("");
+    let server = Server::start(&home);
+    let mut history = Vec::new();
+    server.chat(&mut history, "How high is the tide?");
+    home.says(&["tokens", "add", "ann"]);
+    let told = home.json(&["backup", "copy.db"]);
+    assert!(told[0]["bytes"].as_u64().unwrap() > 10_000, "{told:?}");
+    server.chat(&mut history, "And tomorrow?");
+    let of_copy = |arguments: &[&str]| home.says(&[&["--store", "copy.db"], arguments].concat());
+    assert!(of_copy(&["doctor"]).contains("all is well"));
+    assert!(of_copy(&["export"]).contains("How high is the tide?") && !of_copy(&["export"]).contains("And tomorrow?"));
+    assert!(of_copy(&["tokens"]).contains("ann") && of_copy(&["search", "gauge"]).contains("gauge"));
+    let copy = home.0.path().join("copy.db");
+    assert_eq!(std::fs::metadata(&copy).unwrap().permissions().mode() & 0o777, 0o600);
+    // It can be written to, as after a restore.
+    of_copy(&["pin", "petrel", "m3"]);
+    assert!(of_copy(&["pins", "petrel"]).contains("m3"));
+}
+
+#[test]
+fn what_is_there_is_written_over_only_on_a_persons_word() {
+    let home = Home::new("");
+    std::fs::write(home.0.path().join("copy.db"), "mine").unwrap();
+    let told = home.complains(&["backup", "copy.db"]);
+    assert!(told.contains("copy.db is there already") && told.contains("--force"), "{told}");
+    assert_eq!(std::fs::read(home.0.path().join("copy.db")).unwrap(), b"mine");
+    home.says(&["backup", "copy.db", "--force"]);
+    assert!(home.says(&["--store", "copy.db", "doctor"]).contains("all is well"));
+    let own = home.beside("").display().to_string();
+    assert!(home.complains(&["backup", &own, "--force"]).contains("is the store itself"));
+    assert!(home.complains(&["backup", "no/such/folder.db"]).contains("cannot be created"));
+    assert!(home.says(&["sessions"]).contains("petrel"), "the store is as it was");
+}
