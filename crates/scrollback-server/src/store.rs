@@ -46,6 +46,14 @@ impl Place {
         }
     }
 
+    /// What it is called in the settings.
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::File(options) => options.path.display().to_string(),
+            Self::Database(options, _) => options.url.clone(),
+        }
+    }
+
     /// The file itself, if it is one.
     pub(crate) fn file(&self) -> Option<&Path> {
         match self {

@@ -1,4 +1,4 @@
-//! Settings: every one of them, what it is set to, its default and what it means, as `scrollback.toml` explains it.
+//! Settings: every one of them, what is in force, its default and what it means, as `scrollback.toml` explains it.
 
 use schemars::JsonSchema;
 use scrollback::strategy::StrategyName;
@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Refusal, Room, address};
+use crate::config::{KNOWN, KnownUpstream, Serve};
 
 /// Every setting with its default, explained; a test holds it equal to the program's own.
 const EXPLAINED: &str = include_str!("../../../../scrollback.toml");
@@ -45,6 +46,7 @@ struct Section {
 }
 
 /// A setting as the file explains it.
+#[derive(Clone)]
 struct Explained {
     section: String,
     name: String,
@@ -55,17 +57,43 @@ struct Explained {
 pub(super) fn list(room: &Room) -> Result<Value, Refusal> {
     let broken = |error| Refusal::from(scrollback::Error::Invalid(format!("the settings are unreadable: {error}")));
     let defaults: toml::Table = EXPLAINED.parse().map_err(broken)?;
-    let said = &room.serve.said;
-    let (explained, sections) = explained();
+    let said = in_force(&room.serve);
+    let (mut explained, sections) = explained();
+    explained.extend(of_others(&room.serve, &explained));
     let settings = explained.into_iter().map(|Explained { section, name, about }| {
-        let default = value(&defaults, &section, &name);
-        let value = said_of(said, &section, &name).unwrap_or_else(|| default.clone());
+        let default = default_of(&defaults, &section, &name);
+        let value = said_of(&said, &section, &name).unwrap_or_else(|| default.clone());
         Line { name: format!("{section}.{name}"), value: harmless(value), default, about }
     });
     let settings = settings.filter(|line| room.guest.is_admin || is_for_all(&line.name));
     let strategies = StrategyName::ALL.map(|name| Section { name: name.to_string(), about: name.about().to_owned() });
     let all = All { settings: settings.collect(), sections, strategies: strategies.into() };
     Ok(serde_json::to_value(all)?)
+}
+
+/// What was said, with what became of it where flags may say otherwise.
+fn in_force(serve: &Serve) -> toml::Table {
+    let mut serve = serve.clone();
+    let said = said_of(&serve.said, "serve", "messages_upstream").is_some_and(|said| said != json!(""));
+    if said || serve.messages_upstream != KNOWN[1].name {
+        serve.lay("serve", "messages_upstream", serve.messages_upstream.clone());
+    }
+    serve.lay("serve", "listen", serve.listen.clone());
+    serve.lay("serve", "upstream", serve.upstream.clone());
+    serve.said
+}
+
+/// The settings of upstreams that are only in the file, explained like those that everybody knows.
+fn of_others(serve: &Serve, explained: &[Explained]) -> Vec<Explained> {
+    let known = format!("upstreams.{}", KNOWN[0].name);
+    let others = serve.upstreams.keys().filter(|name| KnownUpstream::named(name).is_none());
+    let of = |name: &String| {
+        let section = format!("upstreams.{name}");
+        let alike = explained.iter().filter(|setting| setting.section == known);
+        let own = move |setting: &Explained| Explained { section: section.clone(), ..setting.clone() };
+        alike.map(own).collect::<Vec<_>>()
+    };
+    others.flat_map(of).collect()
 }
 
 fn is_for_all(name: &str) -> bool {
@@ -89,8 +117,13 @@ fn said_of(said: &toml::Table, section: &str, name: &str) -> Option<Value> {
     table.get(name).map(|value| json!(value))
 }
 
-fn value(table: &toml::Table, section: &str, name: &str) -> Value {
-    said_of(table, section, name).unwrap_or(Value::Null)
+/// What a setting is where nobody says; upstreams of the file have no address of their own, and are otherwise like the first.
+fn default_of(defaults: &toml::Table, section: &str, name: &str) -> Value {
+    let alike = || {
+        let first = format!("upstreams.{}", KNOWN[0].name);
+        said_of(defaults, &first, name).map(|value| if name == "url" { json!("") } else { value })
+    };
+    said_of(defaults, section, name).or_else(alike).unwrap_or(Value::Null)
 }
 
 /// The settings in the order of the file, each with the comment before it; and its sections with theirs.
@@ -144,6 +177,29 @@ mod tests {
         }
         assert_eq!(harmless(json!("http://u:secret@host/v1?key=secret")), json!("http://host/v1"));
         assert_eq!((harmless(json!("a?b")), harmless(json!(5))), (json!("a?b"), json!(5)));
+    }
+
+    #[test]
+    fn what_is_in_force_goes_before_what_the_file_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("scrollback.toml");
+        std::fs::write(&file, "[serve]\nlisten = \"127.0.0.1:1\"\n[upstreams.local]\nurl = \"http://127.0.0.1:9/v1\"")
+            .unwrap();
+        let store = Some("/tmp/flag.db".into());
+        let mut serve = crate::config::read(Some(&file), store, &crate::config::Surroundings::default()).unwrap().serve;
+        let of = |serve: &Serve, section: &str, name: &str| said_of(&in_force(serve), section, name);
+        assert_eq!(of(&serve, "store", "path"), Some(json!("/tmp/flag.db")));
+        assert_eq!(of(&serve, "serve", "messages_upstream"), None, "it is the default");
+        serve.listen = "127.0.0.1:2".into();
+        (serve.upstream, serve.messages_upstream) = ("local".into(), "local".into());
+        for (name, value) in [("listen", "127.0.0.1:2"), ("upstream", "local"), ("messages_upstream", "local")] {
+            assert_eq!(of(&serve, "serve", name), Some(json!(value)));
+        }
+        let others = of_others(&serve, &explained().0);
+        assert!(others.iter().all(|setting| setting.section == "upstreams.local") && others.len() == 6);
+        let defaults = EXPLAINED.parse().unwrap();
+        let default = |name| default_of(&defaults, "upstreams.local", name);
+        assert_eq!((default("url"), default("timeout_seconds")), (json!(""), json!(600)));
     }
 
     #[test]

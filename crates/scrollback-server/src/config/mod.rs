@@ -100,9 +100,19 @@ pub(crate) struct Serve {
     pub(crate) embeddings: EmbeddingSettings,
     /// Whether streams end with a comment that tells what the headers tell.
     pub(crate) comments: bool,
-    /// The settings file as it was written.
+    /// The settings file as it was written, and over it what the environment and the flags say.
     pub(crate) said: toml::Table,
     pub(crate) chat: ChatSettings,
+}
+
+impl Serve {
+    /// Lays what something is over what the file says of it.
+    pub(crate) fn lay(&mut self, section: &str, name: &str, value: String) {
+        let section = self.said.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        if let Some(section) = section.as_table_mut() {
+            section.insert(name.to_owned(), toml::Value::String(value));
+        }
+    }
 }
 
 /// What becomes of a request that cannot be kept because the store fails.
@@ -225,11 +235,15 @@ pub(crate) fn read(
 ) -> anyhow::Result<Settings> {
     let usual = [Some(PathBuf::from("scrollback.toml")), surroundings.config_file()];
     let file = file.map(Path::to_owned).or_else(|| usual.into_iter().flatten().find(|path| path.is_file()));
-    let Some(path) = file else { return meant(Said::default(), store, surroundings) };
-    let text = std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
+    let (path, is_said) = (file.unwrap_or_default(), store.is_some());
+    let text = if path.as_os_str().is_empty() { Ok(String::new()) } else { std::fs::read_to_string(&path) };
+    let text = text.with_context(|| format!("{} cannot be read", path.display()))?;
     let unclear = || format!("{} is not understood", path.display());
     let mut settings = meant(toml::from_str(&text).with_context(unclear)?, store, surroundings)?;
     settings.serve.said = text.parse().with_context(unclear)?;
+    if is_said {
+        settings.serve.lay("store", "path", settings.store.name());
+    }
     Ok(settings)
 }
 
