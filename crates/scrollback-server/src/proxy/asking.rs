@@ -53,6 +53,7 @@ impl Exchange {
         let exchange = held.0.take().expect("nobody has taken it");
         match answered {
             Answered::Refused(response) => {
+                exchange.warn(response.status());
                 exchange.fail();
                 response
             }

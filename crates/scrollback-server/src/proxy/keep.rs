@@ -119,6 +119,12 @@ impl Exchange {
         pass::with(StatusCode::OK, headers, Body::from(rendered))
     }
 
+    /// Tells whoever runs the server that its upstream gave no reply, and nothing of what was said.
+    pub(super) fn warn(&self, status: StatusCode) {
+        let (upstream, session) = (&*self.upstream.name, &self.turn.received().session.id);
+        tracing::warn!(upstream, status = status.as_u16(), %session, "a turn failed: its upstream gave no whole reply");
+    }
+
     /// Records that no reply came.
     pub(super) fn fail(self) {
         metrics::counter!("scrollback_failed_turns_total").increment(1);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::Response;
+use axum::http::{Response, StatusCode};
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
 use scrollback::recall::RecallCall;
@@ -216,6 +216,7 @@ impl Streaming {
             Ok(answer) if answer.status.is_success() => return Phase::Coming(Box::new(exchange), answer.body),
             refusal => refusal,
         };
+        exchange.warn(refusal.as_ref().map_or(StatusCode::BAD_GATEWAY, |answer| answer.status));
         exchange.fail();
         let why = match refusal {
             Ok(answer) => String::from_utf8_lossy(&answer.body.all().await.unwrap_or_default()).into_owned(),
@@ -241,6 +242,7 @@ impl Drop for Streaming {
 /// No reply came of an answer that had begun: it is paid for all the same.
 fn unfinished(mut exchange: Exchange, said: &Said) {
     exchange.enter(said.usage.as_ref());
+    exchange.warn(StatusCode::OK);
     exchange.fail();
 }
 

@@ -1,0 +1,146 @@
+//! What whoever runs a server sees of it: whether it is ready, what it counts and logs, and how it ends.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::scene::{Server, Upstream, chat, plain, reply, says, send, user};
+
+/// A server that is told `settings`, and to ignore some signal.
+fn ignoring(signal: &'static str, upstream: u16, settings: &str) -> Server {
+    Server::with(upstream, settings, |program| {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &format!("trap '' {signal}; exec \"$0\" \"$@\""), program]);
+        shell
+    })
+}
+
+/// Lets a process write files up to so many bytes, as on a disk that is full.
+fn limit(process: u32, bytes: &str) {
+    let limited = Command::new("prlimit").args(["--pid", &process.to_string(), &format!("--fsize={bytes}:")]).status();
+    assert!(limited.unwrap().success());
+}
+
+fn told(process: u32, signal: &str) {
+    assert!(Command::new("kill").args([signal, &process.to_string()]).status().unwrap().success());
+}
+
+/// A number as it is told now.
+fn number(server: &Server, name: &str) -> Option<f64> {
+    let told = server.send("GET /metrics", "", "").text();
+    told.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+}
+
+fn new(server: &Server, text: &str) -> crate::scene::Said {
+    let headers = "x-scrollback-session: lamp\r\nx-scrollback-history: new\r\n";
+    server.send("POST /v1/chat/completions", headers, &chat(&[user(text)]).to_string())
+}
+
+/// A file passes what it cannot keep; but without what it follows, a request would be answered as if nothing had been said before.
+#[test]
+fn on_a_full_disk_nothing_is_answered_without_its_history_and_nobody_is_sent_here() {
+    let upstream = Upstream::new(|_, _| reply(&says("Noted.")));
+    let server = ignoring("XFSZ", upstream.port, "");
+    assert_eq!(new(&server, "The lamp is red.").status(), 200);
+    let ready = || server.send("GET /ready", "", "").status();
+    assert_eq!(ready(), 200);
+    limit(server.process(), "1");
+    let refused = new(&server, "Which colour?");
+    assert_eq!((refused.status(), refused.header("retry-after")), (503, Some("2")), "{}", refused.text());
+    assert_eq!(ready(), 503, "what was to be written last failed");
+    let whole = server.ask(&chat(&[user("How high is the tide?")]));
+    assert_eq!(whole.status(), 200, "{}", whole.text());
+    assert!(whole.header("x-scrollback-trouble").is_some(), "{}", whole.head);
+    assert!(number(&server, "scrollback_store_failures_total").unwrap() > 1.0);
+    limit(server.process(), "unlimited");
+    assert_eq!((new(&server, "Which colour?").status(), ready()), (200, 200));
+    let sent = upstream.asked().pop().unwrap().json();
+    assert!(sent["messages"].to_string().contains("The lamp is red."), "{sent}");
+}
+
+#[test]
+fn all_numbers_are_there_from_the_start() {
+    let upstream = Upstream::new(|_, _| reply(&says("Noted.")));
+    let server = Server::new(upstream.port, "");
+    for name in ["requests", "refused", "trouble", "failed_turns", "store_failures", "recalls"] {
+        assert_eq!(number(&server, &format!("scrollback_{name}_total")), Some(0.0), "{name}");
+    }
+    for outcome in ["answered", "failed", "nonsense", "left_alone", "spent", "no_time"] {
+        assert_eq!(
+            number(&server, &format!("scrollback_helper_total{{outcome=\"{outcome}\"}}")),
+            Some(0.0),
+            "{outcome}"
+        );
+    }
+}
+
+#[test]
+fn a_turn_that_fails_upstream_is_told_without_its_words() {
+    let upstream = Upstream::new(|_, _| plain("429 Too Many", "", "{\"error\":{\"message\":\"the word is sextant\"}}"));
+    let server = Server::new(upstream.port, "");
+    let answer = server.ask(&chat(&[user("The harbour master is called Ilse.")]));
+    assert_eq!(answer.status(), 429);
+    let log = server.log();
+    let line = log.lines().find(|line| line.contains("a turn failed")).unwrap_or_else(|| panic!("{log}"));
+    let session = answer.header("x-scrollback-session").map(str::to_owned);
+    assert!(line.contains("WARN") && line.contains("upstream=\"mock\"") && line.contains("status=429"), "{line}");
+    assert!(line.contains("session=") && session.is_none_or(|session| line.contains(&session)), "{line}");
+    assert!(!line.contains("Ilse") && !line.contains("sextant"), "{line}");
+}
+
+/// A terminal that is closed ends what runs in it, but not in the middle of a reply.
+#[test]
+fn a_terminal_that_is_gone_lets_replies_end() {
+    let upstream = Upstream::new(|_, _| {
+        std::thread::sleep(Duration::from_secs(2));
+        reply(&says("Noted."))
+    });
+    let mut server = Server::new(upstream.port, "");
+    let port = server.port;
+    let asking =
+        std::thread::spawn(move || send(port, "POST /v1/chat/completions", "", &chat(&[user("hi")]).to_string()));
+    let began = Instant::now();
+    while upstream.asked().is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(20));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    told(server.process(), "-HUP");
+    let answer = asking.join().unwrap();
+    assert_eq!((answer.status(), &answer.json()["choices"][0]["message"]["content"]), (200, &json!("Noted.")));
+    let began = Instant::now();
+    while !server.is_over() || !server.log().contains("stopped") {
+        assert!(began.elapsed() < Duration::from_secs(20), "it goes on: {}", server.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn what_was_started_to_go_on_without_a_terminal_goes_on() {
+    let upstream = Upstream::new(|_, _| reply(&says("Noted.")));
+    let mut server = ignoring("HUP", upstream.port, "");
+    told(server.process(), "-HUP");
+    std::thread::sleep(Duration::from_millis(500));
+    assert!(!server.is_over());
+    assert_eq!(server.ask(&chat(&[user("hi")])).status(), 200);
+}
+
+/// One more upstream takes none away, and the settings tell which there are and what is in force.
+#[test]
+fn upstreams_of_the_file_are_beside_those_that_everybody_knows() {
+    let upstream = Upstream::new(|_, _| reply(&says("Noted.")));
+    let server = Server::new(upstream.port, "");
+    let told = server.send("GET /api/settings", "", "").json();
+    let value = |name: &str| -> Value {
+        let lines = told["settings"].as_array().unwrap();
+        lines.iter().find(|line| line["name"] == name).map_or(Value::Null, |line| line["value"].clone())
+    };
+    assert_eq!(value("upstreams.mock.url"), json!(format!("http://127.0.0.1:{}/v1", upstream.port)));
+    assert_eq!(value("upstreams.mock.timeout_seconds"), 600);
+    assert_eq!((value("serve.listen"), value("serve.upstream")), (json!("127.0.0.1:0"), json!("mock")));
+    assert_eq!(value("serve.messages_upstream"), "mock", "all goes there");
+    assert_eq!(value("store.path"), json!(server.store()));
+    let models = server.send("GET /api/models", "", "").json();
+    let names: Vec<&Value> = models["upstreams"].as_array().unwrap().iter().map(|line| &line["name"]).collect();
+    assert_eq!(names, ["anthropic", "mock", "openai", "quote"]);
+}
