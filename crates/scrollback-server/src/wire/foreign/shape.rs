@@ -71,11 +71,12 @@ fn has_only(message: &Value, names: &[&str]) -> bool {
 fn is_private(message: &Value) -> bool {
     let blocks = message["content"].as_array().map_or(&[][..], Vec::as_slice);
     let is_annotated = message["annotations"].as_array().is_some_and(|told| !told.is_empty());
-    is_annotated || blocks.iter().any(|block| {
-        let kind = block["type"].as_str().unwrap_or_default();
-        let stamped = STAMPS.iter().any(|name| block.get(name).is_some());
-        stamped || kind == "token_budget" || kind.starts_with("chatgpt.") || kind.starts_with("claude.")
-    })
+    is_annotated
+        || blocks.iter().any(|block| {
+            let kind = block["type"].as_str().unwrap_or_default();
+            let stamped = STAMPS.iter().any(|name| block.get(name).is_some());
+            stamped || kind == "token_budget" || kind.starts_with("chatgpt.") || kind.starts_with("claude.")
+        })
 }
 
 #[cfg(test)]
