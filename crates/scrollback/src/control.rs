@@ -30,6 +30,18 @@ impl Controls {
     pub fn holds(&self, rule: &Rule) -> bool {
         !self.dropped_rules.contains(&rule.name()) && !self.excluded.contains(&rule.message)
     }
+
+    /// The same about messages that have other numbers now; what is about one that has none is left out.
+    pub(crate) fn renumbered(&self, number: impl Fn(MessageId) -> Option<MessageId>) -> Self {
+        let all = |ids: &BTreeSet<MessageId>| ids.iter().filter_map(|id| number(*id)).collect();
+        let rule = |name: &String| {
+            let (message, nth) = name.strip_prefix('r')?.split_once('.')?;
+            let message = number(MessageId(message.parse().ok()?))?;
+            Some(format!("r{}.{nth}", message.0))
+        };
+        let dropped_rules = self.dropped_rules.iter().filter_map(rule).collect();
+        Self { strategy: self.strategy, pinned: all(&self.pinned), excluded: all(&self.excluded), dropped_rules }
+    }
 }
 
 /// A change that a person makes.

@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
+use scrollback::export::Whole;
 use scrollback::import::{self, Conversation, Format, Import};
 use scrollback::log::{Arrival, History, Log, Outcome, array_of};
-use scrollback::store::{Origin, Session, Span, Stored, Which};
-use scrollback::{At, MemoryStore, Message, MessageId, SessionKey, Tenant, export, ids};
+use scrollback::store::{Origin, Session, Span, Which};
+use scrollback::{At, MemoryStore, Message, MessageId, SessionKey, Tenant};
 use serde_json::Value;
 
 const NOW: At = At(1_800_000_000_000_000);
@@ -48,16 +48,17 @@ fn key(session: &Session) -> SessionKey {
     SessionKey { tenant: Tenant::local(), id: session.id }
 }
 
-/// Every session with the path of each of its branches.
-async fn paths(log: &Log) -> Vec<(Session, Vec<Stored>)> {
-    let mut paths = Vec::new();
-    for session in sessions(log).await {
-        for branch in &session.branches {
-            let span = Span::path(branch.head, ids::Depth(0));
-            paths.push((session.clone(), log.store().read(&key(&session), span).await.unwrap()));
-        }
+async fn whole(log: &Log, session: &Session) -> Whole {
+    Whole::read(&**log.store(), &key(session), session.clone()).await.unwrap()
+}
+
+/// Every session, oldest first, as it is exported.
+async fn exported(log: &Log) -> String {
+    let mut text = String::new();
+    for session in sessions(log).await.iter().rev() {
+        text.extend(whole(log, session).await.jsonl());
     }
-    paths
+    text
 }
 
 async fn all_words(log: &Log) -> String {
@@ -286,26 +287,21 @@ async fn what_is_exported_comes_back_byte_for_byte() {
     for format in Format::ALL {
         let log = new_log();
         store_all(&log, &read(format).conversations).await;
-        let (mut file, mut seen) = (String::new(), HashSet::new());
-        for (session, path) in paths(&log).await {
-            let line = export::jsonl(&session, &path);
-            let back = import::read(Format::OpenAi, &line).unwrap();
-            let [back] = &back.conversations[..] else { panic!("{format}: {line}") };
-            assert_eq!((&back.declared, &back.title), (&session.declared, &session.title));
-            let theirs: Vec<_> = back.messages.iter().map(|(raw, at)| (raw.get(), *at)).collect();
-            assert_eq!(theirs, path.iter().map(|stored| (stored.raw.get(), Some(stored.at))).collect::<Vec<_>>());
-            seen.insert(session.id);
-            file += &line;
-        }
+        let file = exported(&log).await;
         assert_eq!(Format::guess(&file), Some(Format::OpenAi));
         let back = import::read(Format::OpenAi, &file).unwrap();
+        for (session, back) in sessions(&log).await.iter().rev().zip(&back.conversations) {
+            assert_eq!((&back.declared, &back.title), (&session.declared, &session.title));
+            let everything = Span::Arrival { from: MessageId(0), limit: 1_000 };
+            let stored = log.store().read(&key(session), everything).await.unwrap();
+            let theirs: Vec<_> = back.messages.iter().map(|(raw, at)| (raw.get(), *at)).collect();
+            assert_eq!(theirs, stored.iter().map(|stored| (stored.raw.get(), Some(stored.at))).collect::<Vec<_>>());
+        }
         assert_eq!(store_all(&log, &back.conversations).await, 0, "{format}");
         let elsewhere = new_log();
         store_all(&elsewhere, &back.conversations).await;
-        assert_eq!(sessions(&elsewhere).await.iter().map(|session| session.id).collect::<HashSet<_>>(), seen);
-        let again: HashSet<String> =
-            paths(&elsewhere).await.iter().map(|(session, path)| export::jsonl(session, path)).collect();
-        assert_eq!(again, file.split_inclusive('\n').map(str::to_owned).collect(), "{format}");
+        assert_eq!(sessions(&elsewhere).await, sessions(&log).await, "{format}");
+        assert_eq!(exported(&elsewhere).await, file, "{format}");
     }
 }
 
@@ -432,20 +428,7 @@ async fn another_address_of_a_picture_makes_no_other_message() {
 }
 
 #[tokio::test]
-async fn line_breaks_between_tokens_do_not_break_the_line() {
-    let log = new_log();
-    let text = "[\n {\n  \"role\": \"user\",\r\n  \"content\": \"one\\ntwo\"\n }\n]";
-    store_all(&log, &import::read(Format::OpenAi, text).unwrap().conversations).await;
-    let [(session, path)] = &paths(&log).await[..] else { panic!("one path") };
-    let line = export::jsonl(session, path);
-    assert_eq!((line.matches('\n').count(), line.contains('\r')), (1, false));
-    let back = import::read(Format::OpenAi, &line).unwrap();
-    assert_eq!(back.conversations[0].messages[0].0.get(), "{   \"role\": \"user\",    \"content\": \"one\\ntwo\"  }");
-    assert_eq!(store_all(&log, &back.conversations).await, 0);
-}
-
-#[tokio::test]
-async fn a_path_can_be_read_as_markdown() {
+async fn a_conversation_can_be_read_as_markdown() {
     let text = r#"{"title":"Tides\n and moon","messages":[
         {"role":"user","content":[{"type":"text","text":"When is high tide?"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]},
         {"role":"assistant","content":[{"type":"thinking","thinking":"Look it up.\nThen answer."},{"type":"tool_use","id":"t","name":"tides","input":{"at":"Brest"}}]},
@@ -454,7 +437,7 @@ async fn a_path_can_be_read_as_markdown() {
         "scrollback":{"times":["2026-11-15T09:30:00Z","2026-11-15T09:31:00Z",null,"2026-11-15T09:32:00Z"]}}"#;
     let log = new_log();
     store_all(&log, &import::read(Format::OpenAi, text).unwrap().conversations).await;
-    let [(session, path)] = &paths(&log).await[..] else { panic!("one path") };
+    let [session] = &sessions(&log).await[..] else { panic!("one session") };
     let expected = "# Tides and moon
 
 ## m0 · user · 2026-11-15 09:30
@@ -492,5 +475,5 @@ At 06:12.
 
 - and again at 18:40
 ";
-    assert_eq!(export::markdown(session, path), expected);
+    assert_eq!(whole(&log, session).await.markdown().collect::<String>(), expected);
 }

@@ -1,6 +1,7 @@
 //! Conversations as files: `POST /api/import` reads one and tells how far it is, `GET /api/sessions/{id}/export` writes one.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Body;
@@ -11,10 +12,9 @@ use axum::routing::{get, post};
 use axum::{Extension, Router};
 use bytes::Bytes;
 use futures_util::stream;
-use scrollback::ids::Depth;
+use scrollback::export::Whole;
 use scrollback::import::{self, Extent, Format, Import};
-use scrollback::store::{Session, Span, Stored};
-use scrollback::{MessageId, SessionId, SessionKey, Store, Tenant, export};
+use scrollback::{SessionId, Tenant};
 use serde::Serialize;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
@@ -24,7 +24,6 @@ use super::sse::{self, event};
 use super::{Ask, Door, Refusal, Room, asked, opened, sessions, streams};
 use crate::clock::now;
 use crate::live::What;
-use crate::salvage::Salvage;
 
 /// How many sessions a report names.
 const NAMED: usize = 50;
@@ -172,8 +171,9 @@ async fn exported(State(door): State<Door>, Path(name): Path<String>, request: R
         if let Some(number) = ask.number("branch")? {
             session.branches = branch(&session, Some(number))?.into_iter().collect();
         }
-        let text = whole(&**room.engine.log().store(), &key, &session, shape).await?;
-        Ok::<_, Refusal>(shape.file(&session, text))
+        let id = session.id;
+        let whole = Whole::read(&**room.engine.log().store(), &key, session).await?;
+        Ok::<_, Refusal>(shape.file(id, whole))
     };
     Box::pin(answer).await.unwrap_or_else(|refusal| refusal.response())
 }
@@ -181,9 +181,9 @@ async fn exported(State(door): State<Door>, Path(name): Path<String>, request: R
 /// What an export looks like.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shape {
-    /// One JSON line for each branch, everything as it came.
+    /// One JSON line, everything as it came.
     Jsonl,
-    /// The same as OpenAI chat messages.
+    /// A line for each branch, as OpenAI chat messages.
     OpenAi,
     /// For people.
     Markdown,
@@ -199,51 +199,29 @@ impl Shape {
         }
     }
 
-    /// A path as text.
-    fn text(self, session: &Session, path: &[Stored]) -> String {
+    /// A session as text, piece by piece.
+    pub(crate) fn pieces(self, whole: Whole) -> Box<dyn Iterator<Item = String> + Send> {
         match self {
-            Self::Jsonl => export::jsonl(session, path),
-            Self::OpenAi => export::openai(session, path),
-            Self::Markdown => export::markdown(session, path),
+            Self::Jsonl => Box::new(whole.jsonl()),
+            Self::OpenAi => Box::new(whole.openai()),
+            Self::Markdown => Box::new(whole.markdown()),
         }
     }
 
-    fn file(self, session: &Session, text: String) -> Response<Body> {
+    fn file(self, id: SessionId, whole: Whole) -> Response<Body> {
         let (kind, ending) = match self {
             Self::Jsonl | Self::OpenAi => ("application/jsonl", "jsonl"),
             Self::Markdown => ("text/markdown; charset=utf-8", "md"),
         };
-        let named = format!("attachment; filename=\"scrollback-{}.{ending}\"", &session.id.to_string()[..12]);
-        let mut response = Response::new(Body::from(text));
+        let named = format!("attachment; filename=\"scrollback-{}.{ending}\"", &id.to_string()[..12]);
+        let pieces = self.pieces(whole).map(|piece| Ok::<_, Infallible>(Bytes::from(piece)));
+        let mut response = Response::new(Body::from_stream(stream::iter(pieces)));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         headers.extend(HeaderValue::from_str(&named).ok().map(|named| (header::CONTENT_DISPOSITION, named)));
         response
     }
-}
-
-/// A session as text: every branch that it is given with.
-pub(crate) async fn whole(
-    store: &dyn Store,
-    key: &SessionKey,
-    session: &Session,
-    shape: Shape,
-) -> scrollback::Result<String> {
-    let all = store.read(key, Span::Arrival { from: MessageId(0), limit: usize::MAX >> 1 }).await?;
-    let mut text = String::new();
-    for branch in &session.branches {
-        let path = export::with_beside(store.read(key, Span::path(branch.head, Depth(0))).await?, &all);
-        text += &shape.text(session, &path);
-    }
-    Ok(text)
-}
-
-/// What can be read of a damaged session, as text: its branches, as far as there is anything of them.
-pub(crate) fn rest(salvage: &Salvage, session: &Session, shape: Shape) -> String {
-    let paths = session.branches.iter().map(|branch| salvage.path(session, branch.head));
-    let paths = paths.filter(|path| !path.is_empty());
-    paths.map(|path| shape.text(session, &export::with_beside(path, &salvage.messages))).collect()
 }
 
 #[cfg(test)]

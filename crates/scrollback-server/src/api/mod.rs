@@ -55,7 +55,7 @@ pub(crate) use artifacts::{Compared, Listed as Artifacts, Versions, Whole as Who
 pub(crate) use ask::Ask;
 pub(crate) use controls::{Controlled, Effect, Line as MessageLine};
 pub(crate) use erase::Erased;
-pub(crate) use files::{Shape, rest as exported_rest, whole as exported};
+pub(crate) use files::Shape;
 pub(crate) use folds::{Chosen, Moved};
 pub(crate) use ledger::tasks;
 pub(crate) use messages::{Case, Said, places, preamble};

@@ -7,12 +7,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use scrollback::export::Whole;
 use scrollback::import::{self, Extent, Format, Opened};
 use scrollback::store::Session;
 use scrollback::{Error, Log, SessionKey, Store};
 use serde::Serialize;
 
-use crate::api::{self, exported, exported_rest};
+use crate::api;
 use crate::salvage;
 
 use super::control::ranges;
@@ -204,9 +205,9 @@ fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Shape {
-    /// One JSON line for each branch, everything as it came; `import` reads it back
+    /// One JSON line for each session, everything as it came and what was decided about it; `import` reads it back
     Jsonl,
-    /// The same as OpenAI chat messages, for tools that read nothing else
+    /// One JSON line for each branch, as OpenAI chat messages, for tools that read nothing else
     #[value(name = "openai")]
     OpenAi,
     /// For people
@@ -246,9 +247,11 @@ impl Export {
         let bar = progress(sessions.len() as u64, "exporting");
         // Oldest first, so that reading the file back gives the same order.
         for session in sessions.iter().rev() {
-            let (text, lost) = self.text(desk, &store, session).await?;
-            let text = if self.output.is_none() { shown(&text) } else { text.as_str().into() };
-            out.write_all(text.as_bytes())?;
+            let (whole, lost) = whole(desk, &store, session).await?;
+            for piece in api::Shape::from(self.format).pieces(whole) {
+                let text = if self.output.is_none() { shown(&piece) } else { piece.as_str().into() };
+                out.write_all(text.as_bytes())?;
+            }
             left_out.extend(lost);
             bar.inc(1);
         }
@@ -269,22 +272,18 @@ impl Export {
         let file = std::fs::File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
         Ok(Box::new(std::io::BufWriter::new(file)))
     }
+}
 
-    /// A session as text, as far as it can be read, and what is left out.
-    async fn text(
-        &self,
-        desk: &Desk,
-        store: &dyn Store,
-        session: &Session,
-    ) -> anyhow::Result<(String, Option<String>)> {
-        let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
-        match exported(store, &key, session, self.format.into()).await {
-            Err(Error::Damaged(_)) => {}
-            read => return Ok((read?, None)),
-        }
-        let rest = salvage::messages(store, &key, session.messages).await?;
-        let whose = sessions::heading(desk, store, session).await?;
-        let lost = format!("{} of {whose}: damaged", ranges(&rest.lost));
-        Ok((exported_rest(&rest, session, self.format.into()), Some(lost)))
+/// A session as far as it can be read, and what is left out.
+async fn whole(desk: &Desk, store: &dyn Store, session: &Session) -> anyhow::Result<(Whole, Option<String>)> {
+    let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
+    match Whole::read(store, &key, session.clone()).await {
+        Err(Error::Damaged(_)) => {}
+        read => return Ok((read?, None)),
     }
+    let rest = salvage::messages(store, &key, session.messages).await?;
+    let whose = sessions::heading(desk, store, session).await?;
+    let what = if rest.lost.is_empty() { "what was decided".to_owned() } else { ranges(&rest.lost) };
+    let lost = format!("{what} of {whose}: damaged");
+    Ok((Whole::rest(store, &key, session.clone(), rest.messages).await, Some(lost)))
 }

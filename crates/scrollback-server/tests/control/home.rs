@@ -104,7 +104,8 @@ impl Server {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.to_owned(), body.to_owned())
+        let body = if head.contains("transfer-encoding: chunked") { joined(body) } else { body.to_owned() };
+        (head.to_owned(), body)
     }
 
     /// Asks the model something in the session `harbour`.
@@ -137,4 +138,15 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A body that came in chunks, each after its size.
+fn joined(mut chunks: &str) -> String {
+    let mut body = String::new();
+    while let Some((size, rest)) = chunks.split_once("\r\n") {
+        let (chunk, rest) = rest.split_at(usize::from_str_radix(size, 16).unwrap());
+        body += chunk;
+        chunks = rest.strip_prefix("\r\n").unwrap();
+    }
+    body
 }

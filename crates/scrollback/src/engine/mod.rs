@@ -6,7 +6,7 @@
 //! helper may take it measures itself.
 
 mod asides;
-mod control;
+pub(crate) mod control;
 mod erase;
 mod finish;
 mod folds;

@@ -3,9 +3,12 @@
 //! What came as chat messages stays as it is. Of the rest, reasoning is left out, and what chat messages have no place for
 //! is mentioned in words.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
-use super::{mention, other_piece, picture};
+use super::markdown::{mention, other_piece, picture};
+use super::whole::Whole;
 use crate::message::{Message, Part};
 use crate::store::{Session, Stored};
 
@@ -14,8 +17,17 @@ const BLOCKS: [&str; 5] = ["text", "image_url", "input_audio", "file", "refusal"
 /// Who may speak.
 const ROLES: [&str; 5] = ["system", "developer", "user", "assistant", "tool"];
 
-/// A path as one line: `{"id": …, "title": …, "messages": […]}`.
-pub fn openai(session: &Session, messages: &[Stored]) -> String {
+impl Whole {
+    /// The session as a line for each branch, which all begin with what they share: `{"id": …, "title": …, "messages": […]}`.
+    pub fn openai(self) -> impl Iterator<Item = String> + Send {
+        let whole = Arc::new(self);
+        let branches = whole.session.branches.clone().into_iter();
+        let lines = branches.map(move |branch| (whole.clone(), whole.full_path(&branch)));
+        lines.filter(|(_, path)| !path.is_empty()).map(|(whole, path)| line(&whole.session, &path))
+    }
+}
+
+fn line(session: &Session, messages: &[Stored]) -> String {
     let mut chat: Vec<Value> = Vec::new();
     for message in messages.iter().flat_map(|stored| chat_messages(&stored.message())) {
         add(&mut chat, message);

@@ -69,6 +69,7 @@ fn conversation(value: &Value, whose: &str, path: &[&Said]) -> Conversation {
         title: text(value, "title").map(str::to_owned),
         model: model.map(str::to_owned),
         messages: path.iter().map(|said| (raw(&said.message), said.at)).collect(),
+        places: None,
     }
 }
 

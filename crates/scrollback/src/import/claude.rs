@@ -53,6 +53,7 @@ fn read_conversation(entry: &Entry<'_>, value: &Value, import: &mut Import) {
             title: text(value, "name").map(str::to_owned),
             model: text(value, "model").map(str::to_owned),
             messages: path.collect(),
+            places: None,
         });
     }
 }

@@ -276,6 +276,7 @@ fn conversation(path: &[&Node<'_>], root: &Node<'_>, title: Option<&str>) -> Con
         title: title.filter(|_| !is_side).map(str::to_owned),
         model: path.iter().rev().find_map(|node| node.model.clone()),
         messages: path.iter().map(|node| (message(node), node.at)).collect(),
+        places: None,
     }
 }
 

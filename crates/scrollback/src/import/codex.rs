@@ -112,7 +112,7 @@ impl Rollout {
             paths.into_iter().filter(|path| path.iter().any(|(raw, _)| !Message::new(raw.clone()).role().instructs()));
         let conversations = spoken.map(|messages| {
             let (declared, title, model) = (self.declared.clone(), self.title.clone(), self.model.clone());
-            Conversation { declared, title, model, messages }
+            Conversation { declared, title, model, messages, ..Conversation::default() }
         });
         Import { conversations: conversations.collect(), skipped: self.skipped.clone(), ..Import::default() }
     }

@@ -2,7 +2,8 @@
 //!
 //! [`open`] turns a file's bytes into [`Conversation`]s, each one path from the first message to a leaf; [`store`] feeds one
 //! to the log. A source with branches gives one conversation per leaf: the log is addressed by content, so what they share
-//! is stored once, and importing a file twice adds nothing. No file is opened here. The way back is [`crate::export`].
+//! is stored once, and importing a file twice adds nothing. No file is opened here. The way back is [`crate::export`], whose
+//! lines hold whole sessions.
 
 mod chatgpt;
 mod claude;
@@ -13,6 +14,7 @@ mod entries;
 mod guess;
 mod open;
 mod openai;
+mod ours;
 mod text;
 mod tree;
 mod zip;
@@ -29,6 +31,7 @@ use crate::log::{Arrival, History, Log, Received, array_of};
 use crate::store::Origin;
 
 pub use open::{Opened, open};
+pub use ours::Places;
 pub use text::text_of;
 
 /// The kinds of files that can be read.
@@ -96,8 +99,11 @@ impl FromStr for Format {
     }
 }
 
-/// One path of a conversation, from its first message to its last.
-#[derive(Clone, Debug)]
+/// A message of a file, and when it was said if that is known.
+pub type Timed = (Box<RawValue>, Option<At>);
+
+/// One path of a conversation, from its first message to its last; or all of it, with [`Places`].
+#[derive(Clone, Debug, Default)]
 pub struct Conversation {
     /// The session it belongs to; branches of one conversation share it.
     pub declared: Option<String>,
@@ -106,7 +112,9 @@ pub struct Conversation {
     /// The model that answered last.
     pub model: Option<String>,
     /// The messages, and when each was said if that is known.
-    pub messages: Vec<(Box<RawValue>, Option<At>)>,
+    pub messages: Vec<Timed>,
+    /// Where they stood, if they are not one path but all that there is, in order of arrival: our own export.
+    pub places: Option<Places>,
 }
 
 impl Conversation {
@@ -118,6 +126,18 @@ impl Conversation {
             Some(*before)
         });
         before.collect()
+    }
+
+    /// What tells each message from others: what was said before it, and what it says.
+    fn nodes(&self, whose: Hash128) -> Vec<Hash128> {
+        if let Some(places) = &self.places {
+            return places.nodes(whose, &self.messages);
+        }
+        let nodes = self.messages.iter().scan(whose, |node, (raw, _)| {
+            *node = Hash128::of("import", &[&node.0, raw.get().as_bytes()]);
+            Some(*node)
+        });
+        nodes.collect()
     }
 }
 
@@ -172,19 +192,15 @@ impl Import {
 
     /// How much was read. As in the log, a message is told from others by what was said before it.
     pub fn extent(&self) -> Extent {
-        let (mut conversations, mut messages) = (HashSet::new(), HashSet::new());
+        let (mut conversations, mut messages, mut branches) = (HashSet::new(), HashSet::new(), 0);
         for conversation in &self.conversations {
             let declared = conversation.declared.as_deref();
             let whose = Hash128::of("import", &[declared.unwrap_or_default().as_bytes()]);
-            let path = conversation.messages.iter().scan(whose, |node, (raw, _)| {
-                *node = Hash128::of("import", &[&node.0, raw.get().as_bytes()]);
-                Some(*node)
-            });
-            let path: Vec<Hash128> = path.collect();
-            conversations.insert(declared.map(|_| whose).or_else(|| path.first().copied()));
-            messages.extend(path);
+            let nodes = conversation.nodes(whose);
+            branches += conversation.places.as_ref().map_or(1, Places::branches);
+            conversations.insert(declared.map(|_| whose).or_else(|| nodes.first().copied()));
+            messages.extend(nodes);
         }
-        let branches = self.conversations.len();
         Extent { conversations: conversations.len(), branches, messages: messages.len() }
     }
 }
@@ -206,7 +222,6 @@ fn parsed(format: Format, text: &str) -> Import {
 
 /// Stores one conversation; `at` stands for times that the file does not tell.
 pub async fn store(log: &Log, tenant: &Tenant, conversation: &Conversation, at: At) -> Result<Received> {
-    let text = array_of(conversation.messages.iter().map(|(raw, _)| &**raw));
     let times = conversation.times(at);
     let model = conversation.model.as_deref().unwrap_or_default();
     let began = times.first().copied().unwrap_or(at);
@@ -216,6 +231,10 @@ pub async fn store(log: &Log, tenant: &Tenant, conversation: &Conversation, at: 
         times: Some(&times),
         ..Arrival::new(tenant, conversation.declared.as_deref(), model, began)
     };
+    if let Some(places) = &conversation.places {
+        return ours::store(log, arrival, (conversation, places), at).await;
+    }
+    let text = array_of(conversation.messages.iter().map(|(raw, _)| &**raw));
     log.receive(arrival, &History::parse(&text)?).await
 }
 
@@ -247,7 +266,7 @@ mod tests {
         let path = |declared: Option<&str>, said: &[&str]| {
             let raw = |said: &&str| (RawValue::from_string(format!("\"{said}\"")).unwrap(), None);
             let (declared, messages) = (declared.map(str::to_owned), said.iter().map(raw).collect());
-            Conversation { declared, title: None, model: None, messages }
+            Conversation { declared, messages, ..Conversation::default() }
         };
         let conversations = vec![
             path(Some("tea"), &["a", "b", "c"]),
@@ -264,10 +283,9 @@ mod tests {
     #[test]
     fn unknown_times_are_those_of_the_neighbour() {
         let message = |at| (RawValue::from_string("{}".into()).unwrap(), at);
-        let mut conversation = Conversation { declared: None, title: None, model: None, messages: vec![] };
-        conversation.messages = vec![message(None), message(Some(At(5))), message(None), message(Some(At(7)))];
-        assert_eq!(conversation.times(At(9)), [At(5), At(5), At(5), At(7)]);
-        conversation.messages = vec![message(None)];
-        assert_eq!(conversation.times(At(9)), [At(9)]);
+        let times = |messages| Conversation { messages, ..Conversation::default() }.times(At(9));
+        let known = vec![message(None), message(Some(At(5))), message(None), message(Some(At(7)))];
+        assert_eq!(times(known), [At(5), At(5), At(5), At(7)]);
+        assert_eq!(times(vec![message(None)]), [At(9)]);
     }
 }

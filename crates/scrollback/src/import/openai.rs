@@ -5,7 +5,7 @@
 use serde_json::value::RawValue;
 
 use super::entries::{Entries, Entry, Fields, elements, lines};
-use super::{Conversation, Import};
+use super::{Conversation, Import, Timed, ours};
 use crate::ids::At;
 
 pub(super) fn read(text: &str) -> Import {
@@ -14,7 +14,10 @@ pub(super) fn read(text: &str) -> Import {
     let mut loose = Vec::new();
     for entry in &entries.read {
         match read_entry(entry) {
-            Ok(Read::Conversation(conversation)) => reading.conversations.push(conversation),
+            Ok(Read::Conversation(conversation, complaint)) => {
+                reading.conversations.push(*conversation);
+                reading.skipped.extend(complaint);
+            }
             Ok(Read::Message) => {
                 loose.push((entry.raw.to_owned(), Fields::of(entry.raw).and_then(|fields| time(&fields))));
             }
@@ -23,7 +26,7 @@ pub(super) fn read(text: &str) -> Import {
         }
     }
     if !loose.is_empty() {
-        reading.conversations.push(Conversation { declared: None, title: None, model: None, messages: loose });
+        reading.conversations.push(Conversation { messages: loose, ..Conversation::default() });
     }
     reading
 }
@@ -40,7 +43,8 @@ fn entries(text: &str) -> Entries<'_> {
 
 /// What an entry turns out to be.
 enum Read {
-    Conversation(Conversation),
+    /// A conversation, and what of it could not be understood.
+    Conversation(Box<Conversation>, Option<String>),
     /// One message of the conversation that the whole file is.
     Message,
     /// A conversation in which nothing was said.
@@ -90,12 +94,21 @@ fn conversation(entry: &Entry<'_>, messages: &[&RawValue], fields: Option<&Field
     }
     let text = |fields: Option<&Fields<'_>>, key: &str| fields.and_then(|fields| fields.text(key));
     let id = || ["conversation_id", "session_id", "id"].into_iter().find_map(|key| text(fields, key));
-    Ok(Read::Conversation(Conversation {
+    let mut conversation = Conversation {
         declared: text(ours.as_ref(), "declared").or_else(id),
         title: text(ours.as_ref(), "title").or_else(|| text(fields, "title")),
         model: text(fields, "model"),
-        messages: timed(messages, fields, ours.as_ref()),
-    }))
+        ..Conversation::default()
+    };
+    let whole = ours.as_ref().and_then(|ours| ours::read(messages, ours));
+    let is_lost = whole.is_none() && ours.as_ref().is_some_and(|ours| ours.has("places"));
+    let complaint =
+        is_lost.then(|| entry.complaint("has a “scrollback” object that cannot be read; only “messages” was"));
+    match whole {
+        Some((messages, places)) => (conversation.messages, conversation.places) = (messages, Some(places)),
+        None => conversation.messages = timed(messages, fields, ours.as_ref()),
+    }
+    Ok(Read::Conversation(Box::new(conversation), complaint))
 }
 
 /// Messages and when each was said: as our export tells, as the message tells itself, and the first as the conversation does.

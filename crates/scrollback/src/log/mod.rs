@@ -13,6 +13,7 @@ mod history;
 mod outcome;
 mod recent;
 mod reply;
+mod restore;
 mod rewrite;
 mod strand;
 mod summed;
@@ -24,6 +25,7 @@ pub use declared::{Declared, SESSION_HEADER};
 pub use history::{History, array_of};
 pub use outcome::Outcome;
 pub use reply::Answer;
+pub(crate) use restore::Returning;
 
 use align::{Aligned, Asker};
 use history::{Marks, Unmarked};

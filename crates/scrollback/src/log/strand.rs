@@ -50,6 +50,11 @@ impl<'a> Strand<'a> {
         self.batch.beside.push(Sidelong { why, before, draft });
     }
 
+    /// The same, after all links that there are.
+    pub(super) fn beside_end(&mut self, why: Beside, at: At, message: Message) {
+        self.beside(why, self.batch.path.len(), at, message);
+    }
+
     /// The batch. Reasoning stands next to the link that it led to.
     pub(super) fn end(mut self) -> Batch {
         for (before, at, message) in std::mem::take(&mut self.asides) {

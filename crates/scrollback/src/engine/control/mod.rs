@@ -33,13 +33,13 @@ const AROUND: u32 = 64;
 
 /// A session's controls and how often they were changed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Controlled {
-    pub(super) controls: Arc<Controls>,
-    pub(super) version: u64,
+pub(crate) struct Controlled {
+    pub(crate) controls: Arc<Controls>,
+    pub(crate) version: u64,
 }
 
 /// What a person decided about a session, as it is on record.
-pub(super) async fn controlled(store: &dyn Store, session: &SessionKey) -> Result<Controlled> {
+pub(crate) async fn controlled(store: &dyn Store, session: &SessionKey) -> Result<Controlled> {
     let (scope, keys) = (Scope::Session(session.clone()), Keys::One(KEY.to_owned()));
     let Some(record) = store.records(&scope, Kind::Setting, keys).await?.pop() else {
         return Ok(Controlled::default());
@@ -47,6 +47,11 @@ pub(super) async fn controlled(store: &dyn Store, session: &SessionKey) -> Resul
     let damaged = |cause| Error::Damaged(format!("the controls of a session are unreadable: {cause}"));
     let controls = serde_json::from_str(record.body.get()).map_err(damaged)?;
     Ok(Controlled { controls: Arc::new(controls), version: record.version })
+}
+
+/// What is to be put on record of what a person decided.
+pub(crate) fn put(session: &SessionKey, controls: &Controls, at: At) -> Put {
+    Put::new(session, Kind::Setting, KEY.to_owned(), at, controls)
 }
 
 impl Engine {
@@ -67,7 +72,7 @@ impl Engine {
             let mut controls = Arc::unwrap_or_clone(controls);
             apply(&mut controls, change, &unit);
             let expect = if version == 0 { Expect::Absent } else { Expect::Version(version) };
-            let put = Put::new(session, Kind::Setting, KEY.to_owned(), at, &controls).expecting(expect);
+            let put = put(session, &controls, at).expecting(expect);
             match self.store().commit(Batch::of_records(session.clone(), vec![put])).await {
                 Ok(_) => {
                     self.lanes.forget(Some(session.id));
