@@ -1,8 +1,9 @@
 //! A path as OpenAI chat messages, whatever API it was spoken over, for tools that read nothing else.
 //!
 //! What came as chat messages stays as it is. Of the rest, reasoning is left out, and what chat messages have no place for
-//! is mentioned in words.
+//! is mentioned in words. A call and its result that came without an id get one.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -28,16 +29,60 @@ impl Whole {
 }
 
 fn line(session: &Session, messages: &[Stored]) -> String {
-    let mut chat: Vec<Value> = Vec::new();
-    for message in messages.iter().flat_map(|stored| chat_messages(&stored.message())) {
-        add(&mut chat, message);
-    }
+    let chat = chat(messages.iter().map(Stored::message));
     let id = session.declared.clone().unwrap_or_else(|| session.id.to_string());
     let mut line = json!({"id": id, "messages": chat});
     if let Some(title) = &session.title {
         line["title"] = title.as_str().into();
     }
     format!("{line}\n")
+}
+
+fn chat(messages: impl Iterator<Item = Message>) -> Vec<Value> {
+    let (mut chat, mut ids) = (Vec::new(), Ids::default());
+    for mut message in messages.flat_map(|message| chat_messages(&message)) {
+        ids.give(&mut chat, &mut message);
+        add(&mut chat, message);
+    }
+    chat
+}
+
+/// Ids for calls and results that came without: a result answers the first call that waits for one.
+#[derive(Default)]
+struct Ids {
+    given: usize,
+    waiting: VecDeque<String>,
+}
+
+impl Ids {
+    fn give(&mut self, chat: &mut Vec<Value>, message: &mut Value) {
+        let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
+        for call in calls.into_iter().flatten().filter(|call| is_empty(&call["id"])) {
+            call["id"] = self.next().into();
+        }
+        if message["role"] == "user" {
+            self.waiting.clear();
+        }
+        if message["role"] != "tool" || !is_empty(&message["tool_call_id"]) {
+            return;
+        }
+        if self.waiting.is_empty() {
+            let own = call(Some(&self.next()), message["name"].as_str().unwrap_or("tool"), &json!({}));
+            add(chat, json!({"role": "assistant", "content": null, "tool_calls": [own]}));
+        }
+        message["tool_call_id"] = self.waiting.pop_front().into();
+    }
+
+    fn next(&mut self) -> String {
+        self.given += 1;
+        let id = format!("made_up_{}", self.given);
+        self.waiting.push_back(id.clone());
+        id
+    }
+}
+
+fn is_empty(id: &Value) -> bool {
+    id.as_str().is_none_or(str::is_empty)
 }
 
 /// Calls of one turn are one message: their results follow all of them.
@@ -55,9 +100,8 @@ fn add(chat: &mut Vec<Value>, mut message: Value) {
 }
 
 fn chat_messages(message: &Message) -> Vec<Value> {
-    if let Ok(value) = serde_json::from_str::<Value>(message.raw().get())
-        && is_chat(&value)
-    {
+    let value: Value = serde_json::from_str(message.raw().get()).unwrap_or_default();
+    if is_chat(&value) {
         return vec![value];
     }
     let (mut said, mut calls, mut chat) = (Vec::new(), Vec::new(), Vec::new());
@@ -69,13 +113,24 @@ fn chat_messages(message: &Message) -> Vec<Value> {
             Part::File(block) => said.push(text_block(&mention("file", block))),
             Part::Thinking(_) => {}
             Part::Call { id, name, arguments } => calls.push(call(id.as_deref(), name, arguments)),
-            Part::Result { call, text, other } => chat.push(result(call.as_deref(), text, other)),
+            Part::Result { call, text, other } => {
+                // A result that stands in one message with its call follows it.
+                if !calls.is_empty() {
+                    chat.push(own(message, std::mem::take(&mut said), std::mem::take(&mut calls)));
+                }
+                chat.push(result(call.as_deref(), value["name"].as_str(), (text, other)));
+            }
             Part::Other(block) => said.push(text_block(&other_piece(block))),
         }
     }
-    if said.is_empty() && calls.is_empty() {
-        return chat;
+    if !said.is_empty() || !calls.is_empty() {
+        chat.push(own(message, said, calls));
     }
+    chat
+}
+
+/// What a message says and calls.
+fn own(message: &Message, said: Vec<Value>, calls: Vec<Value>) -> Value {
     let role = message.role().as_str();
     let role = if ROLES.contains(&role) {
         role
@@ -88,8 +143,7 @@ fn chat_messages(message: &Message) -> Vec<Value> {
     if !calls.is_empty() {
         own["tool_calls"] = calls.into();
     }
-    chat.push(own);
-    chat
+    own
 }
 
 /// Whether a message is a chat message as it stands.
@@ -133,10 +187,15 @@ fn call(id: Option<&str>, name: &str, arguments: &Value) -> Value {
     json!({"id": id.unwrap_or_default(), "type": "function", "function": {"name": name, "arguments": arguments}})
 }
 
-fn result(call: Option<&str>, text: &str, other: &[Value]) -> Value {
+/// A result; one that names no call names its tool, if it can.
+fn result(call: Option<&str>, tool: Option<&str>, (text, other): (&str, &[Value])) -> Value {
     let words = (!text.is_empty()).then(|| text.to_owned());
     let all: Vec<String> = words.into_iter().chain(other.iter().map(other_piece)).collect();
-    json!({"role": "tool", "tool_call_id": call.unwrap_or_default(), "content": all.join("\n\n")})
+    let mut result = json!({"role": "tool", "tool_call_id": call.unwrap_or_default(), "content": all.join("\n\n")});
+    if let Some(tool) = tool.filter(|_| call.is_none()) {
+        result["name"] = tool.into();
+    }
+    result
 }
 
 #[cfg(test)]
@@ -144,13 +203,7 @@ mod tests {
     use super::*;
 
     fn chat(raws: &[Value]) -> Vec<Value> {
-        let mut chat = Vec::new();
-        for raw in raws {
-            for message in chat_messages(&Message::from_json(&raw.to_string()).unwrap()) {
-                add(&mut chat, message);
-            }
-        }
-        chat
+        super::chat(raws.iter().map(|raw| Message::from_json(&raw.to_string()).unwrap()))
     }
 
     #[test]
@@ -188,5 +241,45 @@ mod tests {
         let roles: Vec<&str> = said.iter().filter_map(|message| message["role"].as_str()).collect();
         assert_eq!(roles, ["assistant", "tool", "tool"]);
         assert_eq!(said[0]["tool_calls"].as_array().unwrap().len(), 2);
+    }
+
+    /// The id of each call, and what each result answers, in order.
+    fn ids(chat: &[Value]) -> (Vec<&str>, Vec<&str>) {
+        let calls = chat.iter().filter_map(|message| message["tool_calls"].as_array()).flatten();
+        let results = chat.iter().filter(|message| message["role"] == "tool");
+        let calls = calls.map(|call| call["id"].as_str().unwrap_or_default()).collect();
+        (calls, results.map(|result| result["tool_call_id"].as_str().unwrap_or_default()).collect())
+    }
+
+    #[test]
+    fn a_call_and_its_result_share_an_id_where_they_came_without() {
+        let call = |name: &str| json!({"type": "tool_use", "name": name, "input": {}});
+        let result = |text: &str| json!({"type": "tool_result", "content": text});
+        let said = chat(&[
+            json!({"role": "user", "content": "Which strings?"}),
+            json!({"role": "assistant", "content": [call("a"), result("C2"), call("b"), result("G2"), {"type": "text", "text": "C and G."}]}),
+            json!({"role": "assistant", "content": [call("c"), call("d")]}),
+            json!({"role": "user", "content": [result("D3"), result("A3")]}),
+        ]);
+        let (calls, results) = ids(&said);
+        assert_eq!((calls.len(), &calls), (4, &results));
+        assert!(calls.iter().enumerate().all(|(i, id)| !id.is_empty() && !calls[..i].contains(id)), "{calls:?}");
+        let roles: Vec<&str> = said.iter().filter_map(|message| message["role"].as_str()).collect();
+        assert_eq!(
+            roles,
+            ["user", "assistant", "tool", "assistant", "tool", "assistant", "assistant", "tool", "tool"],
+            "each result follows its call"
+        );
+    }
+
+    #[test]
+    fn a_result_that_nothing_called_for_gets_a_call() {
+        let said = chat(&[
+            json!({"role": "user", "content": "How high?"}),
+            json!({"role": "tool", "name": "browser", "content": [{"type": "text", "text": "2501.9 m"}]}),
+        ]);
+        let (calls, results) = ids(&said);
+        assert_eq!((calls.len(), &calls), (1, &results));
+        assert_eq!(said[1]["tool_calls"][0]["function"], json!({"name": "browser", "arguments": "{}"}));
     }
 }
