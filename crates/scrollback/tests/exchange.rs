@@ -7,8 +7,8 @@ use std::sync::Arc;
 use scrollback::export::Whole;
 use scrollback::import::{self, Conversation, Format, Import};
 use scrollback::log::{Arrival, History, Log, Outcome, array_of};
-use scrollback::store::{Origin, Session, Span, Which};
-use scrollback::{At, MemoryStore, Message, MessageId, SessionKey, Tenant};
+use scrollback::store::{Origin, Session, Span, Stored, Which};
+use scrollback::{At, MemoryStore, Message, MessageId, SessionKey, Tenant, ids};
 use serde_json::Value;
 
 const NOW: At = At(1_800_000_000_000_000);
@@ -59,6 +59,18 @@ async fn exported(log: &Log) -> String {
         text.extend(whole(log, session).await.jsonl());
     }
     text
+}
+
+/// Every session with the path of each of its branches.
+async fn paths(log: &Log) -> Vec<(Session, Vec<Stored>)> {
+    let mut paths = Vec::new();
+    for session in sessions(log).await {
+        for branch in &session.branches {
+            let span = Span::path(branch.head, ids::Depth(0));
+            paths.push((session.clone(), log.store().read(&key(&session), span).await.unwrap()));
+        }
+    }
+    paths
 }
 
 async fn all_words(log: &Log) -> String {
