@@ -13,7 +13,7 @@ use axum::{Extension, Router};
 use bytes::Bytes;
 use futures_util::stream;
 use scrollback::export::Whole;
-use scrollback::import::{self, Extent, Format, Import};
+use scrollback::import::{self, Extent, Format, Import, Opened};
 use scrollback::{SessionId, Tenant};
 use serde::Serialize;
 use serde_json::json;
@@ -83,7 +83,7 @@ async fn imported(State(door): State<Door>, Extension(turns): Extension<Turns>, 
         let limit = door.proxy.serve.import_bytes;
         let (parts, body) =
             opened(Request::from_parts(parts, body), limit).await.map_err(|refusal| of_import(refusal, limit))?;
-        let (format, import) = read(&parts, body).await?;
+        let (format, import) = read(&parts, body, limit).await?;
         Ok::<_, Refusal>(told(room, format, import, turn))
     };
     Box::pin(begun).await.unwrap_or_else(|refusal| refusal.response())
@@ -102,15 +102,16 @@ fn of_import(refusal: Refusal, limit: usize) -> Refusal {
 }
 
 /// Reads a file; large ones take a while, so it is done where nobody waits.
-async fn read(parts: &Parts, body: Bytes) -> Result<(Format, Import), Refusal> {
+async fn read(parts: &Parts, body: Bytes, room: usize) -> Result<(Format, Import), Refusal> {
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
     let ask = Ask::read(&parts.method, path, Bytes::new())?;
     streams::checked("/import", &ask)?;
     let named = ask.text("format").map(str::parse::<Format>).transpose()?;
-    let read = move || {
-        let text = import::text_of(&body)?;
-        let format = named.or_else(|| Format::guess(text)).ok_or_else(unknown)?;
-        Ok((format, import::read(format, text)?))
+    let read = move || match import::open(&body, named, room)? {
+        Opened::Read(format, import) => Ok((format, import)),
+        Opened::Foreign(what) => Err(Refusal::invalid(what)),
+        Opened::Nothing(why) => Err(Refusal::invalid(why)),
+        Opened::Unknown => Err(unknown()),
     };
     let read = tokio::task::spawn_blocking(read).await;
     read.unwrap_or_else(|_| Err(Refusal::invalid("the file could not be read")))

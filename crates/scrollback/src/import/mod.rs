@@ -32,7 +32,6 @@ use crate::store::Origin;
 
 pub use open::{Opened, open};
 pub use ours::Places;
-pub use text::text_of;
 
 /// The kinds of files that can be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -21,14 +21,6 @@ pub(super) struct Text<'a> {
     pub(super) lost: Option<String>,
 }
 
-/// The text of a file, as far as it is one. [`super::open`] is more patient: a byte that is no text costs it one character.
-pub fn text_of(bytes: &[u8]) -> Result<&str> {
-    let packed =
-        if bytes.starts_with(super::zip::MAGIC) { Some("the file is a ZIP: unpack it first") } else { packed(bytes) };
-    std::str::from_utf8(bytes)
-        .map_err(|error| Error::Invalid(packed.map_or_else(|| misread(bytes, error.valid_up_to()), str::to_owned)))
-}
-
 /// The text of a file, with a mark in place of what is none.
 pub(super) fn read(bytes: &[u8]) -> Result<Text<'_>> {
     if let Ok(text) = std::str::from_utf8(bytes) {
@@ -99,31 +91,20 @@ fn half(bytes: &[u8]) -> Option<u16> {
     }
 }
 
-/// Where a text ceases to be one.
-fn misread(bytes: &[u8], at: usize) -> String {
-    let line = bytes[..at].split(|byte| *byte == b'\n').count();
-    format!("the file is not text (UTF-8): line {line} has the byte 0x{:02X}, number {} of the file", bytes[at], at + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[track_caller]
     fn refused(bytes: &[u8], told: &str) {
-        let error = text_of(bytes).unwrap_err().to_string();
+        let error = read(bytes).unwrap_err().to_string();
         assert!(error.contains(told), "{error}");
     }
 
     #[test]
-    fn what_is_no_text_is_told_apart() {
-        assert_eq!(text_of("外婆".as_bytes()).unwrap(), "外婆");
-        refused(b"PK\x03\x04\x14\xff", "is a ZIP");
+    fn what_is_packed_is_told_apart() {
         refused(b"\x1f\x8b\x08", "gunzip");
         refused(b"\x28\xb5\x2f\xfd\x04", "zstd -d");
-        refused(b"{\n caf\xe9", "line 2 has the byte 0xE9, number 7");
-        refused("茶".as_bytes().split_last().unwrap().1, "line 1 has the byte 0xE8, number 1");
-        assert!(read(b"\x1f\x8b\x08").is_err() && read(b"\x28\xb5\x2f\xfd").is_err());
     }
 
     #[track_caller]
