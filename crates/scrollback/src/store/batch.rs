@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Alias, Beside, NodeRef, Origin, Place, Put, Stored};
+use super::{Alias, Beside, Kind, NodeRef, Origin, Place, Put, Stored};
 use crate::ids::{At, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
 use crate::tokens::Measure;
@@ -75,10 +75,12 @@ impl Batch {
         !self.path.is_empty() || !self.beside.is_empty()
     }
 
-    /// The sessions that must be there already: those of its records, but for the one that its messages may bring into being.
+    /// The sessions that must be there already: those of its records, but for choices, which may be made before anything is said,
+    /// and for the one that its messages may bring into being.
     pub(crate) fn needs(&self) -> BTreeSet<&SessionKey> {
         let comes = self.grows().then_some(&self.session);
-        self.records.iter().filter_map(|put| put.scope.session()).filter(|session| Some(*session) != comes).collect()
+        let derived = self.records.iter().filter(|put| put.kind != Kind::Setting);
+        derived.filter_map(|put| put.scope.session()).filter(|session| Some(*session) != comes).collect()
     }
 }
 

@@ -46,7 +46,8 @@ pub trait Store: Send + Sync {
     /// Writes a batch, all of it or none, and returns when it would survive a crash.
     ///
     /// Messages already at their place are not written again, so the same batch may be committed any number of times.
-    /// Records of a session need its log: those of one that is not there, such as one that was erased meanwhile, are refused. A batch
+    /// What is derived needs its log: records of a session that is not there, such as one that was erased meanwhile, are refused, unless
+    /// they are somebody's choice ([`Kind::Setting`]). A batch
     /// that holds nothing writes nothing: where others write too, it tells whether they did, and whether `after` is still there.
     async fn commit(&self, batch: Batch) -> Result<Committed>;
 

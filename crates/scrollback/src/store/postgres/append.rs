@@ -1,6 +1,6 @@
 //! Writing one batch in one short transaction. Whoever writes to a session holds the lock of its row until it commits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use deadpool_postgres::{ClientWrapper, Transaction};
 use tokio_postgres::Row;
@@ -67,7 +67,7 @@ async fn apply(transaction: &Transaction<'_>, batch: &Batch, writer: i64) -> Res
 /// the stint of the batch's session.
 async fn open_all(transaction: &Transaction<'_>, batch: &Batch, writer: i64) -> Result<(Option<Opened>, Stint), Fault> {
     let (needed, grows) = (batch.needs(), batch.grows());
-    let mut changed = needed.clone();
+    let mut changed: BTreeSet<&SessionKey> = batch.records.iter().filter_map(|put| put.scope.session()).collect();
     if grows || !batch.aliases.is_empty() {
         changed.insert(&batch.session);
     }
