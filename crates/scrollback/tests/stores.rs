@@ -537,8 +537,7 @@ async fn nothing_is_written_about_a_session_that_is_gone(bench: Bench) {
         assert!(found.is_empty(), "a batch is written whole, or not at all");
     }
     assert!(bench.store.sessions(&bench.tenant, Which::Id(gone.session.id)).await.unwrap().is_empty());
-    let unborn =
-        SessionKey { tenant: bench.tenant.clone(), id: scrollback::SessionId::declared(&bench.tenant, "unborn") };
+    let unborn = SessionKey { tenant: bench.tenant.clone(), id: SessionId::declared(&bench.tenant, "unborn") };
     let choice = put(&Scope::Session(unborn.clone()), Kind::Setting, "a", "1", Expect::Absent);
     write(&bench, vec![choice]).await.unwrap();
     let found = bench.store.records(&Scope::Session(unborn), Kind::Setting, Keys::One("a".into())).await.unwrap();
