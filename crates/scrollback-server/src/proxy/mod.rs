@@ -348,7 +348,7 @@ impl Stop {
 
     /// What becomes of a request that we failed at. One that goes on from what only our log has is not sent on.
     fn trouble(wire: &dyn Wire, plan: &Plan, what: String) -> Self {
-        if plan.only_new || plan.is_known_here_alone() {
+        if plan.ours.is_none() && (plan.only_new || plan.is_known_here_alone()) {
             tracing::error!(trouble = what, "a request that goes on from what is kept here cannot be answered");
             return Self::said(error(wire, StatusCode::INTERNAL_SERVER_ERROR, "trouble", &what));
         }

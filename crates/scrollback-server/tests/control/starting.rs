@@ -20,6 +20,22 @@ fn a_server_that_cannot_start_leaves_nothing_behind() {
     assert!(!home.0.path().join("new.db").exists(), "nothing was kept, so nothing is there");
 }
 
+/// A key that is none would only be found out by whoever asks first.
+#[test]
+fn a_variable_that_holds_no_key_is_named_with_its_setting() {
+    let embeddings = "[embeddings]\nfrom = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\nkey_env = \"NO_KEY\"\n";
+    for (settings, named) in [
+        ("[upstreams.openai]\nkey_env = \"NO_KEY\"\n", "upstreams.openai.key_env names NO_KEY, which is empty"),
+        (embeddings, "embeddings.key_env names NO_KEY, which is empty"),
+    ] {
+        let home = Home::new(settings);
+        let mut serve = home.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let told = serve.env("NO_KEY", " ").stdin(std::process::Stdio::null()).output().unwrap();
+        let told = String::from_utf8(told.stderr).unwrap();
+        assert!(told.contains(named), "{told}");
+    }
+}
+
 #[test]
 fn what_is_wrong_with_the_words_comes_before_who_holds_the_store() {
     let home = Home::new("");

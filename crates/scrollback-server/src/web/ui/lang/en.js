@@ -613,7 +613,7 @@ export default {
   'settings.models.count': '{n} models',
   'settings.models.count.one': '{n} model',
   'settings.all.machine': 'Settings about the machine and its accounts are shown to admins.',
-  'settings.all.lead': 'They are read from scrollback.toml when the server starts. Copy a line from here into that file to change it.',
+  'settings.all.lead': 'They are read when the server starts: from scrollback.toml, the environment and the command line. Copy a line from here into that file to change it.',
   'settings.find': 'Find a setting',
   'settings.find.none': 'No setting is like that',
   'settings.count': '{n} settings',

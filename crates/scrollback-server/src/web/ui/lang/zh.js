@@ -613,7 +613,7 @@ export default {
   'settings.models.count': '{n} 个模型',
   'settings.models.count.one': '{n} 个模型',
   'settings.all.machine': '与本机及其账户有关的设置只向管理员显示。',
-  'settings.all.lead': '服务器启动时从 scrollback.toml 读取。要修改，请从这里复制一行到该文件。',
+  'settings.all.lead': '服务器启动时从 scrollback.toml、环境变量和命令行读取。要修改，请从这里复制一行到该文件。',
   'settings.find': '查找设置',
   'settings.find.none': '没有这样的设置',
   'settings.count': '{n} 项设置',
