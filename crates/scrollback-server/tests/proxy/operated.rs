@@ -81,8 +81,14 @@ fn a_turn_that_fails_upstream_is_told_without_its_words() {
     let server = Server::new(upstream.port, "");
     let answer = server.ask(&chat(&[user("The harbour master is called Ilse.")]));
     assert_eq!(answer.status(), 429);
+    // The log is read beside.
+    let began = Instant::now();
+    while !server.log().contains("a turn failed") {
+        assert!(began.elapsed() < Duration::from_secs(20), "{}", server.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let log = server.log();
-    let line = log.lines().find(|line| line.contains("a turn failed")).unwrap_or_else(|| panic!("{log}"));
+    let line = log.lines().find(|line| line.contains("a turn failed")).unwrap();
     let session = answer.header("x-scrollback-session").map(str::to_owned);
     assert!(line.contains("WARN") && line.contains("upstream=\"mock\"") && line.contains("status=429"), "{line}");
     assert!(line.contains("session=") && session.is_none_or(|session| line.contains(&session)), "{line}");

@@ -64,7 +64,9 @@ fn helped(upstream: &Upstream, helper: &Upstream, more: &str) -> Server {
     Server::new(upstream.port, &settings)
 }
 
+/// How many lines of the log say something, once all of it is read.
 fn lines(server: &Server, words: &str) -> usize {
+    std::thread::sleep(Duration::from_millis(500));
     server.log().lines().filter(|line| line.contains(words)).count()
 }
 

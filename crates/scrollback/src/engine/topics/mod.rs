@@ -270,11 +270,7 @@ impl Engine {
         let changes = if is_again {
             activation::wake(settings, &mut shelf.activity.trails, &turn.woken)
         } else {
-            let mut scores = consulted.scores.clone();
-            // Without a helper a topic that shares no word has nothing to say.
-            let unasked = if self.tasks.has_helper() { Vec::new() } else { shelf.active().collect() };
-            scores.extend(unasked.into_iter().map(|topic| (topic, 0.0)));
-            activation::step(settings, &mut shelf.activity.trails, &scores, &woken)
+            activation::step(settings, &mut shelf.activity.trails, &consulted.scores, &woken)
         };
         events.extend(changes.into_iter().map(Event::Changed));
         shelf.activity.scored = Some(consulted.turn);

@@ -190,8 +190,8 @@ pub fn take(settings: &ActivationSettings, active: usize) -> usize {
     }
 }
 
-/// One turn: scores are noted, topics wake and sleep. Of a topic that was passed over nothing is known: its scores stay as they
-/// are.
+/// One turn: scores are noted, topics wake and sleep. A topic that is awake and was passed over has scored nothing; one
+/// that sleeps and was passed over stays as it is.
 pub fn step(
     settings: &ActivationSettings,
     trails: &mut Vec<Trail>,

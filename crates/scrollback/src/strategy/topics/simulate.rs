@@ -81,10 +81,7 @@ impl Script {
         let mut trails = Vec::new();
         let row = |(number, turn): (usize, &Turn)| {
             let asked: Vec<TopicId> = active(&trails).chain(turn.scores.iter().map(|(topic, _)| *topic)).collect();
-            // Whoever is awake is asked; a script leaves out those that have nothing to say.
-            let nothing = active(&trails).map(|topic| (topic, 0.0));
-            let scores: Vec<(TopicId, f32)> = turn.scores.iter().copied().chain(nothing).collect();
-            let changes = step(&self.settings, &mut trails, &scores, &turn.woken);
+            let changes = step(&self.settings, &mut trails, &turn.scores, &turn.woken);
             Row { turn: number, changes, ..self.row(&trails, &asked) }
         };
         (1..).zip(&self.turns).map(row).collect()

@@ -35,8 +35,10 @@ impl<'a> Turn<'a> {
         meet(trails, scores.keys().copied());
         let active = trails.iter().filter(|trail| trail.active).count();
         for trail in trails.iter_mut() {
-            if let Some(score) = scores.get(&trail.topic) {
-                trail.note(settings, *score, active);
+            match scores.get(&trail.topic) {
+                Some(score) => trail.note(settings, *score, active),
+                None if trail.active => trail.note(settings, 0.0, active),
+                None => {}
             }
         }
         Self { scores, ..Self::between(settings, trails, woken) }
