@@ -254,13 +254,17 @@ async fn stores_of_every_earlier_version_open() {
     let told = SqliteStore::open_reading(&SqliteOptions::new(place.path())).unwrap_err().to_string();
     assert!(told.contains("is empty"), "{told}");
     talk(&place.open(), "alpha").await;
-    // What the second version added is taken away again.
-    place.sql("DROP INDEX session_minute; ALTER TABLE session DROP COLUMN minute; PRAGMA user_version = 1;");
+    // What the third version added is taken away again, then what the second did.
+    place.sql("DROP TABLE unwiped; PRAGMA user_version = 2;");
     talk(&place.open(), "beta").await;
+    place.sql(
+        "DROP TABLE unwiped; DROP INDEX session_minute; ALTER TABLE session DROP COLUMN minute; PRAGMA user_version = 1;",
+    );
+    talk(&place.open(), "gamma").await;
     let version: i64 = Connection::open(place.path())
         .and_then(|connection| connection.query_row("PRAGMA user_version", [], |row| row.get(0)))
         .unwrap();
-    assert_eq!(version, 2, "a new migration needs a file of the version before it in this test");
+    assert_eq!(version, 3, "a new migration needs a file of the version before it in this test");
 }
 
 #[tokio::test]

@@ -210,19 +210,26 @@ fn a_model_that_tells_its_limit_by_refusing_is_answered_smaller() {
     assert!(shown(&last).contains("<summary-") && shown(&last).contains("Never give distances in miles"));
 }
 
-/// A helper that does what it is asked to.
+/// A helper that does what it is asked to: it tells every note that it is shown, and every fact.
 fn helping(_: usize, asked: &Said) -> Vec<Option<Vec<u8>>> {
-    let document = "# The harbour\n\nAll told by the helper.\n\n## Lamp and ferry <!-- sources: m0-m99 -->\nLarsen sold the lamp.\n";
-    let system = words(&messages(asked)[0]);
+    let said = messages(asked);
+    let (system, shown) = (words(&said[0]), words(said.last().unwrap()));
+    let notes = shown.split("Note ").skip(1).filter_map(|rest| rest.split(' ').next());
+    let notes: std::collections::BTreeSet<&str> = notes.filter(|note| note.parse::<u8>().is_ok()).collect();
+    let facts: Vec<&str> = FACTS.iter().map(|(_, fact)| *fact).collect();
+    let notes = Vec::from_iter(notes).join(", Note ");
+    let told = format!("{RULE} {} Note {notes}.", facts.join(" "));
     let text = match () {
-        () if asked.json()["model"] != "small" => "Noted.",
+        () if asked.json()["model"] != "small" => "Noted.".to_owned(),
         () if system.contains("<summary>") => {
-            "<summary>\nAll told by the helper: Larsen sold the lamp [m0].\n</summary>"
+            format!("<summary>\nAll told by the helper: Larsen sold the lamp [m0].\n{told}\n</summary>")
         }
-        () if system.contains("<!-- sources:") => document,
-        () => "{\"artifact\": null}",
+        () if system.contains("<!-- sources:") => {
+            format!("# The harbour\n\nAll told by the helper.\n\n## Lamp and ferry <!-- sources: m0-m99 -->\n{told}\n")
+        }
+        () => "{\"artifact\": null}".to_owned(),
     };
-    reply(&says(text))
+    reply(&says(&text))
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn a_model_that_cannot_recall_is_told_of_no_way_to() {
         let upstream = Upstream::new(model);
         let settings = SETTINGS.replace("\"artifacts\"", &format!("\"{strategy}\"")).replace("9000", "3000");
         let server = Server::new(upstream.port, &format!("recall = \"off\"\n{settings}"));
-        talk(&server, &mut Vec::new(), 0..18);
+        talk(&server, &mut Vec::new(), 0..30);
         let window = shown(upstream.asked().last().unwrap());
         assert!(window.contains("kept word for word"), "{strategy} folds: {window}");
         for tool in tools {
