@@ -224,8 +224,7 @@ async fn records_have_versions(bench: Bench) {
 }
 
 async fn records_are_read_in_order(bench: Bench) {
-    let session = SessionKey { tenant: bench.tenant.clone(), id: SessionId::declared(&bench.tenant, "s") };
-    let scope = Scope::Session(session);
+    let scope = Scope::Session(bench.send(Some("s"), &[user("hello")]).await.session);
     let puts = ["b", "a", "c", "d"].map(|key| put(&scope, Kind::Event, key, "1", Expect::Any)).to_vec();
     write(&bench, puts).await.unwrap();
     write(&bench, vec![put(&scope, Kind::Note, "z", "1", Expect::Any)]).await.unwrap();

@@ -134,8 +134,9 @@ proptest! {
                 let named = format!("[#{}]", note.number());
                 prop_assert!(contents.as_ref().is_some_and(|text| text.contains(&named)));
             }
+            // A model that cannot recall is told of no tools.
             if fold.unlisted() > 0 {
-                prop_assert!(contents.is_some_and(|text| text.contains("search_history")));
+                prop_assert_eq!(contents.is_some_and(|text| text.contains("search_history")), recalls);
             }
         }
     }

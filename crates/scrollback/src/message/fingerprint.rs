@@ -146,9 +146,14 @@ pub(super) fn weak(message: &Message) -> Fingerprint {
     weak_of(message.role(), message.parts().iter())
 }
 
-/// The weak fingerprint of what can be read of a message; `None` if that is nothing.
+/// The weak fingerprint of what can be read of a message, but for pictures and files that it only points to; `None` if that is nothing.
 pub(super) fn spoken(message: &Message) -> Option<Fingerprint> {
-    let read = || message.parts().iter().filter(|part| !matches!(part, Part::Other(_) | Part::Thinking(_)));
+    let is_read = |part: &&Part| match part {
+        Part::Other(_) | Part::Thinking(_) => false,
+        Part::Image(_) | Part::File(_) => part.attachments() > 0,
+        Part::Text(_) | Part::Call { .. } | Part::Result { .. } => true,
+    };
+    let read = || message.parts().iter().filter(is_read);
     read().next().map(|_| weak_of(message.role(), read()))
 }
 
