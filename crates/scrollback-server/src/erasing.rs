@@ -38,13 +38,18 @@ impl Eraser {
         self.store.wipe().await
     }
 
+    /// The same for a server, which goes on whatever comes of it.
+    pub(crate) async fn wipe_now(&self) {
+        if let Err(error) = self.wipe().await {
+            tracing::warn!(%error, "what was erased is not written over yet; it is tried again at the next start");
+        }
+    }
+
     /// Does so whenever something was erased; first of all for what was erased before this process began.
     pub(crate) async fn keep_wiping(self) {
         loop {
             let began = Instant::now();
-            if let Err(error) = self.wipe().await {
-                tracing::warn!(%error, "what was erased is not written over yet; it is tried again at the next start");
-            }
+            self.wipe_now().await;
             tokio::time::sleep(PAUSE.max(began.elapsed() * RATIO)).await;
             self.erased.notified().await;
         }

@@ -32,6 +32,10 @@ pub(super) async fn session(room: &Room, name: &str) -> Result<Value, Refusal> {
     }
     let erased = eraser.forget(&key).await?;
     room.engine.forget_recent(Some(session.id));
+    // A server does that beside requests.
+    if room.proxy.is_none() {
+        eraser.wipe().await?;
+    }
     room.publish(&key, || What::Erased);
     Ok(serde_json::to_value(Erased { session: session.id, erased })?)
 }

@@ -143,7 +143,8 @@ fn shelved(scene: &Scene<'_>, covers: Covers, turns: u32, limit: u32) -> Fold {
 /// Writes the text of a fold anew after its artifacts changed; it costs no more than before.
 pub(crate) fn rewrite_artifacts(fold: &mut Fold, listed: &[Filed]) {
     if fold.covers.is_some() {
-        fold.text = written(HOW, fold, &listed[..listed.len().min(LISTED)], &HashSet::new(), fold.tokens);
+        let how = if fold.text.contains(HOW) { HOW } else { "" };
+        fold.text = written(how, fold, &listed[..listed.len().min(LISTED)], &HashSet::new(), fold.tokens);
         fold.tokens = tokens_of(&fold.text);
     }
 }

@@ -235,7 +235,8 @@ fn told(scene: &Scene<'_>, summary: Summary, turns: u32, limit: u32) -> Fold {
 /// Writes the text of a fold anew after its summary changed; it costs no more than before.
 pub(crate) fn rewrite_summary(fold: &mut Fold) {
     if let Some(summary) = &fold.summary {
-        fold.text = written(&how(summary), summary, &fold.untold, fold.tokens);
+        let how = Some(how(summary)).filter(|how| fold.text.contains(how)).unwrap_or_default();
+        fold.text = written(&how, summary, &fold.untold, fold.tokens);
         fold.tokens = tokens_of(&fold.text);
     }
 }
@@ -308,6 +309,27 @@ mod tests {
         for margin in 1..=100 {
             let of = |mode| SummarySettings { mode, margin, ..SummarySettings::default() }.margin_of("gpt-5");
             assert!(of(Mode::Conservative) >= of(Mode::Auto), "{margin}");
+        }
+    }
+
+    #[test]
+    fn written_anew_it_names_the_tools_it_named() {
+        let (first, from) = (crate::ids::MessageId(0), crate::ids::Depth(0));
+        let covers = Covers { first, from, last: crate::ids::MessageId(9), to: crate::ids::Depth(9) };
+        let summary = Summary {
+            covers,
+            text: "Larsen sold the lamp [m2].".to_owned(),
+            kept: Vec::new(),
+            media: Vec::new(),
+            lost: Vec::new(),
+            by: Author::Offline,
+        };
+        for offered in [how(&summary), String::new()] {
+            let text = written(&offered, &summary, &[], 500);
+            let mut fold =
+                Fold { covers: Some(covers), text, tokens: 500, summary: Some(summary.clone()), ..Fold::default() };
+            rewrite_summary(&mut fold);
+            assert_eq!(fold.text.contains("search_history"), !offered.is_empty(), "{}", fold.text);
         }
     }
 }

@@ -35,10 +35,8 @@ impl Desk {
                 let eraser = Eraser::new(store.clone());
                 let engine = Engine::new(store, tasks(serve)?, settings.clone());
                 let engine = with_helpers(engine, serve, &settings.strategies)?;
-                let room = Room { eraser: Some(eraser.clone()), ..self.room(engine) };
-                let answer = Box::pin(room.answer(ask)).await?;
-                eraser.wipe().await?;
-                Ok(answer)
+                let room = Room { eraser: Some(eraser), ..self.room(engine) };
+                Ok(Box::pin(room.answer(ask)).await?)
             }
             Err(Ok(Error::InUse { path, holder })) => match address::of_holder(&path, &holder) {
                 Some(there) => {

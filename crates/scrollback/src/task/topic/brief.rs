@@ -3,7 +3,7 @@
 //! Offline, the first question is the name; the brief quotes the best of the old one and of the new messages, the person's words
 //! before others', and ends with the names and identifiers that are not in it yet. Nothing is invented.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -70,11 +70,9 @@ impl Task for WriteBrief<'_> {
 
     fn read(&self, reply: &str) -> Result<Named, String> {
         tags::read(reply, &SHAPE, |card| {
-            let brief = brief_in(card).ok_or("<brief> is missing or empty")?;
-            if self.card.is_some_and(|card| misses(&facts(&card.brief), &brief)) {
-                return Err("<brief> drops most of what the brief before it tells".to_owned());
-            }
-            Ok(Named { name: name_in(card).unwrap_or_else(|| self.name()), brief })
+            let told = brief_in(card).ok_or("<brief> is missing or empty")?;
+            let name = name_in(card).unwrap_or_else(|| self.name());
+            Ok(Named { brief: self.kept(&name, told)?, name })
         })
     }
 
@@ -92,6 +90,20 @@ impl WriteBrief<'_> {
         let asked = self.messages.iter().filter(|stored| stored.role == Role::User);
         let mut titles = asked.chain(self.messages).map(|stored| offline_title(&said(&stored.message())));
         titles.find(|title| !title.trim().is_empty()).unwrap_or_else(|| NO_WORDS.to_owned())
+    }
+
+    /// What a reply tells, with the brief before it where it drops most of that. One that has no word in common with the topic
+    /// tells of something else.
+    fn kept(&self, name: &str, told: String) -> Result<String, String> {
+        let Some(old) = self.card.filter(|card| misses(&facts(&card.brief), &told)) else { return Ok(told) };
+        let known: HashSet<String> = keys(&format!("{}\n{}", old.name, old.brief)).into_iter().collect();
+        if !keys(&format!("{name}\n{told}")).iter().any(|key| known.contains(key)) {
+            return Err("<brief> drops most of what the brief before it tells".to_owned());
+        }
+        let told = shortened(&told, BRIEF_CHARS / 2);
+        let room = BRIEF_CHARS - told.chars().count() - BETWEEN_CHARS;
+        let before = brief(&unsaid(&old.brief.replace(" · ", "\n"), &told), room);
+        Ok(joined([told, before].iter().filter(|piece| !piece.is_empty())))
     }
 
     fn brief(&self) -> String {
@@ -197,6 +209,21 @@ mod tests {
         let off = "<card><name>Paris</name><brief>Museums and the weather.</brief></card>";
         assert!(task.read(off).unwrap_err().contains("drops most"));
         assert!(task.read("<brief>HB-22 on port 4800, Ann Lee; to be painted red.</brief>").is_ok());
+    }
+
+    #[test]
+    fn a_short_reply_stands_beside_the_brief_before_it() {
+        let old = card(1, "Gauges", "HB-22 is asked once a minute, on port 4800. · Ann Lee knows tide_gauge_7.");
+        let messages = said(&[("user", "Paint it red.")]);
+        let task = WriteBrief { card: Some(&old), messages: &messages };
+        let first = task.read("<card><name>Gauges</name><brief>All about gauges.</brief></card>").unwrap();
+        assert!(first.brief.starts_with("All about gauges.") && !misses(&facts(&old.brief), &first.brief), "{first:?}");
+        let grown = Card { brief: first.brief.clone(), ..old };
+        let again = WriteBrief { card: Some(&grown), messages: &messages };
+        assert_eq!(again.read("<brief>All about gauges.</brief>").unwrap(), first);
+        let long = format!("<brief>All about gauges. {}</brief>", "They stand in the river. ".repeat(60));
+        let long = again.read(&long).unwrap().brief;
+        assert!(long.chars().count() <= BRIEF_CHARS && !misses(&facts(&grown.brief), &long), "{long}");
     }
 
     #[test]
