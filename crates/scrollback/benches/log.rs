@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use scrollback::ids::{NodeId, SessionId};
-use scrollback::log::{Arrival, History};
+use scrollback::log::Arrival;
 use scrollback::search::{Query, Reach, find};
 use scrollback::store::{Batch, Draft, NodeRef, Origin, Span};
 use scrollback::tokens::{Measure, Vocabulary};
@@ -248,7 +248,7 @@ async fn align() {
         let mut parts: Vec<String> = (0..count).map(|_| speech.message(400).raw().get().to_owned()).collect();
         let arrival = Arrival::new(&tenant, Some("s"), "gpt-5", At(1));
         let text = format!("[{}]", parts.join(","));
-        log.receive(arrival, &History::parse(&text).unwrap()).await.unwrap();
+        log.receive(arrival, &log.open(&tenant, &text).unwrap().0).await.unwrap();
         let (mut whole, mut split, mut hash, mut write) = (vec![], vec![], vec![], vec![]);
         let (side, mut after) = (key("side"), None);
         for _ in 0..21 {
@@ -260,7 +260,7 @@ async fn align() {
             store.commit(batch).await.unwrap();
             write.push(start.elapsed());
             let start = Instant::now();
-            let history = History::parse(&text).unwrap();
+            let (history, _) = log.open(&tenant, &text).unwrap();
             split.push(start.elapsed());
             log.receive(arrival, &history).await.unwrap();
             whole.push(start.elapsed());

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use scrollback::engine::{Ask, EngineSettings, Finish};
-use scrollback::log::{Arrival, History};
+use scrollback::log::Arrival;
 use scrollback::store::Durability;
 use scrollback::strategy::StrategyName;
 use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
@@ -43,7 +43,7 @@ async fn play(strategy: StrategyName, helped: bool) -> Vec<Duration> {
         let words = format!("what grows at mooring {i}, how deep is it, who lies there this winter, ").repeat(6);
         history.push(json!({"role": "user", "content": format!("Tell me {words}please?")}));
         let text = Value::Array(history.clone()).to_string();
-        let parsed = History::parse(&text).expect("a history");
+        let (parsed, _) = engine.log().open(&tenant, &text).expect("a history");
         let at = At(i64::try_from(i).expect("few turns") * 1_000_000);
         let arrival = Arrival::new(&tenant, Some("bench"), "gpt-5", at);
         let limit_tokens = if strategy == StrategyName::Passthrough { u32::MAX } else { WINDOW };

@@ -79,7 +79,7 @@ impl FromStr for Hash128 {
 
     fn from_str(text: &str) -> Result<Self, Error> {
         let bad = || Error::Invalid(format!("“{text}” is not an id: 32 hexadecimal digits are expected"));
-        if text.len() != 32 || !text.is_ascii() {
+        if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(bad());
         }
         let mut out = [0; 16];
@@ -170,8 +170,9 @@ impl FromStr for MessageId {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let number = text.strip_prefix('m').unwrap_or(text).parse();
-        number.map(Self).map_err(|_| Error::Invalid(format!("“{text}” is not a message id such as m42")))
+        let digits = text.strip_prefix('m').unwrap_or(text);
+        let number = digits.parse().ok().filter(|_| !digits.starts_with('+'));
+        number.map(Self).ok_or_else(|| Error::Invalid(format!("“{text}” is not a message id such as m42")))
     }
 }
 
@@ -204,6 +205,9 @@ impl Depth {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BranchId(pub u32);
 
+/// Stands behind a time that has no year of four digits.
+const BEYOND: &str = " µs";
+
 /// A moment, in microseconds since 1970 UTC. The library never reads a clock: callers say what time it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct At(pub i64);
@@ -215,9 +219,10 @@ impl At {
         Self((seconds * 1e6) as i64)
     }
 
-    /// An RFC 3339 time such as `2026-11-15T09:30:00Z`.
+    /// An RFC 3339 time such as `2026-11-15T09:30:00Z`; beyond the years that has, as it is displayed.
     pub fn parse(text: &str) -> Option<Self> {
-        text.parse::<jiff::Timestamp>().ok().map(|time| Self(time.as_microsecond()))
+        let beyond = || text.strip_suffix(BEYOND)?.parse().ok().map(Self);
+        text.parse::<jiff::Timestamp>().ok().map(|time| Self(time.as_microsecond())).or_else(beyond)
     }
 
     /// Its day, `2026-11-15`.
@@ -249,7 +254,7 @@ impl fmt::Display for At {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match jiff::Timestamp::from_microsecond(self.0) {
             Ok(time) => time.fmt(f),
-            Err(_) => write!(f, "{} µs", self.0),
+            Err(_) => write!(f, "{}{BEYOND}", self.0),
         }
     }
 }
@@ -263,8 +268,9 @@ mod tests {
         let hash = Hash128::of("node", &[b"a", b"b"]);
         assert_eq!(hash.to_string().parse::<Hash128>().unwrap(), hash);
         assert_eq!(MessageId(42).to_string().parse::<MessageId>().unwrap(), MessageId(42));
-        assert!("m-1".parse::<MessageId>().is_err());
+        assert!("m-1".parse::<MessageId>().is_err() && "m+1".parse::<MessageId>().is_err());
         assert!("zz".parse::<Hash128>().is_err());
+        assert!("+f".repeat(16).parse::<Hash128>().is_err());
     }
 
     #[test]
@@ -277,5 +283,8 @@ mod tests {
         let at = At::parse("2026-11-15T09:30:00Z").unwrap();
         assert_eq!(at.to_string(), "2026-11-15T09:30:00Z");
         assert_eq!(At::from_seconds(1.5), At(1_500_000));
+        for at in [At(i64::MAX), At(i64::MIN), At(-1)] {
+            assert_eq!(At::parse(&at.to_string()), Some(at));
+        }
     }
 }

@@ -1,8 +1,41 @@
 //! Scrollback keeps whole conversations and shows a model the part that fits.
 //!
 //! This crate is everything but the network: it opens the store it is told to, reads no environment and no terminal, and is told
-//! what time it is; only how long something takes it measures itself. Messages are received and make a log; the log finds the place of every history that is sent again; a store
-//! keeps it; search finds its words.
+//! what time it is; only how long something takes it measures itself, with Tokio's timers (`enable_time`) where a helper or an
+//! embedder is waited for.
+//!
+//! An [`Engine`] runs turns. What a client sends begins one, whose window is what the model is to see; what the model answers ends it:
+//!
+//! ```
+//! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
+//! use std::sync::Arc;
+//! use scrollback::engine::{Ask, EngineSettings, Finish};
+//! use scrollback::log::{Arrival, History};
+//! use scrollback::task::Tasks;
+//! use scrollback::window::Budget;
+//! use scrollback::{At, Engine, MemoryStore, Message, Role, Tenant};
+//!
+//! // `SqliteStore::open` keeps it; a helper model in place of `Tasks::offline` writes better notes.
+//! let engine = Engine::new(Arc::new(MemoryStore::default()), Tasks::offline(), EngineSettings::default());
+//! let tenant = Tenant::local();
+//! let said = format!("{{\"role\":\"user\",\"content\":\"The key is under the mat. {}\"}}", "So much for that. ".repeat(2_000));
+//! let sent = format!("[{said},{{\"role\":\"assistant\",\"content\":\"Noted.\"}},{{\"role\":\"user\",\"content\":\"Where is the key?\"}}]");
+//!
+//! // A model of 8,000 tokens, 1,000 of them for the reply.
+//! let history = History::parse(&sent)?;
+//! let arrival = Arrival::new(&tenant, Some("house"), "a-model", At(0));
+//! let turn = engine.begin(Ask::new(arrival, &history, Budget { tokens: 7_000 }, 8_000)).await?;
+//! assert!(turn.window().fits() && turn.window().lost() == 0);
+//! let messages = turn.window().chat_messages(); // to be sent
+//! assert!(messages.iter().any(|message| message.get().contains("under the mat")));
+//!
+//! let reply = Message::text(&Role::Assistant, "Under the mat.");
+//! engine.finish(turn, Finish::of(reply, "a-model", At(1))).await?;
+//! # Ok::<(), scrollback::Error>(()) }).unwrap();
+//! ```
+//!
+//! [`Engine::recall`] answers what the model asks for with [`engine::Turn::tools`], [`Engine::tidy`] and [`Engine::work_through`] do
+//! what can wait. Without an engine, a [`Log`] finds the place of every history that is sent again:
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {

@@ -3,6 +3,8 @@
 //! Blocks can be added and nothing can be taken out: what does not fit is never put in, it is folded or held. The record of
 //! a window that was sent is a view.
 
+mod chat;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -123,7 +125,8 @@ impl Block {
 /// What a window may cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
-    /// Tokens, the model's limit less what is kept free for its reply.
+    /// Tokens, the model's limit less what is kept free for its reply. They are counted as OpenAI's newer models count
+    /// ([`Vocabulary::O200k`]); whoever knows how a model differs asks for less or more.
     pub tokens: u32,
 }
 

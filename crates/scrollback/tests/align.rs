@@ -6,7 +6,7 @@ mod kit;
 
 use kit::{Bench, assistant, call, long, result, system, talk, user};
 use scrollback::log::{After, Arrival, History, Outcome, Received};
-use scrollback::store::{Beside, Place};
+use scrollback::store::{Beside, Place, Which};
 use scrollback::{At, Tenant};
 use serde_json::{Value, json};
 
@@ -261,6 +261,27 @@ async fn clients_may_send_only_what_is_new() {
     assert_eq!(bench.texts(&third).await, ["one", "yes", "two", "one"]);
     let unknown = bench.log.receive_new(arrival(None), After::Response("resp_2"), &say(two)).await;
     assert!(matches!(unknown, Err(scrollback::Error::NotFound(_))));
+}
+
+#[tokio::test]
+async fn what_is_new_after_what_has_been_followed_is_a_branch() {
+    let bench = Bench::sqlite();
+    let arrival = |title| Arrival { title, ..Arrival::new(&bench.tenant, Some("s"), "gpt-5", At(1)) };
+    let say = |text: &str| serde_json::to_string(&[user(text)]).unwrap();
+    let (one, two, three) = (say("one"), say("two"), say("three"));
+    let first = bench.log.receive_new(arrival(None), After::Last("s"), &History::parse(&one).unwrap()).await.unwrap();
+    assert_eq!(first.outcome, Outcome::New);
+    let message = scrollback::Message::from_json(&assistant("yes").to_string()).unwrap();
+    let answer =
+        scrollback::log::Answer { response: Some("resp_1"), ..scrollback::log::Answer::of(message, "gpt-5", At(2)) };
+    bench.log.reply(&first, answer).await.unwrap();
+    for (text, outcome) in [(&two, Outcome::Continue), (&three, Outcome::Branch)] {
+        let history = History::parse(text).unwrap();
+        let next = bench.log.receive_new(arrival(Some("A talk")), After::Response("resp_1"), &history).await.unwrap();
+        assert_eq!((next.outcome, next.added), (outcome, 1));
+    }
+    let found = bench.store.sessions(&bench.tenant, Which::Id(first.session.id)).await.unwrap();
+    assert_eq!(found[0].title.as_deref(), Some("A talk"));
 }
 
 #[tokio::test]

@@ -35,6 +35,7 @@ struct Scholar {
     /// How long it takes over a question.
     takes: Duration,
     fails: bool,
+    panics: bool,
 }
 
 #[async_trait]
@@ -51,6 +52,7 @@ impl Embedder for Scholar {
             }
             TextKind::Passage => drop(self.passages.fetch_add(texts.len(), Ordering::Relaxed)),
         }
+        assert!(!self.panics, "no vectors ever");
         if self.fails {
             return Err(Error::Model { what: "no vectors today".into(), source: None });
         }
@@ -213,16 +215,18 @@ async fn a_turn_does_not_wait_for_vectors_that_are_late() {
 
 #[tokio::test]
 async fn a_turn_goes_on_if_vectors_fail_and_the_work_waits() {
-    let bench = Bench::memory();
-    let broken = Arc::new(Scholar { name: "broken", fails: true, ..Scholar::default() });
-    let mut client = Client::new(&bench.store, Some(broken));
-    client.talk().await;
-    assert!(!client.finds().await);
-    let jobs = client.engine.jobs(&Tenant::local()).await.unwrap();
-    let embed = jobs.iter().find(|job| job.kind.as_str() == "embed").unwrap();
-    assert_eq!(embed.last_error.as_deref(), Some("no vectors today"));
-    assert!(matches!(embed.state, JobState::Waiting { .. } | JobState::Failed { .. }), "{:?}", embed.state);
-    assert_eq!(blocks(&bench.store).await, 0);
+    for (panics, why) in [(false, "no vectors today"), (true, "the embedder panicked")] {
+        let bench = Bench::memory();
+        let broken = Arc::new(Scholar { name: "broken", fails: true, panics, ..Scholar::default() });
+        let mut client = Client::new(&bench.store, Some(broken));
+        client.talk().await;
+        assert!(!client.finds().await);
+        let jobs = client.engine.jobs(&Tenant::local()).await.unwrap();
+        let embed = jobs.iter().find(|job| job.kind.as_str() == "embed").unwrap();
+        assert_eq!(embed.last_error.as_deref(), Some(why));
+        assert!(matches!(embed.state, JobState::Waiting { .. } | JobState::Failed { .. }), "{:?}", embed.state);
+        assert_eq!(blocks(&bench.store).await, 0);
+    }
 }
 
 #[tokio::test]

@@ -36,7 +36,7 @@ contract! {
     search_has_filters, a_path_sees_only_itself, snippets_show_the_words, common_words_are_ranked_too,
     a_long_message_with_every_word_comes_before_short_ones_with_some, what_was_said_up_to_a_message_is_counted, what_weighs_most_is_taken, each_role_has_places_of_its_own, what_a_filter_wants_is_found_behind_much_else, common_words_tell_of_old_messages_too, forms_of_a_word_and_names_of_speakers_are_found,
     forgetting_erases_one_session, nothing_is_written_about_a_session_that_is_gone, tenants_are_apart, odd_names_are_only_names, large_messages_are_kept,
-    a_title_may_come_later_and_change, one_alias_among_many_is_found, erased_results_keep_their_place,
+    a_title_may_come_later_and_change, one_alias_among_many_is_found, erased_results_keep_their_place, no_limit_is_too_large,
 }
 
 fn body(text: &str) -> Box<RawValue> {
@@ -541,6 +541,19 @@ async fn nothing_is_written_about_a_session_that_is_gone(bench: Bench) {
     write(&bench, vec![choice]).await.unwrap();
     let found = bench.store.records(&Scope::Session(unborn), Kind::Setting, Keys::One("a".into())).await.unwrap();
     assert_eq!(found.len(), 1, "a choice may be made before anything is said");
+}
+
+async fn no_limit_is_too_large(bench: Bench) {
+    let sent = bench.send(Some("s"), &[user("one"), assistant("two")]).await;
+    let all = Span::Arrival { from: MessageId(0), limit: usize::MAX };
+    assert_eq!(bench.store.read(&sent.session, all).await.unwrap().len(), 2);
+    let scope = Scope::Session(sent.session.clone());
+    write(&bench, vec![put(&scope, Kind::Note, "a", "1", Expect::Any)]).await.unwrap();
+    for keys in [Keys::After(String::new(), usize::MAX), Keys::Before("z".into(), usize::MAX)] {
+        assert_eq!(bench.store.records(&scope, Kind::Note, keys).await.unwrap().len(), 1);
+    }
+    let page = Which::Page { skip: 0, limit: usize::MAX };
+    assert_eq!(bench.store.sessions(&bench.tenant, page).await.unwrap().len(), 1);
 }
 
 async fn erased_results_keep_their_place(bench: Bench) {

@@ -113,7 +113,8 @@ impl Exchange {
         let binds = self.plan.binds_thinking;
         let ours = self.offer.tools(self.request.tools());
         let tools = ours.as_deref().or(self.request.tools());
-        let dress = Dress { turn: &self.turn, request: &self.request, tools, touched, instruction, handle, binds };
+        let (turn, request, mixed) = (&self.turn, &self.request, self.plan.ours.is_some());
+        let dress = Dress { turn, request, tools, touched, instruction, handle, binds, mixed };
         let rendered = self.wire.render(&dress);
         let last = self.round > 0 && self.round >= self.most_rounds() && self.offer.by() == RecallBy::Tools;
         let choice = last.then(|| self.wire.toolbox().without_ours(&self.request));

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use axum::http::StatusCode;
-use scrollback::window::{Block, Reason, Window};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Value, json};
 
@@ -12,11 +11,6 @@ use super::ErrorKind;
 /// A JSON value as text.
 pub(crate) fn raw(value: &Value) -> Box<RawValue> {
     to_raw_value(value).expect("a JSON value is valid JSON")
-}
-
-/// The blocks of a window that are sent.
-pub(crate) fn sent(window: &Window) -> impl Iterator<Item = &Block> {
-    window.blocks().iter().filter(|block| block.reason != Reason::LeftOut)
 }
 
 /// A JSON array of values that are JSON already.
@@ -33,9 +27,14 @@ pub(crate) fn array<'a>(values: impl Iterator<Item = Cow<'a, str>>) -> String {
 /// A text of ours, with the name of the session where the model has to say it to recall something.
 pub(crate) fn addressed<'t>(text: &'t str, handle: Option<&str>) -> Cow<'t, str> {
     match handle {
-        Some(handle) => format!("{text}\n(Call the tools of Scrollback with session = \"{handle}\".)").into(),
+        Some(handle) => format!("{text}\n{}", addressing(handle)).into(),
         None => text.into(),
     }
+}
+
+/// What a model has to say to recall something of a session.
+pub(crate) fn addressing(handle: &str) -> String {
+    format!("(Call the tools of Scrollback with session = \"{handle}\".)")
 }
 
 /// An error of ours, as OpenAI writes errors.

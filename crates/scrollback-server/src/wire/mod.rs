@@ -178,6 +178,8 @@ pub(crate) struct Dress<'a> {
     pub(crate) handle: Option<&'a str>,
     /// Whether the model accepts its reasoning only after the very words it was made after.
     pub(crate) binds: bool,
+    /// Whether the conversation may have been held over another dialect so far.
+    pub(crate) mixed: bool,
 }
 
 /// A window, written.

@@ -18,9 +18,9 @@ const FILES: [&str; 7] = [
     "claude-code.jsonl",
     "codex.jsonl",
 ];
-const WIRES: [&str; 3] = ["chat", "anthropic", "responses"];
+pub(super) const WIRES: [&str; 3] = ["chat", "anthropic", "responses"];
 
-fn upstream(wire: &'static str) -> Upstream {
+pub(super) fn upstream(wire: &'static str) -> Upstream {
     Upstream::new(move |number, _| match wire {
         "chat" => speaks("Well."),
         "anthropic" => stream(&anthropic_events(&[json!({"type": "text", "text": "Well."})]), 50, true),
@@ -199,7 +199,7 @@ fn responses_takes(body: &Value) {
     assert!(open.is_empty(), "{open:?} has no result");
 }
 
-fn taken(wire: &str, body: &Value) {
+pub(super) fn taken(wire: &str, body: &Value) {
     match wire {
         "chat" => chat_takes(body),
         "anthropic" => anthropic_takes(body),

@@ -1,6 +1,7 @@
 //! Talking to Scrollback itself: `/api/chat` and `/api/events` over real sockets, and `scrollback chat` in front of them.
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
+mod crossed;
 mod dialects;
 mod errors;
 mod imported;

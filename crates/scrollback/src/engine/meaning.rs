@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
 use crate::search::gather::Voice;
 use crate::store::{Batch, Expect, Keys, Kind, Lineage, Put, Record, Scope, Span, Stored, Urgency};
+use crate::task::unharmed;
 
 /// How many blocks are read at once.
 const BLOCKS: usize = 64;
@@ -98,6 +99,10 @@ impl Meaning {
         }
     }
 
+    async fn embed(&self, texts: &[&str], kind: TextKind) -> Result<Vec<Vec<f32>>> {
+        unharmed("the embedder", async { self.embedder.embed(texts, kind).await }).await
+    }
+
     /// The vectors of some messages.
     async fn rows(&self, messages: &[Stored]) -> Result<Vec<Row>> {
         let texts: Vec<(&Stored, String)> =
@@ -109,7 +114,7 @@ impl Meaning {
         let mut rows = Vec::with_capacity(pieces.len());
         for batch in pieces.chunks(self.settings.batch.max(1)) {
             let texts: Vec<&str> = batch.iter().map(|(_, piece)| *piece).collect();
-            let vectors = self.embedder.embed(&texts, TextKind::Passage).await?;
+            let vectors = self.embed(&texts, TextKind::Passage).await?;
             if vectors.len() != texts.len() {
                 return Err(Error::Model { what: "the embedder left texts out".into(), source: None });
             }
@@ -152,7 +157,7 @@ impl Engine {
     ) -> Result<Option<Similar>> {
         let question: String = question.chars().take(QUESTION_CHARS).collect();
         let texts = [question.as_str()];
-        let embedding = meaning.embedder.embed(&texts, TextKind::Question);
+        let embedding = meaning.embed(&texts, TextKind::Question);
         let (vectors, read) = futures_util::future::join(embedding, self.vectors(meaning, session)).await;
         let (vectors, read) = (vectors?, read?);
         let Some(sought) = vectors.first().and_then(|vector| Sought::of(vector)) else { return Ok(None) };

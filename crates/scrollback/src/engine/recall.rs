@@ -14,7 +14,7 @@ use crate::recall::{CALLS_MAX, Hit, Part, RecallCall, fence, heading, said};
 use crate::search::{Found, Query, Reach, find};
 use crate::store::{Lineage, Place, Position, Span, Stored};
 use crate::strategy::{Leaf, StrategyName, turns};
-use crate::window::{Body, Window, tokens_of};
+use crate::window::{Body, Budget, Window, tokens_of};
 
 mod expand;
 mod held;
@@ -77,7 +77,7 @@ impl Engine {
     pub async fn recall(&self, turn: &mut Turn, calls: &[Result<RecallCall, String>]) -> Vec<String> {
         // Where no room can be made, what is recalled is cut to the room there is.
         Box::pin(self.make_room(turn)).await.unwrap_or_default();
-        let room = turn.window.room() * (100 - KEEP) / 100;
+        let room = Budget { tokens: turn.window.room() }.share(100 - KEEP);
         let each = room / u32::try_from(calls.len().clamp(1, CALLS_MAX)).unwrap_or(1);
         let mut answers = Vec::with_capacity(calls.len());
         for (i, call) in calls.iter().enumerate() {

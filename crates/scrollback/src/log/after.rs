@@ -6,7 +6,7 @@ use super::{Arrival, History, Log, Outcome, Received};
 use crate::error::{Error, Result};
 use crate::ids::{BranchId, Depth, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
-use crate::store::{Batch, Beside, Keys, Kind, Position, Scope, Span, Stored, Which};
+use crate::store::{Beside, Keys, Kind, Position, Scope, Span, Stored, Which};
 
 /// What a request that holds only new messages follows.
 #[derive(Clone, Copy, Debug)]
@@ -70,8 +70,7 @@ impl Log {
             Some(_) => Outcome::Continue,
             None => Outcome::New,
         };
-        let batch = Batch { declared: arrival.declared.map(str::to_owned), ..Batch::new(session.clone()) };
-        let mut strand = Strand::new(arrival, batch, head);
+        let mut strand = Strand::new(arrival, arrival.batch(&session), head);
         for (index, message) in told.preamble {
             strand.beside(Beside::Preamble, 0, arrival.time_of(index), message);
         }
@@ -81,7 +80,9 @@ impl Log {
         let mut received = Received::nothing_new(outcome, session, head);
         received.preamble = history.heads().map(|_| Vec::new());
         self.append(&mut received, strand.end()).await?;
-        if matches!(after, After::Place { .. }) {
+        // Where somebody else was faster, what is new makes a branch.
+        let told = received.added > 0 && !received.fresh.is_empty();
+        if told || matches!(after, After::Place { .. }) {
             received.outcome = placed(&received);
         }
         Ok(received)

@@ -268,11 +268,17 @@ struct Seen {
     at: Position,
 }
 
+impl Arrival<'_> {
+    /// What it says of its session.
+    fn batch(&self, session: &SessionKey) -> Batch {
+        let (declared, title) = (self.declared.map(str::to_owned), self.title.map(str::to_owned));
+        Batch { declared, title, ..Batch::new(session.clone()) }
+    }
+}
+
 /// Everything an aligned request adds to the log.
 fn batch_of(arrival: Arrival<'_>, session: &SessionKey, aligned: &Aligned) -> Batch {
-    let (declared, title) = (arrival.declared.map(str::to_owned), arrival.title.map(str::to_owned));
-    let batch = Batch { declared, title, ..Batch::new(session.clone()) };
-    let mut strand = Strand::new(arrival, batch, aligned.base);
+    let mut strand = Strand::new(arrival, arrival.batch(session), aligned.base);
     for link in &aligned.fresh {
         strand.link(arrival.time_of(link.index), link.message.clone());
     }

@@ -7,7 +7,7 @@ use super::{Arrival, Log, Outcome, Received};
 use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionId, SessionKey};
 use crate::message::Message;
-use crate::store::{Batch, Beside, Position};
+use crate::store::{Beside, Position};
 
 /// A message that comes back. Numbers are those it and others had.
 pub(crate) struct Returning {
@@ -99,8 +99,7 @@ impl<'a> Return<'a> {
     fn begin(&mut self, follows: Option<MessageId>) -> Result<Strand<'a>> {
         let base = follows.map(|id| self.places.get(&id).copied().ok_or_else(|| unplaced(id))).transpose()?;
         (self.end, self.received.head) = (follows, base);
-        let (declared, title) = (self.arrival.declared.map(str::to_owned), self.arrival.title.map(str::to_owned));
-        let batch = Batch { declared, title, ..Batch::new(self.received.session.clone()) };
+        let batch = self.arrival.batch(&self.received.session);
         Ok(Strand::new(self.arrival, batch, base))
     }
 

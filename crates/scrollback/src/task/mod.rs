@@ -29,6 +29,7 @@ pub use hold::{HoldBrief, HoldDigest};
 pub use model::{Model, Question, Said};
 pub use partition::{Choice, Known, Unit, partition, partition_online};
 pub use purse::{Purse, SpendLimit};
+pub(crate) use run::unharmed;
 pub use run::{Answered, Asked, By, Heard, Sign, TaskSettings, Tasks, Watch, Why};
 pub use sentences::brief;
 pub(crate) use sentences::shortened;

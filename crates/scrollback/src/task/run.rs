@@ -274,7 +274,7 @@ impl Helper {
 
     async fn ask<T: Task>(&self, task: &T, question: &Question, calls: &mut Vec<Asked>) -> Result<T::Answer, Why> {
         let aside = self.set_aside(question)?;
-        let heard = unharmed(async { self.model.ask(question).await }).await;
+        let heard = unharmed("the helper", async { self.model.ask(question).await }).await;
         self.settle(aside, &heard);
         let (said, answer) = match heard {
             Ok(said) if said.text.trim().is_empty() => (said, Err(Why::Failed("it answered without any words".into()))),
@@ -304,12 +304,12 @@ fn late<T: Task>(calls: &mut Vec<Asked>) -> Why {
     Why::Failed(reason)
 }
 
-/// The same, with a panic turned into an error.
-async fn unharmed(asking: impl Future<Output = Result<Said>>) -> Result<Said> {
+/// What a model of somebody else's making says, with a panic turned into an error.
+pub(crate) async fn unharmed<T>(who: &str, asking: impl Future<Output = Result<T>>) -> Result<T> {
     let mut asking = pin!(asking);
     poll_fn(|context| {
         let polled = catch_unwind(AssertUnwindSafe(|| asking.as_mut().poll(context)));
-        polled.unwrap_or_else(|_| Poll::Ready(Err(Error::Model { what: "the helper panicked".into(), source: None })))
+        polled.unwrap_or_else(|_| Poll::Ready(Err(Error::Model { what: format!("{who} panicked"), source: None })))
     })
     .await
 }

@@ -57,6 +57,7 @@ fn an_untouched_turn_costs_little() {
         instruction: None,
         handle: None,
         binds: false,
+        mixed: false,
     };
     let timed = |what: &str, run: &dyn Fn()| {
         let once = |_| {

@@ -140,6 +140,7 @@ impl Talk {
             instruction: None,
             handle: None,
             binds: self.manner.binds,
+            mixed: false,
         };
         let rendered = Anthropic.render(&dress);
         let changes: Vec<_> = rendered.changes.iter().map(|(name, value)| (*name, value.as_deref())).collect();

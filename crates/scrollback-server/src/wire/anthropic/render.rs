@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use super::line::{Line, Source};
 use super::thinking::{self, Added, Binding};
 use super::{held, imported, marks, midway, opened, results};
-use crate::wire::edit::{addressed, array, sent};
+use crate::wire::edit::{addressed, array};
 use crate::wire::foreign::{Foreign, shape};
 use crate::wire::request::Request;
 use crate::wire::{Dress, Rendered};
 
 pub(super) fn rendered(dress: &Dress<'_>) -> Rendered {
-    let blocks: Vec<&Block> = sent(dress.turn.window()).collect();
+    let blocks: Vec<&Block> = dress.turn.window().sent().collect();
     let heads = opened::count(dress.request);
     let system = system(dress, &blocks, heads);
     let head = blocks.iter().take_while(|block| block.reason == Reason::Instructions).count();

@@ -2,17 +2,17 @@
 
 use std::borrow::Cow;
 
-use scrollback::window::{Block, Body, Reason};
+use scrollback::window::{Block, Reason};
 use serde_json::{Value, json};
 
 use crate::wire::Dress;
-use crate::wire::edit::{addressed, array, sent};
+use crate::wire::edit::{addressing, array};
 use crate::wire::foreign::{Answered, Foreign, Saying, Words, shape};
 
 /// The messages of a window as a JSON array, with one of ours after the instructions if there is one.
 pub(super) fn messages(dress: &Dress<'_>) -> String {
     let foreign = Foreign::read(dress, shape::is_chat);
-    let blocks: Vec<&Block> = sent(dress.turn.window()).collect();
+    let blocks: Vec<&Block> = dress.turn.window().sent().collect();
     let instructions = blocks.iter().take_while(|block| block.reason == Reason::Instructions).count();
     let (head, tail) = blocks.split_at(instructions);
     let own = dress.instruction.map(|text| json!({"role": "system", "content": text}).to_string().into());
@@ -24,16 +24,7 @@ pub(super) fn messages(dress: &Dress<'_>) -> String {
 fn written<'b>(block: &'b Block, foreign: &Foreign, handle: Option<&str>) -> Vec<Cow<'b, str>> {
     match foreign.sayings(block) {
         Some(sayings) => sayings.iter().flat_map(said).map(|message| message.to_string().into()).collect(),
-        None => vec![message(block, handle)],
-    }
-}
-
-fn message<'b>(block: &'b Block, handle: Option<&str>) -> Cow<'b, str> {
-    match &block.body {
-        Body::Original(_) | Body::Whole(..) | Body::Round(_) | Body::Nothing(_) => block.text().into(),
-        // A note speaks as nobody; of the roles there are, the person's has the least authority that all models accept.
-        Body::Note(text) => json!({"role": "user", "content": addressed(text, handle)}).to_string().into(),
-        Body::Held(stored, placeholder) => held(stored.raw.get(), &addressed(&placeholder.text, handle)).into(),
+        None => vec![block.as_chat(handle.map(addressing).as_deref())],
     }
 }
 
@@ -58,11 +49,4 @@ fn said(saying: &Saying) -> Vec<Value> {
 
 fn call(call: &Answered) -> Value {
     json!({"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments.to_string()}})
-}
-
-/// A tool's message with a placeholder for its content, and every other field as it was.
-fn held(raw: &str, placeholder: &str) -> String {
-    let mut message: Value = serde_json::from_str(raw).unwrap_or_else(|_| json!({"role": "tool"}));
-    message["content"] = placeholder.into();
-    message.to_string()
 }

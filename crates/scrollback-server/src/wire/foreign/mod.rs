@@ -1,4 +1,4 @@
-//! Messages that were read from the files of other programs, said so that any dialect can write them.
+//! Messages that were read from the files of other programs, or said over another wire, said so that any dialect can write them.
 //!
 //! What has the wire's own shape goes as it came (`shape`). Of the rest, words stay words, and a call stays one where its
 //! result is known and tools are offered; everything else is told in words. Reasoning is left out: only the provider that made
@@ -16,7 +16,7 @@ use scrollback::{MessageId, Part, Role, export};
 use serde_json::{Value, json};
 
 use super::Dress;
-use super::edit::{addressed, sent};
+use super::edit::addressed;
 
 /// The longest id and the longest name of a tool that every provider takes.
 const ID_CHARS: usize = 40;
@@ -67,16 +67,17 @@ pub(crate) struct Answered {
 }
 
 impl Foreign {
-    /// Reads what was imported into a window and is not of the wire's own shape.
+    /// Reads what came into a window from elsewhere and is not of the wire's own shape.
     pub(crate) fn read(dress: &Dress<'_>, is_own: fn(&Value) -> bool) -> Self {
         let mut foreign = Self::default();
-        for block in sent(dress.turn.window()) {
+        for block in dress.turn.window().sent() {
             let (stored, placeholder) = match &block.body {
                 Body::Original(stored) => (stored, None),
                 Body::Held(stored, placeholder) => (stored, Some(&**placeholder)),
+                // Calls of ours belong to the turn that is being answered, and so to its wire.
                 Body::Whole(..) | Body::Round(_) | Body::Note(_) | Body::Nothing(_) => continue,
             };
-            if stored.origin == Origin::Import && !fits(stored, is_own) {
+            if (dress.mixed || stored.origin == Origin::Import) && !fits(stored, is_own) {
                 foreign.take(stored, placeholder, dress.handle);
             }
         }

@@ -1,4 +1,4 @@
-//! Whose shape a message has that was read from a file: one that a wire's provider takes as it is, or any other.
+//! Whose shape a message has that came from elsewhere: one that a wire's provider takes as it is, or any other.
 
 use scrollback::export;
 use serde_json::Value;
@@ -12,7 +12,9 @@ const NOT_ANTHROPIC: [&str; 8] =
 /// Whether Chat Completions takes it.
 pub(crate) fn is_chat(message: &Value) -> bool {
     let answers = || message["role"] != "tool" || message["tool_call_id"].is_string();
-    !is_private(message) && (export::is_chat(message) && answers() || message["role"] == "function")
+    !is_private(message)
+        && !is_marked(message)
+        && (export::is_chat(message) && answers() || message["role"] == "function")
 }
 
 /// Whether Anthropic Messages takes it.
@@ -58,6 +60,11 @@ pub(crate) fn is_responses(item: &Value) -> bool {
     speaks && said && has_only(item, &["type", "role", "content", "id", "status", "phase"])
 }
 
+/// Whether it says what a cache of Anthropic's is to keep.
+fn is_marked(message: &Value) -> bool {
+    message["content"].as_array().is_some_and(|blocks| blocks.iter().any(|block| block.get("cache_control").is_some()))
+}
+
 fn is_responses_block(block: &Value) -> bool {
     let kind = block["type"].as_str().unwrap_or_default();
     kind.starts_with("input_") || kind.starts_with("output_") || kind == "refusal"
@@ -100,6 +107,12 @@ mod tests {
         check(&json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"}]}), false, true, false);
         check(
             &json!({"role": "assistant", "content": [{"type": "thinking", "thinking": "", "signature": "s"}, {"type": "novelty"}]}),
+            false,
+            true,
+            false,
+        );
+        check(
+            &json!({"role": "user", "content": [{"type": "text", "text": "hi", "cache_control": {"type": "ephemeral"}}]}),
             false,
             true,
             false,

@@ -7,7 +7,7 @@ use scrollback::window::{Block, Body, Reason, Window};
 use serde_json::Value;
 
 use super::{imported, items, opened};
-use crate::wire::edit::{addressed, array, sent};
+use crate::wire::edit::{addressed, array};
 use crate::wire::foreign::{Foreign, shape};
 use crate::wire::request::Request;
 use crate::wire::{Dress, Rendered};
@@ -52,7 +52,7 @@ impl<'a> Scribe<'a> {
     }
 
     fn input(&mut self, window: &Window, instruction: Option<&str>) -> String {
-        let blocks: Vec<&Block> = sent(window).collect();
+        let blocks: Vec<&Block> = window.sent().collect();
         let instructions = blocks.iter().take_while(|block| block.reason == Reason::Instructions).count();
         let (head, tail) = blocks.split_at(instructions);
         let own = instruction.map(|text| items::message("developer", text).to_string().into());

@@ -135,7 +135,7 @@ pub(super) fn read(connection: &Connection, key: &SessionKey, span: &Span) -> Re
         }
         Span::Arrival { from, limit } => {
             let sql = select("m.id BETWEEN ?1 AND ?2 ORDER BY m.id LIMIT ?3");
-            collect(connection, &sql, params![key_of(session, *from), last, limit])
+            collect(connection, &sql, params![key_of(session, *from), last, most(*limit)])
         }
         Span::Last => {
             let sql = select("m.id BETWEEN ?1 AND ?2 AND m.depth >= 0 ORDER BY m.id DESC LIMIT 1");
@@ -365,7 +365,7 @@ pub(super) fn records(connection: &Connection, scope: &Scope, kind: Kind, keys: 
     let (condition, key, limit) = match keys {
         Keys::One(key) => ("= ?4 ORDER BY key", key, 1),
         // No key holds the last of all characters.
-        Keys::Under(key) => (">= ?4 AND key < ?4 || char(1114111) ORDER BY key", key, usize::MAX >> 1),
+        Keys::Under(key) => (">= ?4 AND key < ?4 || char(1114111) ORDER BY key", key, usize::MAX),
         Keys::After(key, limit) => ("> ?4 ORDER BY key", key, *limit),
         // Every key is greater than the empty one, so that it stands for no bound here.
         Keys::Before(key, limit) if key.is_empty() => ("> ?4 ORDER BY key DESC", key, *limit),
@@ -376,7 +376,7 @@ pub(super) fn records(connection: &Connection, scope: &Scope, kind: Kind, keys: 
          WHERE tenant = ?1 AND session = ?2 AND kind = ?3 AND key {condition} LIMIT ?5",
     ))?;
     let (tenant, kind) = (scope.tenant().as_str(), kind.as_str());
-    let mut rows = statement.query(params![tenant, scope.session_bytes(), kind, key, limit])?;
+    let mut rows = statement.query(params![tenant, scope.session_bytes(), kind, key, most(limit)])?;
     let mut records = Vec::new();
     while let Some(row) = rows.next()? {
         records.push(rows::record(kind, row)?);

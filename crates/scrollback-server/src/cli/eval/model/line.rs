@@ -47,6 +47,7 @@ impl Line {
             instruction: self.offer.instruction(),
             handle: None,
             binds: false,
+            mixed: false,
         };
         let rendered = self.wire.render(&dress);
         let last = is_last && self.offer.by() == RecallBy::Tools;
