@@ -119,9 +119,10 @@ impl Opened {
     }
 
     /// The same for a server: others are not told where it is, and its pulse is felt.
-    pub(crate) fn served(self: Arc<Self>, pulse: Arc<Pulse>) -> Arc<dyn Store> {
+    pub(crate) fn served(self: Arc<Self>, pulse: Arc<Pulse>) -> (Arc<dyn Store>, Arc<dyn Forget>) {
         let place = self.place();
-        Arc::new(Served::new(self, place, pulse))
+        let served = Arc::new(Served::new(self, place, pulse));
+        (served.clone(), served)
     }
 
     fn store(&self) -> &dyn Store {

@@ -75,11 +75,12 @@ async fn checked(settings: &Settings) -> anyhow::Result<()> {
 
 /// A proxy over a store, with the helpers of the settings.
 pub(super) fn proxy(desk: &Desk, store: Arc<Opened>, settings: Settings) -> anyhow::Result<Arc<Proxy>> {
-    let (eraser, pulse) = (Eraser::new(store.clone()), Arc::new(Pulse::of(&store)));
-    let engine = Engine::new(store.served(pulse.clone()), tasks(&settings)?, desk.settings.engine.clone());
+    let pulse = Arc::new(Pulse::of(&store));
+    let (store, forget) = store.served(pulse.clone());
+    let engine = Engine::new(store, tasks(&settings)?, desk.settings.engine.clone());
     let engine = with_helpers(engine, &settings, &desk.settings.engine.strategies)?;
     let engine = with_embeddings(engine, &settings)?;
-    let mut proxy = Proxy::new(Arc::new(engine), eraser, settings)?;
+    let mut proxy = Proxy::new(Arc::new(engine), Eraser::new(forget), settings)?;
     proxy.pulse = pulse;
     Ok(Arc::new(proxy))
 }

@@ -76,15 +76,16 @@ fn one(name: &str, said: SaidUpstream, surroundings: &Surroundings) -> anyhow::R
     })
 }
 
-/// The upstream of Anthropic's clients, where nothing is said of it: Anthropic itself, unless all is sent elsewhere and Anthropic
-/// is not spoken of.
+/// The upstream of Anthropic's clients, where nothing is said of it: Anthropic itself, unless all is sent elsewhere, be it under
+/// OpenAI's name, and Anthropic is not spoken of.
 pub(super) fn of_messages(
     said: &BTreeMap<String, SaidUpstream>,
     upstreams: &BTreeMap<String, UpstreamSettings>,
     upstream: &str,
 ) -> String {
     let [openai, anthropic] = &KNOWN;
-    let is_theirs = upstream == openai.name || said.contains_key(anthropic.name);
+    let is_openai = || upstreams.get(openai.name).is_some_and(|known| known.url == openai.url);
+    let is_theirs = upstream == openai.name && is_openai() || said.contains_key(anthropic.name);
     let name = if is_theirs && upstreams.contains_key(anthropic.name) { anthropic.name } else { upstream };
     name.to_owned()
 }
@@ -138,6 +139,8 @@ mod tests {
         assert_eq!(to("", "openai"), "anthropic");
         assert_eq!(to("[local]\nurl = \"http://127.0.0.1:1/v1\"", "openai"), "anthropic");
         assert_eq!(to("[local]\nurl = \"http://127.0.0.1:1/v1\"", "local"), "local");
+        assert_eq!(to("[openai]\nurl = \"http://127.0.0.1:1/v1\"", "openai"), "openai");
+        assert_eq!(to("[openai]\nkey_env = \"MINE\"", "openai"), "anthropic");
         assert_eq!(to("[anthropic]\nkey_env = \"MINE\"", "local"), "anthropic");
         assert_eq!((to("", "quote"), to("[anthropic]\nurl = \"\"", "openai")), ("quote".into(), "openai".into()));
     }

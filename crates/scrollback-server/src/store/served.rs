@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use scrollback::ids::{Depth, NodeId};
 use scrollback::search::Probe;
 use scrollback::store::{Batch, Committed, Keys, Kind, Known, Matches, Record, Scope, Session, Span, Stored, Which};
-use scrollback::{Error, Result, SessionKey, Store, Tenant};
+use scrollback::{At, Error, Forget, MessageId, Result, SessionKey, Store, Tenant};
 
 use super::Pulse;
 
@@ -80,6 +80,25 @@ impl<S: Store> Store for Served<S> {
 
     async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>> {
         self.told(self.store.sessions(tenant, which).await)
+    }
+}
+
+#[async_trait]
+impl<S: Forget> Forget for Served<S> {
+    async fn forget(&self, session: &SessionKey) -> Result<u32> {
+        let outcome = self.store.forget(session).await;
+        self.pulse.felt(&outcome);
+        self.told(outcome)
+    }
+
+    async fn forget_results(&self, session: &SessionKey, results: &[MessageId], at: At) -> Result<u32> {
+        let outcome = self.store.forget_results(session, results, at).await;
+        self.pulse.felt(&outcome);
+        self.told(outcome)
+    }
+
+    async fn wipe(&self) -> Result<()> {
+        self.told(self.store.wipe().await)
     }
 }
 

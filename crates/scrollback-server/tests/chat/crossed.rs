@@ -120,3 +120,48 @@ fn a_conversation_goes_on_over_any_wire() {
         }
     }
 }
+
+/// Chats in which one half of a call cannot go as it came, or has no other half.
+fn halves() -> [Value; 4] {
+    let ask = json!({"role": "user", "content": "What does the gauge say?"});
+    let call = json!({"role": "assistant", "content": null, "tool_calls": [
+        {"id": "call_g", "type": "function", "function": {"name": "read_gauge", "arguments": "{}"}}]});
+    let result = json!({"role": "tool", "tool_call_id": "call_g", "content": "2.31 metres"});
+    let mark = |text: &str| json!([{"type": "text", "text": text, "cache_control": {"type": "ephemeral"}}]);
+    let (mut marked_call, mut marked_result, mut stamped) = (call.clone(), result.clone(), result.clone());
+    (marked_call["content"], marked_result["content"]) = (mark("I look."), mark("2.31 metres"));
+    stamped["timestamp"] = json!(1_700_000_000);
+    [
+        json!([ask, call, marked_result]),
+        json!([ask, marked_call, result]),
+        json!([ask, call, stamped]),
+        json!([ask, {"role": "assistant", "content": "2.31 metres"}, {"role": "user", "content": "And now?"}, call]),
+    ]
+}
+
+#[test]
+fn no_half_of_a_call_goes_alone() {
+    for messages in halves() {
+        let crossing = Crossing::new();
+        let body = json!({"model": "gpt-5", "stream": true, "messages": messages,
+            "tools": [{"type": "function", "function": {"name": "read_gauge", "parameters": {"type": "object"}}}]});
+        let id = session(&crossing.server.send("POST /v1/chat/completions", "", &body.to_string()));
+        for wire in WIRES {
+            let asked = crossing.goes_on(&id, wire);
+            taken(wire, &asked);
+            assert!(asked.to_string().contains("2.31 metres"), "{wire}: {asked}");
+        }
+    }
+}
+
+/// What no provider takes is left out of instructions and messages.
+#[test]
+fn blank_words_are_not_sent() {
+    let crossing = Crossing::new();
+    let messages = json!([{"role": "system", "content": ""}, {"role": "user", "content": "Is anybody there?"}]);
+    let body = json!({"model": "gpt-5", "stream": true, "messages": messages});
+    let id = session(&crossing.server.send("POST /v1/chat/completions", "", &body.to_string()));
+    let asked = crossing.goes_on(&id, "anthropic");
+    taken("anthropic", &asked);
+    assert!(asked["system"].is_null(), "{asked}");
+}

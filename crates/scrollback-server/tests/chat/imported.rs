@@ -235,6 +235,11 @@ fn calls_and_results_stay_together_where_they_are_known() {
 
 #[test]
 fn without_tools_calls_are_told_in_words() {
+    for (file, wire) in [("claude-code.jsonl", "anthropic"), ("codex.jsonl", "responses"), ("openai.jsonl", "chat")] {
+        for body in gone_on(&text_of(file), wire, "recall = \"off\"\n") {
+            taken(wire, &body);
+        }
+    }
     for wire in WIRES {
         for body in gone_on(&text_of("claude-tools.json"), wire, "recall = \"off\"\n") {
             taken(wire, &body);

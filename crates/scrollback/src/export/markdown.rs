@@ -94,7 +94,7 @@ pub fn other_piece(block: &Value) -> String {
     match kind(block) {
         Some("image" | "image_url" | "input_image" | "chatgpt.image_asset_pointer") => mention("image", block),
         Some("file" | "document" | "input_file" | "input_audio" | "claude.file") => mention("file", block),
-        Some(kind) if kind.starts_with("chatgpt.") => mention("file", block),
+        Some(kind) if kind.starts_with("chatgpt.") || kind.starts_with("claude-code.") => mention("file", block),
         Some(_) | None => fenced_value(block),
     }
 }

@@ -57,7 +57,7 @@ struct Ids {
 impl Ids {
     fn give(&mut self, chat: &mut Vec<Value>, message: &mut Value) {
         let calls = message.get_mut("tool_calls").and_then(Value::as_array_mut);
-        for call in calls.into_iter().flatten().filter(|call| is_empty(&call["id"])) {
+        for call in calls.into_iter().flatten().filter(|call| call.is_object() && is_empty(&call["id"])) {
             call["id"] = self.next().into();
         }
         if message["role"] == "user" {
@@ -214,6 +214,9 @@ mod tests {
             json!({"role": "tool", "tool_call_id": "c", "content": "417"}),
         ];
         assert_eq!(chat(&said), said);
+        // Whatever a client sent was kept before anybody refused it.
+        let odd = json!({"role": "assistant", "content": "x", "tool_calls": ["a", 7, [], null]});
+        assert_eq!(chat(std::slice::from_ref(&odd)), [odd]);
     }
 
     #[test]

@@ -68,10 +68,10 @@ impl<'a> Return<'a> {
                 (self.end, self.last) = (Some(id), Some(id));
             }
             Some(Beside::Aside) if follows.is_some() || self.last.is_none() => {
-                self.after(follows).await?.push(at, message);
+                self.after(follows).await?.aside_end(at, message);
             }
             Some(Beside::Aside) => {
-                self.after(self.last).await?.push(at, message);
+                self.after(self.last).await?.aside_end(at, message);
                 // What comes next is not what it led to.
                 self.commit().await?;
             }

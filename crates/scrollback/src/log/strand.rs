@@ -33,10 +33,15 @@ impl<'a> Strand<'a> {
     /// Adds a message, reasoning beside the path.
     pub(super) fn push(&mut self, at: At, message: Message) {
         if message.is_aside() {
-            self.asides.push((self.batch.path.len(), at, message));
+            self.aside_end(at, message);
         } else {
             self.link(at, message);
         }
+    }
+
+    /// Adds reasoning that stands after all links that there are.
+    pub(super) fn aside_end(&mut self, at: At, message: Message) {
+        self.aside(self.batch.path.len(), at, message);
     }
 
     /// Adds reasoning that stands after so many links.

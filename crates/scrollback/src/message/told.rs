@@ -11,9 +11,9 @@ impl Message {
         pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
-    /// Whether a person sent a picture or a document with it.
+    /// Whether a person sent a picture or a document with it, more than its name.
     pub(crate) fn brings_media(&self) -> bool {
-        let brings = |part: &Part| matches!(part, Part::Image(_) | Part::File(_));
+        let brings = |part: &Part| matches!(part, Part::Image(_) | Part::File(_)) && part.attachments() > 0;
         *self.role() == super::Role::User && self.parts.iter().any(brings)
     }
 }
@@ -58,5 +58,15 @@ mod tests {
         assert_eq!(told(&json!({"role": "user", "content": far})), "https://example.org/pier.png\n[image]");
         let file = json!([{"type": "document", "title": "Tides", "source": {"type": "base64", "data": dot}}]);
         assert!(told(&json!({"role": "user", "content": file})).ends_with("Tides\n[file]"));
+    }
+
+    #[test]
+    fn a_name_of_a_picture_is_none() {
+        let brings = |block: serde_json::Value| {
+            let message = json!({"role": "user", "content": [block]}).to_string();
+            Message::from_json(&message).expect("a message").brings_media()
+        };
+        assert!(brings(json!({"type": "image_url", "image_url": {"url": "https://example.org/pier.png"}})));
+        assert!(!brings(json!({"type": "chatgpt.image_asset_pointer", "asset_pointer": "file-service://file-1"})));
     }
 }

@@ -105,12 +105,16 @@ pub fn kept(keeping: &Keeping<'_>, limits: KeepLimits) -> Option<Kept> {
     let rules: Vec<String> = keeping.rules.iter().map(|rule| format!("[{}] {}", rule.name(), rule.text)).collect();
     let stated = newest(&rules, &mut room, |line| tokens_of(line));
     let spent = (limits.found - room).max(DRESS);
-    let between = if stated.is_empty() || pinned.is_empty() { 0 } else { DRESS };
     // What is needed takes no more than half of the room from what is pinned.
     let half = if pinned.is_empty() { limits.all } else { limits.all / 2 };
     let needed = newest(keeping.needed, &mut limits.found.min(half).saturating_sub(spent), cost);
+    // What of it does not fit is quoted, and cut where it must be.
+    let left = &keeping.needed[..keeping.needed.len() - needed.len()];
+    let mut pinned: Vec<Arc<Stored>> = left.iter().chain(pinned).cloned().collect();
+    pinned.sort_by_key(|stored| stored.id);
+    let between = if stated.is_empty() || pinned.is_empty() { 0 } else { DRESS };
     let found = spent + needed.iter().map(cost).sum::<u32>();
-    let (shown, pins) = pins(pinned, limits.all.saturating_sub(found + between));
+    let (shown, pins) = pins(&pinned, limits.all.saturating_sub(found + between));
     let quoted = between + pins.iter().map(|piece| tokens_of(piece)).sum::<u32>();
     let all = found + quoted + shown.iter().map(cost).sum::<u32>();
     let mut rest = limits.found.min(limits.all).saturating_sub(found).min(limits.all.saturating_sub(all));

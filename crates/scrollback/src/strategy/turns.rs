@@ -46,6 +46,7 @@ pub(crate) fn kept(pages: &[Range<usize>], costs: &[u32], (messages, room): (usi
 
 /// What a range of messages covers.
 pub(crate) fn covers(leaves: &[Arc<Leaf>], range: &Range<usize>) -> Option<Covers> {
-    let (first, last) = (leaves[range.start].stored.position()?, leaves[range.end - 1].stored.position()?);
+    let leaves = leaves.get(range.clone())?;
+    let (first, last) = (leaves.first()?.stored.position()?, leaves.last()?.stored.position()?);
     Some(Covers { first: first.id, from: first.depth, last: last.id, to: last.depth })
 }

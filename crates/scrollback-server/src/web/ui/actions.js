@@ -6,6 +6,7 @@ import { t } from './i18n.js';
 import { toast } from './toast.js';
 import { words } from './notice.js';
 import { go } from './route.js';
+import { freeDraft } from './chat/drafts.js';
 
 // Sessions that this page is erasing: it hears of that twice.
 const erasing = new Set();
@@ -76,6 +77,7 @@ export async function erase(about) {
 /** Goes elsewhere when somebody else erased the session that is shown. */
 export function leaveErased(place) {
   if (erasing.has(place.id)) return;
+  freeDraft(place.id);
   toast(t('erase.elsewhere'));
   go('#/', { quietly: true });
 }

@@ -119,7 +119,7 @@ fn note(text: &str) -> String {
 fn system(dress: &Dress<'_>, blocks: &[&Block], heads: usize) -> Option<String> {
     let known = blocks.iter().take_while(|block| block.reason == Reason::Instructions);
     let known: Vec<&Block> = known.copied().collect();
-    let from_log = (dress.touched && heads == 0 && !known.is_empty()).then(|| from_log(dress, &known));
+    let from_log = (dress.touched && heads == 0).then(|| from_log(dress, &known)).flatten();
     let Some(ours) = dress.instruction else { return from_log };
     let ours = json!({"type": "text", "text": ours}).to_string();
     let theirs = from_log.as_deref().or(dress.request.raw("system")).unwrap_or("[]").trim();
@@ -130,14 +130,15 @@ fn system(dress: &Dress<'_>, blocks: &[&Block], heads: usize) -> Option<String> 
     Some(if theirs.is_empty() { format!("[{ours}]") } else { format!("[{theirs},{ours}]") })
 }
 
-/// Instructions of the log as the request writes them.
-fn from_log(dress: &Dress<'_>, known: &[&Block]) -> String {
+/// Instructions of the log as the request writes them, if they say anything.
+fn from_log(dress: &Dress<'_>, known: &[&Block]) -> Option<String> {
     let foreign = Foreign::read(dress, shape::is_anthropic_head);
     let head = |block: &&Block| match foreign.sayings(block) {
         Some(sayings) => sayings.iter().map(imported::head).collect(),
         None => serde_json::from_str(block.text()).map_or_else(|_| Vec::new(), |head| vec![head]),
     };
-    opened::system(&known.iter().flat_map(head).collect::<Vec<Value>>())
+    let heads: Vec<Value> = known.iter().flat_map(head).collect();
+    (!heads.is_empty()).then(|| opened::system(&heads))
 }
 
 /// What the provider made of the beginning of a conversation is not ours to fold: it stays, and it stays first.

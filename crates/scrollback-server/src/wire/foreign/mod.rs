@@ -67,55 +67,32 @@ pub(crate) struct Answered {
 }
 
 impl Foreign {
-    /// Reads what came into a window from elsewhere and is not of the wire's own shape.
+    /// Reads what came into a window from elsewhere and cannot go as it came: it is not of the wire's own shape, or is one half of
+    /// a call whose other half is not, or not there.
     pub(crate) fn read(dress: &Dress<'_>, is_own: fn(&Value) -> bool) -> Self {
-        let mut foreign = Self::default();
-        for block in dress.turn.window().sent() {
-            let (stored, placeholder) = match &block.body {
-                Body::Original(stored) => (stored, None),
-                Body::Held(stored, placeholder) => (stored, Some(&**placeholder)),
-                // Calls of ours belong to the turn that is being answered, and so to its wire.
-                Body::Whole(..) | Body::Round(_) | Body::Note(_) | Body::Nothing(_) => continue,
-            };
-            if (dress.mixed || stored.origin == Origin::Import) && !fits(stored, is_own) {
-                foreign.take(stored, placeholder, dress.handle);
-            }
-        }
+        let mut guests: Vec<Guest<'_>> =
+            dress.turn.window().sent().filter_map(|block| Guest::of(block, dress)).collect();
         let offers = dress.tools.is_some_and(|tools| !tools.trim_matches(['[', ']', ' ']).is_empty());
-        foreign.results = if offers { foreign.paired() } else { HashMap::new() };
-        foreign
-    }
-
-    fn take(&mut self, stored: &Stored, placeholder: Option<&Placeholder>, handle: Option<&str>) {
-        let message = stored.message();
-        let mut parts = message.parts().to_vec();
-        if let Some(placeholder) = placeholder {
-            hold(&mut parts, placeholder, handle);
+        for guest in &mut guests {
+            guest.strange = !fits(guest.stored, is_own) || !offers && guest.calls_or_answers();
         }
-        self.said.insert(stored.id, (message.role().clone(), parts));
-    }
-
-    /// The results of calls that are made once and answered once.
-    fn paired(&self) -> HashMap<String, String> {
-        let (mut calls, mut results): (HashMap<&str, usize>, HashMap<&str, Vec<String>>) = Default::default();
-        for part in self.said.values().flat_map(|(_, parts)| parts) {
-            match part {
-                Part::Call { id: Some(id), .. } => *calls.entry(id).or_default() += 1,
-                Part::Result { call: Some(id), text, other } => {
-                    results.entry(id).or_default().push(told(text, other));
-                }
-                Part::Call { .. }
-                | Part::Result { .. }
-                | Part::Text(_)
-                | Part::Image(_)
-                | Part::File(_)
-                | Part::Thinking(_)
-                | Part::Other(_) => {}
+        let pairs = pairs(&guests);
+        part_no_pairs(&mut guests, &pairs);
+        let results = guests.iter().flat_map(|guest| &guest.parts).filter_map(|part| match part {
+            Part::Result { call: Some(id), text, other } if offers && pairs.contains_key(id) => {
+                Some((id.clone(), told(text, other)))
             }
-        }
-        let once = |id: &str| calls.get(id) == Some(&1);
-        let one = |(id, mut said): (&str, Vec<String>)| Some((id.to_owned(), said.pop().filter(|_| said.is_empty())?));
-        results.into_iter().filter(|(id, _)| once(id)).filter_map(one).collect()
+            Part::Result { .. }
+            | Part::Call { .. }
+            | Part::Text(_)
+            | Part::Image(_)
+            | Part::File(_)
+            | Part::Thinking(_)
+            | Part::Other(_) => None,
+        });
+        let results = results.collect();
+        let strange = guests.into_iter().filter(|guest| guest.strange);
+        Self { said: strange.map(|guest| (guest.stored.id, (guest.role, guest.parts))).collect(), results }
     }
 
     /// What a block says; `None` if it goes as it came.
@@ -129,9 +106,85 @@ impl Foreign {
     }
 }
 
+/// A message that came from elsewhere.
+struct Guest<'a> {
+    stored: &'a Stored,
+    role: Role,
+    /// What it says, with placeholders where results are held.
+    parts: Vec<Part>,
+    /// Whether it cannot go as it came.
+    strange: bool,
+}
+
+impl<'a> Guest<'a> {
+    /// What a block shows, if that may be of another shape. Calls of ours belong to the turn that is being answered, and so to its
+    /// wire.
+    fn of(block: &'a Block, dress: &Dress<'_>) -> Option<Self> {
+        let (stored, placeholder) = match &block.body {
+            Body::Original(stored) => (stored, None),
+            Body::Held(stored, placeholder) => (stored, Some(&**placeholder)),
+            Body::Whole(..) | Body::Round(_) | Body::Note(_) | Body::Nothing(_) => return None,
+        };
+        if !dress.mixed && stored.origin != Origin::Import {
+            return None;
+        }
+        let message = stored.message();
+        let mut parts = message.parts().to_vec();
+        if let Some(placeholder) = placeholder {
+            hold(&mut parts, placeholder, dress.handle);
+        }
+        Some(Self { stored, role: message.role().clone(), parts, strange: false })
+    }
+
+    fn calls_or_answers(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Call { .. } | Part::Result { .. }))
+    }
+}
+
 /// Whether a message can go as it came; one that we cannot read is not ours to judge.
 fn fits(stored: &Stored, is_own: fn(&Value) -> bool) -> bool {
     serde_json::from_str(stored.raw.get()).map_or(true, |value| is_own(&value))
+}
+
+/// The calls that are made once and answered once, with the messages that do so, by their places.
+fn pairs(guests: &[Guest<'_>]) -> HashMap<String, (usize, usize)> {
+    let [mut calls, mut results]: [HashMap<&str, Vec<usize>>; 2] = Default::default();
+    for (place, part) in
+        guests.iter().enumerate().flat_map(|(place, guest)| guest.parts.iter().map(move |part| (place, part)))
+    {
+        match part {
+            Part::Call { id: Some(id), .. } => calls.entry(id).or_default().push(place),
+            Part::Result { call: Some(id), .. } => results.entry(id).or_default().push(place),
+            Part::Call { .. }
+            | Part::Result { .. }
+            | Part::Text(_)
+            | Part::Image(_)
+            | Part::File(_)
+            | Part::Thinking(_)
+            | Part::Other(_) => {}
+        }
+    }
+    let once = |(id, made): (&str, Vec<usize>)| match (&made[..], results.get(id).map(Vec::as_slice)) {
+        ([call], Some([result])) => Some((id.to_owned(), (*call, *result))),
+        _ => None,
+    };
+    calls.into_iter().filter_map(once).collect()
+}
+
+/// Neither half of a call goes as it came if the other does not.
+fn part_no_pairs(guests: &mut [Guest<'_>], pairs: &HashMap<String, (usize, usize)>) {
+    let is_alone = |part: &Part| match part {
+        Part::Call { id, .. } | Part::Result { call: id, .. } => id.as_ref().is_none_or(|id| !pairs.contains_key(id)),
+        Part::Text(_) | Part::Image(_) | Part::File(_) | Part::Thinking(_) | Part::Other(_) => false,
+    };
+    for guest in guests.iter_mut() {
+        guest.strange |= guest.parts.iter().any(is_alone);
+    }
+    loop {
+        let split = pairs.values().find(|(call, result)| guests[*call].strange != guests[*result].strange);
+        let Some((call, result)) = split else { return };
+        (guests[*call].strange, guests[*result].strange) = (true, true);
+    }
 }
 
 /// Puts a placeholder in the place of the results that it stands for.

@@ -9,7 +9,7 @@ use super::sum::{Manner, with_earlier};
 use crate::engine::Engine;
 use crate::engine::control::Folding;
 use crate::engine::lanes::Lane;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{At, Depth, SessionKey};
 use crate::note::{Covers, Fold};
 use crate::store::Span;
@@ -112,6 +112,9 @@ impl Engine {
 
     async fn read_part(&self, session: &SessionKey, lane: &Lane, (from, to): (Depth, Depth)) -> Result<Vec<Arc<Leaf>>> {
         let stored = self.store().read(session, Span::Path { head: lane.head, from, to }).await?;
+        if stored.is_empty() {
+            return Err(Error::NotFound("the conversation was erased meanwhile".to_owned()));
+        }
         self.leaves(session, stored).await
     }
 }

@@ -64,6 +64,18 @@ fn every_pin_is_shown_in_part_where_not_all_fit() {
     }
 }
 
+/// What a turn needs and has no room for as it came, because rules take it, is quoted.
+#[test]
+fn what_is_needed_is_quoted_where_it_does_not_fit() {
+    let stated = crate::rule::rules(&stored(1, &Role::User, "Never sail without a lamp."));
+    let needed = [stored(2, &Role::User, &"Count the lamps of pier four. ".repeat(30))];
+    let rules: Vec<&Rule> = stated.iter().collect();
+    let limits = KeepLimits { found: 200, all: 400 };
+    let kept = kept(&Keeping { rules: &rules, needed: &needed, ..Keeping::default() }, limits).unwrap();
+    assert!(kept.media.is_empty() && kept.text.contains("Count the lamps of pier four."), "{}", kept.text);
+    assert!(kept.text.contains("Never sail without a lamp.") && kept.tokens() <= 400, "{}", kept.tokens());
+}
+
 /// Law 9: whatever is pinned is a record, and nothing in it can be taken for a rule.
 #[test]
 fn pins_stand_apart_from_rules() {

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::super::prompt::{fence, render};
 use super::super::sentences::{brief, excerpt, shortened};
-use super::super::summary::{facts, lost, misses};
+use super::super::summary::{PROOF, facts, lost, misses};
 use super::super::{Question, Task};
 use super::fitting::{alike, fitted, joined};
 use super::reading::written;
@@ -61,8 +61,8 @@ impl Task for Weave<'_> {
             sections: fitted(self.kept(self.cited(written.sections))),
         };
         let old = facts(&told(&self.old.title, &self.old.summary, &self.old.sections));
-        let lost = lost(&old, &woven.told()).len();
-        if lost * MAY_DROP > old.len() || misses(&facts(&self.new.told()), &woven.told()) {
+        let drops = old.len() >= PROOF && lost(&old, &woven.told()).len() * MAY_DROP > old.len();
+        if drops || misses(&facts(&self.new.told()), &woven.told()) {
             return Err("it leaves out most of what one of the documents says".to_owned());
         }
         Ok(woven)

@@ -8,7 +8,7 @@ use crate::quote::keys;
 use crate::search::{folded, is_unspaced};
 
 /// Fewer facts prove nothing.
-const PROOF: usize = 4;
+pub(in crate::task) const PROOF: usize = 4;
 
 /// The facts that a text does not hold, the most telling first.
 pub fn lost(facts: &[Fact], held: &str) -> Vec<Fact> {

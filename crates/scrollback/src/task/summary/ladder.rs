@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::super::{Answered, Asked, By, Heard, Task, Tasks, Why};
 use super::ask::{Style, Summarise, SummariseShort};
 use super::facts::{Fact, FactKind, facts};
-use super::held::{is_most, lost};
+use super::held::{PROOF, is_most, lost};
 use super::talk::{MISSING, words};
 use crate::note::Author;
 use crate::quote::keys;
@@ -177,8 +177,9 @@ impl Measure {
     /// Whether a draft drops most of the summary before, or can hardly be about what was said.
     fn is_nonsense(&self, draft: &Draft) -> bool {
         let drops = draft.dropped * MAY_DROP > self.before.len();
+        let misses = self.owed >= PROOF && is_most(draft.lost.len(), self.owed);
         let told = || keys(&draft.text).iter().any(|key| self.keys.contains(key));
-        drops || is_most(draft.lost.len(), self.owed) || !self.keys.is_empty() && !told()
+        drops || misses || !self.keys.is_empty() && !told()
     }
 
     /// Whether more was lost than may be.

@@ -24,6 +24,6 @@ mod words;
 pub use ask::{Style, Summarise, SummariseShort};
 pub use facts::{Fact, FactKind, facts};
 pub use held::lost;
-pub(super) use held::misses;
+pub(super) use held::{PROOF, misses};
 pub use kept::{Keeping, kept};
 pub use ladder::{Segment, Summed, summed};

@@ -15,3 +15,10 @@ export function moveDraft(from, to) {
   if (drafts.has(from)) drafts.set(to, drafts.get(from));
   drafts.delete(from);
 }
+
+/** A session is gone: what was being written there waits in a new chat. */
+export function freeDraft(session) {
+  const texts = [drafts.get(null)?.text, drafts.get(session)?.text].filter(Boolean);
+  drafts.delete(session);
+  if (texts.length) drafts.set(null, { ...drafts.get(null), text: texts.join('\n') });
+}
