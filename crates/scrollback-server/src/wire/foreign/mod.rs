@@ -9,7 +9,7 @@ pub(crate) mod shape;
 use std::collections::HashMap;
 
 use scrollback::ids::Hash128;
-use scrollback::store::{Origin, Stored};
+use scrollback::store::{Beside, Origin, Place, Stored};
 use scrollback::strategy::Placeholder;
 use scrollback::window::{Block, Body};
 use scrollback::{MessageId, Part, Role, export};
@@ -70,10 +70,13 @@ impl Foreign {
     /// Reads what came into a window from elsewhere and cannot go as it came: it is not of the wire's own shape, or is one half of
     /// a call whose other half is not, or not there.
     pub(crate) fn read(dress: &Dress<'_>, is_own: fn(&Value) -> bool) -> Self {
+        if !dress.turn.window().sent().any(|block| may_be_foreign(block, dress)) {
+            return Self::default();
+        }
         let mut guests: Vec<Guest<'_>> =
             dress.turn.window().sent().filter_map(|block| Guest::of(block, dress)).collect();
         let offers = dress.tools.is_some_and(|tools| !tools.trim_matches(['[', ']', ' ']).is_empty());
-        for guest in &mut guests {
+        for guest in guests.iter_mut().filter(|guest| !guest.is_home) {
             guest.strange = !fits(guest.stored, is_own) || !offers && guest.calls_or_answers();
         }
         let pairs = pairs(&guests);
@@ -106,10 +109,18 @@ impl Foreign {
     }
 }
 
-/// A message that came from elsewhere.
+/// Whether a block shows what came from elsewhere. Calls of ours belong to the turn that is being answered, and so to its wire.
+fn may_be_foreign(block: &Block, dress: &Dress<'_>) -> bool {
+    let (Body::Original(stored) | Body::Held(stored, _)) = &block.body else { return false };
+    dress.mixed || stored.origin == Origin::Import
+}
+
+/// A message of a window in which some came from elsewhere.
 struct Guest<'a> {
     stored: &'a Stored,
     role: Role,
+    /// Whether it came over this wire, and goes as it came.
+    is_home: bool,
     /// What it says, with placeholders where results are held.
     parts: Vec<Part>,
     /// Whether it cannot go as it came.
@@ -117,23 +128,19 @@ struct Guest<'a> {
 }
 
 impl<'a> Guest<'a> {
-    /// What a block shows, if that may be of another shape. Calls of ours belong to the turn that is being answered, and so to its
-    /// wire.
     fn of(block: &'a Block, dress: &Dress<'_>) -> Option<Self> {
         let (stored, placeholder) = match &block.body {
             Body::Original(stored) => (stored, None),
             Body::Held(stored, placeholder) => (stored, Some(&**placeholder)),
             Body::Whole(..) | Body::Round(_) | Body::Note(_) | Body::Nothing(_) => return None,
         };
-        if !dress.mixed && stored.origin != Origin::Import {
-            return None;
-        }
         let message = stored.message();
         let mut parts = message.parts().to_vec();
         if let Some(placeholder) = placeholder {
             hold(&mut parts, placeholder, dress.handle);
         }
-        Some(Self { stored, role: message.role().clone(), parts, strange: false })
+        let is_home = !may_be_foreign(block, dress);
+        Some(Self { stored, role: message.role().clone(), is_home, parts, strange: false })
     }
 
     fn calls_or_answers(&self) -> bool {
@@ -171,19 +178,28 @@ fn pairs(guests: &[Guest<'_>]) -> HashMap<String, (usize, usize)> {
     calls.into_iter().filter_map(once).collect()
 }
 
-/// Neither half of a call goes as it came if the other does not.
+/// Neither half of a call goes as it came if the other does not, nor does the reasoning that led to it.
 fn part_no_pairs(guests: &mut [Guest<'_>], pairs: &HashMap<String, (usize, usize)>) {
     let is_alone = |part: &Part| match part {
         Part::Call { id, .. } | Part::Result { call: id, .. } => id.as_ref().is_none_or(|id| !pairs.contains_key(id)),
         Part::Text(_) | Part::Image(_) | Part::File(_) | Part::Thinking(_) | Part::Other(_) => false,
     };
-    for guest in guests.iter_mut() {
+    for guest in guests.iter_mut().filter(|guest| !guest.is_home) {
         guest.strange |= guest.parts.iter().any(is_alone);
     }
-    loop {
-        let split = pairs.values().find(|(call, result)| guests[*call].strange != guests[*result].strange);
-        let Some((call, result)) = split else { return };
-        (guests[*call].strange, guests[*result].strange) = (true, true);
+    let is_split = |guests: &[Guest<'_>], [one, other]: [usize; 2]| {
+        guests[one].strange && !guests[other].strange && !guests[other].is_home
+    };
+    let halves = || pairs.values().flat_map(|(call, result)| [[*call, *result], [*result, *call]]);
+    while let Some([_, other]) = halves().find(|half| is_split(guests, *half)) {
+        guests[other].strange = true;
+    }
+    let mut led_to_strange = false;
+    for guest in guests.iter_mut().rev().filter(|guest| !guest.is_home) {
+        match guest.stored.place {
+            Place::Beside(Beside::Aside) => guest.strange |= led_to_strange,
+            Place::Path(_) | Place::Beside(_) => led_to_strange = guest.strange,
+        }
     }
 }
 
@@ -318,5 +334,63 @@ fn object(arguments: &Value) -> Value {
         Value::Object(_) => arguments.clone(),
         Value::Null => json!({}),
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => json!({"input": arguments}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scrollback::tokens::Measure;
+    use scrollback::{At, Message};
+
+    use super::*;
+
+    fn stored(id: u32, raw: &Value) -> Stored {
+        let message = Message::from_json(&raw.to_string()).unwrap();
+        let place = Place::Beside(if raw["type"] == "reasoning" { Beside::Aside } else { Beside::Insert });
+        Stored {
+            id: MessageId(id),
+            parent: None,
+            place,
+            role: message.role().clone(),
+            at: At(0),
+            origin: Origin::Client,
+            measure: Measure::of(&message, "gpt-5"),
+            raw: message.raw().clone(),
+        }
+    }
+
+    /// Which of some messages go in words: those that are strange by themselves are marked `s`, those of the wire `h`.
+    fn strange(said: &[(char, Value)]) -> Vec<u32> {
+        let all: Vec<Stored> = (0..).zip(said).map(|(id, (_, raw))| stored(id, raw)).collect();
+        let mut guests: Vec<Guest<'_>> = all
+            .iter()
+            .zip(said)
+            .map(|(stored, (mark, _))| {
+                let message = stored.message();
+                let (role, parts) = (message.role().clone(), message.parts().to_vec());
+                Guest { stored, role, is_home: *mark == 'h', parts, strange: *mark == 's' }
+            })
+            .collect();
+        let pairs = pairs(&guests);
+        part_no_pairs(&mut guests, &pairs);
+        guests.iter().filter(|guest| guest.strange).map(|guest| guest.stored.id.0).collect()
+    }
+
+    #[test]
+    fn halves_stay_together_and_with_what_led_to_them() {
+        let call = json!({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"});
+        let result = json!({"type": "function_call_output", "call_id": "c", "output": "5"});
+        let thought = json!({"type": "reasoning", "id": "rs", "encrypted_content": "g"});
+        let words = json!({"type": "message", "role": "user", "content": "hi"});
+        let of = |marks: &str, said: &[&Value]| {
+            strange(&marks.chars().zip(said.iter().copied().cloned()).collect::<Vec<_>>())
+        };
+        assert_eq!(of("    ", &[&words, &thought, &call, &result]), [0; 0]);
+        assert_eq!(of("   s", &[&words, &thought, &call, &result]), [1, 2, 3]);
+        assert_eq!(of("  s ", &[&words, &thought, &call, &result]), [1, 2, 3]);
+        assert_eq!(of("   ", &[&thought, &call, &words]), [0, 1]);
+        // What came over the wire itself is not ours to change, nor is the call alone that it answers.
+        assert_eq!(of("  h", &[&thought, &call, &result]), [0; 0]);
+        assert_eq!(of("hh ", &[&thought, &call, &words]), [0; 0]);
     }
 }
