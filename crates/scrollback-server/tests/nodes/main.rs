@@ -1,5 +1,6 @@
 //! Several nodes over one database: the proxy's own suite, with requests going to each node in turn, and what only they can
-//! get wrong. What has nothing to do with nodes is left out: files (`secrets`), upstreams and helpers that fail (`rough`, `trouble`).
+//! get wrong. What has nothing to do with nodes is left out: files (`secrets`), upstreams and helpers that fail (`rough`, `trouble`),
+//! and how requests are written (`anthropic`, `count`, `faithful`, `sections`, `tasks`).
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 mod away;
@@ -10,16 +11,10 @@ mod moving;
 
 #[path = "../proxy/access/mod.rs"]
 mod access;
-#[path = "../proxy/anthropic.rs"]
-mod anthropic;
 #[path = "../proxy/control.rs"]
 mod control;
-#[path = "../proxy/count.rs"]
-mod count;
 #[path = "../proxy/doors.rs"]
 mod doors;
-#[path = "../proxy/faithful.rs"]
-mod faithful;
 #[path = "../proxy/folds.rs"]
 mod folds;
 #[path = "../proxy/follows.rs"]
@@ -34,9 +29,5 @@ mod responses;
 mod safety;
 #[path = "../proxy/scene.rs"]
 mod scene;
-#[path = "../proxy/sections.rs"]
-mod sections;
 #[path = "../proxy/talk.rs"]
 mod talk;
-#[path = "../proxy/tasks.rs"]
-mod tasks;
