@@ -12,7 +12,7 @@ use crate::search::{folded, is_unspaced};
 const GAP: usize = 24;
 const WORD: usize = 3;
 
-/// Traditional characters that stand in phrases, each before its simplified form.
+/// Traditional characters that stand in phrases, each before its simplified form; each takes three bytes.
 const SIMPLER: &str = "說说過过嗎吗還还記记討讨論论個个們们講讲談谈約约訴诉從从對对話话錄录檔档歸归幫帮會会決决問问來来難难裡里裏里週周\
                        舊旧歷历沒没麼么麽么萬万當当實实調调總总結结顧顾強强調调釋释發发給给無无數数兩两應应該该請请題题點点經经\
                        須须務务遠远後后現现開开統统絕绝別别準准許许優优確确時时嚴严續续為为";
@@ -65,19 +65,25 @@ impl Choices {
 }
 
 /// Many phrases, each looked for only where it may begin.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Phrases {
     all: Vec<Phrase>,
     by_first: HashMap<String, Vec<usize>>,
+    /// Those that begin with what may be missing, which may begin at any word.
+    anywhere: Vec<usize>,
 }
 
 impl Phrases {
-    /// Reads phrases; those that say nothing, or begin with what may be missing, are left out.
+    /// Reads phrases; those that say nothing are left out.
     pub(crate) fn read<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Self {
         let all: Vec<Phrase> = texts.into_iter().filter_map(|text| Phrase::read(text.as_ref())).collect();
         let mut by_first: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut anywhere = Vec::new();
         for (i, phrase) in all.iter().enumerate() {
-            let Some(Part::Either(choices)) = phrase.0.first() else { continue };
+            let Some(Part::Either(choices)) = phrase.0.first() else {
+                anywhere.push(i);
+                continue;
+            };
             for choice in &choices.0 {
                 let same = by_first.entry(choice[0].clone()).or_default();
                 if same.last() != Some(&i) {
@@ -85,7 +91,7 @@ impl Phrases {
                 }
             }
         }
-        Self { all, by_first }
+        Self { all, by_first, anywhere }
     }
 
     /// Whether one of them is somewhere in some words.
@@ -103,8 +109,10 @@ impl Phrases {
 
     /// Those that may begin at a word.
     fn at(&self, words: &[String], start: usize) -> impl Iterator<Item = &Phrase> {
-        let word = if is_stop(&words[start]) { "." } else { &words[start] };
-        self.by_first.get(word).into_iter().flatten().map(|&i| &self.all[i])
+        let word = words[start].as_str();
+        let sign = [".", "#"].into_iter().find(|sign| *sign != word && fits(sign, word));
+        let firsts = [Some(word), sign].into_iter().flatten().filter_map(|first| self.by_first.get(first));
+        firsts.chain([&self.anywhere]).flatten().map(|&i| &self.all[i])
     }
 }
 
@@ -119,11 +127,6 @@ impl Phrase {
         let parts: Vec<Part> = text.split_whitespace().filter_map(Part::read).collect();
         let says = |part: &Part| matches!(part, Part::Either(_));
         parts.iter().any(says).then_some(Self(parts))
-    }
-
-    /// Whether it is somewhere in some words.
-    pub(crate) fn is_in(&self, words: &[String]) -> bool {
-        (0..words.len()).any(|start| self.end(words, start).is_some())
     }
 
     /// Replaces it by a mark wherever it is.
@@ -296,8 +299,8 @@ fn long_forms(word: &str, words: &mut Vec<String>) {
 }
 
 fn simpler(c: char) -> char {
-    let mut pairs = SIMPLER.chars().step_by(2).zip(SIMPLER.chars().skip(1).step_by(2));
-    pairs.find(|(traditional, _)| *traditional == c).map_or(c, |(_, simple)| simple)
+    let traditional = SIMPLER.match_indices(c).map(|(at, _)| at).find(|at| at % 6 == 0);
+    traditional.and_then(|at| SIMPLER[at + 3..].chars().next()).unwrap_or(c)
 }
 
 #[cfg(test)]
@@ -305,8 +308,9 @@ mod tests {
     use super::*;
 
     fn check(phrase: &str, text: &str, expected: bool) {
-        let phrase = Phrase::read(phrase).expect("it says something");
-        assert_eq!(phrase.is_in(&words(text)), expected, "{phrase:?} in “{text}”");
+        let phrases = Phrases::read([phrase]);
+        assert_eq!(phrases.all.len(), 1, "it says something");
+        assert_eq!(phrases.are_in(&words(text)), expected, "{phrase} in “{text}”");
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! Ordinary uses of the same words ("before I forget") are crossed out first. Only the person's own words count: code,
 //! quotations and quoted lines are not looked at.
 
-use crate::phrase::{Phrase, words};
+use crate::phrase::{Phrase, Phrases, words};
 
 /// What implies that something was forgotten, or that it was said before.
 const FORGETTING: &[&str] = &[
@@ -167,9 +167,9 @@ const PAST: &[&str] = &[
 /// The phrases that are listened for.
 #[derive(Clone, Debug)]
 pub struct Cues {
-    forgetting: Vec<Phrase>,
+    forgetting: Phrases,
     ordinary: Vec<Phrase>,
-    past: Vec<Phrase>,
+    past: Phrases,
 }
 
 impl Default for Cues {
@@ -181,15 +181,14 @@ impl Default for Cues {
 impl Cues {
     /// The built-in phrases and some more; one that begins with `-` is an ordinary use, which implies nothing.
     pub fn new(extra: &[String]) -> Self {
-        let all = |phrases: &[&str]| phrases.iter().filter_map(|phrase| Phrase::read(phrase)).collect::<Vec<_>>();
-        let mut cues = Self { forgetting: all(FORGETTING), ordinary: all(ORDINARY), past: all(PAST) };
-        for phrase in extra {
-            match phrase.trim().strip_prefix('-') {
-                Some(ordinary) => cues.ordinary.extend(Phrase::read(ordinary)),
-                None => cues.forgetting.extend(Phrase::read(phrase)),
-            }
+        let extra = extra.iter().map(|phrase| phrase.trim());
+        let (ordinary, forgetting): (Vec<&str>, Vec<&str>) = extra.partition(|phrase| phrase.starts_with('-'));
+        let ordinary = ordinary.into_iter().map(|phrase| &phrase[1..]);
+        Self {
+            forgetting: Phrases::read(FORGETTING.iter().copied().chain(forgetting)),
+            ordinary: ORDINARY.iter().copied().chain(ordinary).filter_map(Phrase::read).collect(),
+            past: Phrases::read(PAST),
         }
-        cues
     }
 
     /// Whether a person's words imply that something they said was forgotten.
@@ -202,10 +201,10 @@ impl Cues {
         self.heard(&self.past, text)
     }
 
-    fn heard(&self, phrases: &[Phrase], text: &str) -> bool {
+    fn heard(&self, phrases: &Phrases, text: &str) -> bool {
         let mut words = words(text);
         self.ordinary.iter().for_each(|phrase| phrase.cross_out(&mut words, "."));
-        phrases.iter().any(|phrase| phrase.is_in(&words))
+        phrases.are_in(&words)
     }
 }
 
