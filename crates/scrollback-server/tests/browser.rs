@@ -79,7 +79,12 @@ fn plays(suite: &str) {
 }
 
 fn chromium() -> PathBuf {
-    let places = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+    let places = [
+        "/usr/bin/chromium-headless-shell",
+        "/usr/bin/chromium",
+        "/usr/bin/chromium-browser",
+        "/usr/bin/google-chrome",
+    ];
     let found = places.into_iter().map(PathBuf::from).find(|path| path.exists());
     found.expect("there is no Chromium: ./test installs it (Debian: chromium)")
 }
