@@ -11,13 +11,14 @@ use axum::http::{HeaderValue, Response, StatusCode, header};
 use axum::routing::{get, post};
 use axum::{Extension, Router};
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use scrollback::export::Whole;
 use scrollback::import::{self, Extent, Format, Import, Opened};
 use scrollback::{SessionId, Tenant};
 use serde::Serialize;
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::task::coop::consume_budget;
 
 use super::place::branch;
 use super::sse::{self, event};
@@ -215,8 +216,7 @@ impl Shape {
             Self::Markdown => ("text/markdown; charset=utf-8", "md"),
         };
         let named = format!("attachment; filename=\"scrollback-{}.{ending}\"", &id.to_string()[..12]);
-        let pieces = self.pieces(whole).map(|piece| Ok::<_, Infallible>(Bytes::from(piece)));
-        let mut response = Response::new(Body::from_stream(stream::iter(pieces)));
+        let mut response = Response::new(sent(self.pieces(whole)));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
         headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -225,9 +225,26 @@ impl Shape {
     }
 }
 
+/// Pieces as a body, written in turn with whatever else the server does.
+fn sent(pieces: impl Iterator<Item = String> + Send + 'static) -> Body {
+    Body::from_stream(stream::iter(pieces).then(async |piece| {
+        consume_budget().await;
+        Ok::<_, Infallible>(Bytes::from(piece))
+    }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// On the one thread that there is here.
+    #[tokio::test]
+    async fn a_long_file_keeps_nobody_waiting() {
+        let other = tokio::spawn(async {});
+        let file = sent((0..1_000).map(|i| format!("{i}\n")));
+        let lines = axum::body::to_bytes(file, usize::MAX).await.unwrap();
+        assert!(lines.ends_with(b"998\n999\n") && other.is_finished());
+    }
 
     #[test]
     fn what_is_too_large_names_the_setting_of_imports() {

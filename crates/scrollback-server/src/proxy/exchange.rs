@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::hidden::Hidden;
-use super::later::Ending;
+use super::later::{Ending, Names};
 use super::{Incoming, Managed, Plan, Proxy};
 use crate::config::RecallBy;
 use crate::upstream::Upstream;
@@ -241,10 +241,15 @@ impl Exchange {
         Said { pieces: std::mem::take(&mut self.shown), ..said }.stopped()
     }
 
+    /// What its conversation may be called by whoever goes on with it.
+    pub(super) fn names(&self) -> Names {
+        [self.plan.conversation.clone(), self.turn.received().session.id.to_string()]
+    }
+
     /// Keeps a reply, also if the client leaves meanwhile; the next request of its conversation waits for it.
     pub(super) fn concluded(self, said: Said, left: Said, verdict: Verdict) -> Ending {
-        let (proxy, conversation) = (self.proxy.clone(), self.plan.conversation.clone());
-        proxy.later.keep(conversation, None, async move { self.conclude(&said, left, verdict).await })
+        let (proxy, names) = (self.proxy.clone(), self.names());
+        proxy.later.keep(names, None, async move { self.conclude(&said, left, verdict).await })
     }
 
     /// Calls of ours among the client's are answered, to be put back when the client returns with its results.

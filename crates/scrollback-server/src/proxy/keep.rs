@@ -91,13 +91,13 @@ impl Exchange {
     pub(super) async fn finish(self, messages: Vec<Value>, hidden: Hidden) {
         let must_wait = !hidden.lead.is_empty() || !hidden.around.is_empty() || self.must_wait();
         let urgency = if must_wait { Urgency::Now } else { Urgency::Soon };
-        let (proxy, conversation) = (self.proxy.clone(), self.plan.conversation.clone());
+        let (proxy, names) = (self.proxy.clone(), self.names());
         let messages: Vec<Message> = messages.iter().map(|message| Message::new(raw(message))).collect();
         let Some(last) = messages.iter().rev().find(|message| !message.is_aside()) else { return self.fail() };
         // What is known of reasoning is kept with the reply: a request that brings it back cannot do without.
         let thinks = |message: &Message| message.parts().iter().any(|part| matches!(part, Part::Thinking(_)));
         let known = (!messages.iter().any(thinks)).then(|| last.strong());
-        let end = proxy.later.keep(conversation, known, self.keep(messages, hidden, urgency));
+        let end = proxy.later.keep(names, known, self.keep(messages, hidden, urgency));
         if must_wait {
             ended(end).await;
         }

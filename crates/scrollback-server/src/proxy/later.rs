@@ -23,10 +23,13 @@ pub(super) struct Later {
 /// Something that ends when its sender is gone.
 pub(super) type Ending = watch::Receiver<()>;
 
+/// A conversation as its request called it, and its session's id, which whoever goes on with it may know.
+pub(super) type Names = [String; 2];
+
 /// A reply that is being kept.
 struct Reply {
-    /// The conversation it belongs to.
-    of: String,
+    /// What the conversation it belongs to may be called.
+    of: Names,
     /// Its message; `None` if a request that holds it has to wait all the same.
     message: Option<Fingerprint>,
     end: Ending,
@@ -58,7 +61,7 @@ impl Later {
     /// Keeps a reply; it is kept even if nobody waits for its end.
     pub(super) fn keep(
         &self,
-        of: String,
+        of: Names,
         message: Option<Fingerprint>,
         work: impl Future<Output = ()> + Send + 'static,
     ) -> Ending {
@@ -77,7 +80,8 @@ impl Later {
     /// Waits until the replies of a conversation that are being kept are kept, but for those that are known.
     pub(super) async fn replies(&self, of: &str, known: impl Fn(Fingerprint) -> bool) {
         let known = |reply: &Reply| reply.message.is_some_and(&known);
-        let awaited = |reply: &&Reply| reply.of == of && is_under_way(&reply.end) && !known(reply);
+        let awaited =
+            |reply: &&Reply| reply.of.iter().any(|name| name == of) && is_under_way(&reply.end) && !known(reply);
         loop {
             let ends: Vec<Ending> = held(&self.replies).iter().filter(awaited).map(|reply| reply.end.clone()).collect();
             if ends.is_empty() {

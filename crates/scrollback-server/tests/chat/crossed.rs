@@ -110,11 +110,12 @@ fn a_conversation_goes_on_over_any_wire() {
         let crossing = Crossing::new();
         let (line, body) = request(from);
         let id = session(&crossing.server.send(line, "", &body.to_string()));
-        for to in WIRES {
+        for (replies, to) in (1..).zip(WIRES) {
             let asked = crossing.goes_on(&id, to);
             eprintln!("from {from} over {to}");
             taken(to, &asked);
             let said = asked.to_string();
+            assert_eq!(said.matches("Well.").count(), replies, "{from} to {to}: {said}");
             assert!(said.contains("Speak of the harbour.") && said.contains("2.31 metres"), "{from} to {to}: {said}");
             assert!(said.contains("And the tide?") && said.contains("Go on, please."), "{from} to {to}: {said}");
         }

@@ -181,7 +181,7 @@ fn responses_takes(body: &Value) {
             }
             "reasoning" => assert!(item["encrypted_content"].is_string(), "{item}"),
             "message" => {
-                fields(item, &["role", "content"], &["type"]);
+                fields(item, &["role", "content"], &["type", "status"]);
                 assert!(open.is_empty(), "{open:?} has no result before {item}");
                 assert!(item["content"].is_array() || filled(&item["content"]), "{item}");
                 for part in item["content"].as_array().into_iter().flatten() {
