@@ -327,6 +327,15 @@ mod tests {
     }
 
     #[test]
+    fn traditional_characters_are_read_as_simplified_ones() {
+        assert!(SIMPLER.chars().all(|c| c.len_utf8() == 3) && SIMPLER.len().is_multiple_of(6));
+        assert_eq!(
+            ["說", "为", "為", "猫"].map(|c| c.chars().map(simpler).collect::<String>()),
+            ["说", "为", "为", "猫"]
+        );
+    }
+
+    #[test]
     fn languages_without_spaces() {
         check("还记得…吗", "你还记得那只猫吗？", true);
         check("还记得…吗", "還記得嗎", true);
