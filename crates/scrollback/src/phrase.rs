@@ -324,6 +324,9 @@ mod tests {
         check(". remember … ?", "Remember Lisbon?", true);
         check(". remember … ?", "Remember Lisbon.", false);
         check("# days", "3 days", true);
+        check("[please] remember to", "and remember to call", true);
+        check("[please] remember to", "please remember to call", true);
+        check("[please] remember to", "please remember", false);
     }
 
     #[test]
