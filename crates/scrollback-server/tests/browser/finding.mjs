@@ -199,7 +199,7 @@ await play({
       import: ['/#/import', (page) => page.locator('.drop').waitFor()],
     });
     const part = (name) => [`settings-${name}`, [`/#/settings?part=${name}`, (page) => page.locator('.settings-part > *').first().waitFor()]];
-    await everyLook({ 'search-empty': ['/#/search', (page) => page.locator('.empty').waitFor()], ...Object.fromEntries(['all', 'you', 'strategies', 'models', 'tokens'].map(part)) }, FEW);
+    await everyLook({ 'search-empty': ['/#/search', (page) => page.locator('.empty').waitFor()], ...Object.fromEntries(['all', 'you', 'strategies', 'models', 'jobs', 'tokens'].map(part)) }, FEW);
   },
 });
 

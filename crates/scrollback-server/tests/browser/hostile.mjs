@@ -5,7 +5,7 @@ import { EVIL, MARKUP, NAME } from './evil.mjs';
 import { puppet } from './model.mjs';
 import { STRATEGIES } from './seed.mjs';
 
-const TABS = ['chat', 'window', 'topics', 'artifacts', 'contents', 'holds', 'ledger'];
+const TABS = ['chat', 'window', 'topics', 'artifacts', 'contents', 'kept', 'holds', 'ledger'];
 const call = (name, text) => ({ role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name, arguments: JSON.stringify({ [text]: text }) } }] });
 
 await play({

@@ -3,7 +3,7 @@ import { api, assert, BASE, fits, imported, open, picture, play, quiet, say, unt
 import { openCard, ready } from './talk.mjs';
 
 const COUNT = 100_000;
-const SCREENS = ['chat', 'window', 'topics', 'artifacts', 'contents', 'holds', 'ledger'];
+const SCREENS = ['chat', 'window', 'topics', 'artifacts', 'contents', 'kept', 'holds', 'ledger'];
 const line = (at) => (at % 2 ? `Noted, **line ${at}**.` : `Message number ${at}: the wind is ${at % 12} and the tide stands at ${at % 7} metres.`);
 const messages = Array.from({ length: COUNT }, (_, at) => ({ role: at % 2 ? 'assistant' : 'user', content: line(at) }));
 

@@ -1,6 +1,6 @@
-// What is kept beside the messages: topics, artifacts, the contents page, holds and the ledger; as the API has them.
+// What is kept beside the messages: topics, artifacts, the contents page, rules and pins, holds, jobs and the ledger; as the API has them.
 import { readFileSync } from 'node:fs';
-import { accessible, api, assert, everyLook, FEW, open, picture, play, quiet, settled, until } from './kit.mjs';
+import { accessible, api, assert, everyLook, FEW, imported, open, picture, play, quiet, settled, until } from './kit.mjs';
 import { played, STRATEGIES } from './seed.mjs';
 import { another } from './model.mjs';
 
@@ -200,19 +200,76 @@ await play({
     quiet(page);
   },
 
+  async 'rules, pins and what is left out are listed, and let go of'() {
+    const { rules } = await api('GET', '/sessions/r-pages/rules');
+    assert.ok(rules.length > 1 && rules.every((rule) => rule.holds));
+    const { messages } = await api('GET', '/sessions/r-pages/messages?count=4');
+    const pinned = messages.at(-1).id;
+    const page = await open(at('r-pages', 'kept'));
+    const row = (name) => page.locator(`[data-kept="${name}"]`);
+    const rows = (part) => page.locator(`[data-part=${part}] li`);
+    await row(rules[0].rule).waitFor();
+    assert.deepEqual((await rows('rules').locator('.kept-words > p:first-child').allInnerTexts()).map(plain), rules.map((rule) => plain(rule.text)));
+    await accessible(page, 'what is kept');
+    // What is decided elsewhere shows here at once.
+    await api('PUT', `/sessions/r-pages/pins/${pinned}`);
+    await row(pinned).waitFor();
+    await api('PUT', `/sessions/r-pages/excluded/${rules[1].message}`);
+    await rows('excluded').first().waitFor();
+    await until('a rule goes with its message', async () => (await row(rules[1].rule).getByRole('button').count()) === 0);
+    await picture(page, 'kept');
+    // And what is decided here holds.
+    await row(rules[0].rule).getByRole('button').click();
+    await page.locator('.toast', { hasText: rules[0].rule }).waitFor();
+    assert.equal((await api('GET', '/sessions/r-pages/rules')).rules[0].holds, false);
+    await page.getByRole('button', { name: `Take up again: ${rules[0].rule}` }).click();
+    await page.getByRole('button', { name: `Let go: ${rules[0].rule}` }).waitFor();
+    await row(pinned).getByRole('button', { name: 'Unpin' }).click();
+    await page.locator('[data-part=excluded]').getByRole('button', { name: 'Show again' }).click();
+    await until('nothing but rules', async () => !(await rows('pinned').count()) && !(await rows('excluded').count()));
+    assert.ok((await api('GET', '/sessions/r-pages/rules')).rules.every((rule) => rule.holds));
+    await row(rules[0].rule).getByRole('link').click();
+    await page.locator(`#${rules[0].message}`).waitFor();
+    quiet(page);
+  },
+
+  async 'jobs are listed, what was given up first, and why'() {
+    const { base } = await another(`${readFileSync(process.env.SETTINGS, 'utf8')}[embeddings]\nfrom = "http://127.0.0.1:9/v1"\nmodel = "none"\n`);
+    await played('parts', 'pages', 3, base);
+    let jobs = [];
+    await until('a job that failed', async () => (jobs = (await api('GET', '/jobs', undefined, base)).jobs).some((job) => job.last_error));
+    const page = await open('/#/settings?part=jobs', { base });
+    const rows = page.locator('.settings-part tbody tr');
+    await rows.first().waitFor();
+    assert.equal(await rows.count(), jobs.length);
+    await page.getByText(jobs.find((job) => job.last_error).last_error).waitFor();
+    await picture(page, 'settings-jobs');
+    const failed = { ...jobs[0], kind: 'embed', state: { failed: { reason: 'no room' } }, tries: 8, last_error: 'no room <b>left</b>' };
+    await page.route('**/api/jobs', (route) => route.fulfill({ json: { jobs: [...jobs, failed] } }));
+    await page.reload();
+    await rows.first().getByText('given up').waitFor();
+    await rows.first().getByText('no room <b>left</b>').waitFor();
+    await accessible(page, 'jobs');
+    await rows.first().getByRole('link').click();
+    await page.locator('.message-item').last().waitFor();
+    quiet(page);
+  },
+
   async 'each of them is legible in every look'() {
     await everyLook({
       topics: [at('r-topics', 'topics'), (page) => page.getByRole('treeitem').first().waitFor()],
       artifacts: [at('r-artifacts', 'artifacts'), (page) => page.locator('.record-row').first().waitFor()],
       contents: [at('r-pages', 'contents'), (page) => page.locator('.contents-row').first().waitFor()],
+      kept: [at('r-pages', 'kept'), (page) => page.locator('[data-kept]').first().waitFor()],
       holds: [at('r-pages', 'holds'), (page) => page.locator('[data-hold]').first().waitFor()],
       ledger: [at('r-pages', 'ledger'), (page) => page.locator('.totals').waitFor()],
     });
   },
 
   async 'where there are none, they say what to do'() {
-    const none = (screen) => [`${screen}-none`, [at('r-pages', screen), (page) => page.locator('.empty').waitFor()]];
-    await everyLook(Object.fromEntries(['topics', 'artifacts'].map(none)), FEW);
+    await imported(JSON.stringify({ id: 'bare', messages: [{ role: 'user', content: 'Is the harbour calm?' }, { role: 'assistant', content: 'It is.' }] }));
+    const none = (screen) => [`${screen}-none`, [at(screen === 'kept' ? 'bare' : 'r-pages', screen), (page) => page.locator('.empty').waitFor()]];
+    await everyLook(Object.fromEntries(['topics', 'artifacts', 'kept'].map(none)), FEW);
   },
 });
 

@@ -63,6 +63,15 @@ export async function setExcluded(place, message, isExcluded) {
   return answer;
 }
 
+/** Takes a rule up again, or lets go of it. */
+export async function setRule(place, rule, isHeld) {
+  const query = { branch: place.branch };
+  const act = () => (isHeld ? put(place.api(`rules/${rule}`), undefined, query) : del(place.api(`rules/${rule}`), query));
+  const answer = await tell(act, () => t(isHeld ? 'rule.restored' : 'rule.dropped', { rule }));
+  if (answer) await place.changed();
+  return answer;
+}
+
 /** Erases the session for good, if that is meant. */
 export async function erase(about) {
   const title = about.title || t('untitled');

@@ -4,7 +4,7 @@ import { dialog } from './dialog.js';
 import { t } from './i18n.js';
 import { go, readRoute, sessionHref } from './route.js';
 
-const TABS = { c: 'chat', w: 'window', t: 'topics', a: 'artifacts', o: 'contents', h: 'holds', l: 'ledger' };
+const TABS = { c: 'chat', w: 'window', t: 'topics', a: 'artifacts', o: 'contents', k: 'kept', h: 'holds', l: 'ledger' };
 let isAfterG = false;
 
 /** Begins to listen. */

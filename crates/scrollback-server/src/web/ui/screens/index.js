@@ -10,6 +10,7 @@ export const screens = {
   topics: () => import('./topics.js'),
   artifacts: () => import('./artifacts.js'),
   contents: () => import('./contents.js'),
+  kept: () => import('./kept.js'),
   holds: () => import('./holds.js'),
   ledger: () => import('./ledger.js'),
   search: () => import('./search.js'),
@@ -19,4 +20,4 @@ export const screens = {
 };
 
 /** The tabs of a session, in their order. */
-export const tabs = ['chat', 'window', 'topics', 'artifacts', 'contents', 'holds', 'ledger'];
+export const tabs = ['chat', 'window', 'topics', 'artifacts', 'contents', 'kept', 'holds', 'ledger'];

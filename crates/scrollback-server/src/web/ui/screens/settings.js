@@ -1,15 +1,16 @@
-// Settings: who you are here, how this page looks, strategies, models, tokens, and every setting of the server, explained.
+// Settings: who you are here, how this page looks, strategies, models, jobs, tokens, and every setting of the server, explained.
 import { get } from '../api.js';
 import { h, put } from '../dom.js';
 import { t } from '../i18n.js';
 import { screenHref } from '../route.js';
 import { showAll } from '../settings/all.js';
+import { showJobs } from '../settings/jobs.js';
 import { showModels } from '../settings/models.js';
 import { showStrategies } from '../settings/strategies.js';
 import { showTokens } from '../settings/tokens.js';
 import { showYou } from '../settings/you.js';
 
-const PARTS = { you: showYou, strategies: showStrategies, models: showModels, tokens: showTokens, all: showAll };
+const PARTS = { you: showYou, strategies: showStrategies, models: showModels, jobs: showJobs, tokens: showTokens, all: showAll };
 
 export async function show(root, place) {
   const me = await get('/api/me');
