@@ -49,13 +49,16 @@ impl Term {
         if self.prefix { term.starts_with(&self.text) } else { term == self.text }
     }
 
-    /// Whether it occurs among terms in order.
-    fn is_among(&self, terms: &[String]) -> bool {
-        // All forms begin alike, so that one look at the terms is enough.
+    /// How it and all its forms begin, so that one look at terms in order is enough.
+    fn beginning(&self) -> &str {
         let common = self.forms.iter().fold(self.text.len(), |least, form| least.min(shared(&self.text, form)));
-        let begin = &self.text[..common];
-        let from = terms.partition_point(|term| term.as_str() < begin);
-        let near = terms[from..].iter().take_while(|term| term.starts_with(begin));
+        &self.text[..common]
+    }
+
+    /// Whether it, which begins so, occurs among terms in order.
+    fn is_among(&self, beginning: &str, terms: &[String]) -> bool {
+        let from = terms.partition_point(|term| term.as_str() < beginning);
+        let near = terms[from..].iter().take_while(|term| term.starts_with(beginning));
         near.into_iter().any(|term| self.accepts(term) || self.forms.contains(term))
     }
 }
@@ -167,9 +170,10 @@ impl Probe {
             }
     }
 
-    /// Which of its terms occur among `terms`, which are in order.
-    pub(crate) fn hits(&self, terms: &[String]) -> Vec<bool> {
-        self.terms.iter().map(|wanted| wanted.is_among(terms)).collect()
+    /// Tells which of its terms occur among terms in order, those of one message after another.
+    pub(crate) fn hits(&self) -> impl Fn(&[String]) -> Vec<bool> {
+        let wanted: Vec<(&Term, &str)> = self.terms.iter().map(|term| (term, term.beginning())).collect();
+        move |terms| wanted.iter().map(|(term, beginning)| term.is_among(beginning, terms)).collect()
     }
 
     /// What the terms weigh that were hit.

@@ -262,7 +262,7 @@ impl Store for MemoryStore {
     async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches> {
         let state = self.state();
         let mut matches = Matches { frequencies: vec![0; probe.terms.len()], ..Matches::default() };
-        let mut found = Vec::new();
+        let (mut found, hits_among) = (Vec::new(), probe.hits());
         for key in state.order.iter().rev().filter(|key| key.tenant == *tenant) {
             let kept = &state.sessions[key];
             let reached = match &probe.reach {
@@ -273,7 +273,7 @@ impl Store for MemoryStore {
             let said = kept.messages.iter().zip(&kept.terms).rev();
             for (message, terms) in said.filter(|(message, _)| reached && message.id <= probe.reach.last()) {
                 matches.total += 1;
-                let hits = probe.hits(terms);
+                let hits = hits_among(terms);
                 matches.frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));
                 if probe.suffices(&hits) && probe.admits(message) {
                     found.push((probe.weight(&hits), key.id, message));

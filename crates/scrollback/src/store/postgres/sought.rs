@@ -271,7 +271,8 @@ fn joined(
     whole: Vec<(SessionId, Stored)>,
     parted: Vec<(SessionId, Stored)>,
 ) -> Vec<(SessionId, Stored)> {
-    let suffices = |stored: &Stored| probe.suffices(&probe.hits(&index_terms(&stored.message())));
+    let hits_among = probe.hits();
+    let suffices = |stored: &Stored| probe.suffices(&hits_among(&index_terms(&stored.message())));
     let mut all: HashMap<(SessionId, MessageId), Stored> = HashMap::new();
     let long = parted.into_iter().filter(|(_, stored)| suffices(stored));
     all.extend(whole.into_iter().chain(long).map(|(session, stored)| ((session, stored.id), stored)));

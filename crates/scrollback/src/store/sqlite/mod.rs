@@ -181,7 +181,7 @@ impl Store for SqliteStore {
 
     async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
         let scope = scope.clone();
-        let brief = matches!(keys, Keys::One(_) | Keys::After(_, 0..=4));
+        let brief = matches!(keys, Keys::One(_) | Keys::After(_, 0..=4) | Keys::Before(_, 0..=4));
         let question = move |connection: &Connection| query::records(connection, &scope, kind, &keys);
         if brief { self.readers.ask_briefly(question).await } else { self.readers.ask(question).await }
     }

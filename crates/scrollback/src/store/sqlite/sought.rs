@@ -105,7 +105,7 @@ fn unindexed_hits(
     (tenant, probe, bounds): (&Tenant, &Probe, &Bounds),
     frequencies: &mut [u32],
 ) -> Result<Vec<Waiting>, Fault> {
-    let mut found = Vec::new();
+    let (mut found, hits_among) = (Vec::new(), probe.hits());
     let unindexed = unindexed(connection)?;
     fresh.forget_indexed(&unindexed);
     for (no, since) in unindexed {
@@ -113,7 +113,7 @@ fn unindexed_hits(
         let Some(session) = (if outside { None } else { visible(connection, tenant, no, bounds)? }) else { continue };
         for key in key_of(no, since)..=last_key(connection, no)?.min(bounds.high) {
             let Some(terms) = fresh.terms(connection, key)? else { continue };
-            let hits = probe.hits(&terms);
+            let hits = hits_among(&terms);
             frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));
             if probe.suffices(&hits) {
                 found.push(Waiting { key, session, hits });
