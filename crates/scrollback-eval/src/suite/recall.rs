@@ -4,6 +4,7 @@
 //! question included; those of baselines hold nothing but quotations. Only whole messages count.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use scrollback::strategy::StrategyName;
@@ -115,25 +116,25 @@ pub fn measure(
     step: impl FnMut(),
 ) -> scrollback::Result<Measured> {
     let methods = Method::all(strategies, with.embedder.is_some());
-    let chosen = abreast(
-        &dataset.talks,
-        |talk: &Talk, step: &dyn Fn()| {
-            let index = Index::of(talk);
-            let embedder = with.embedder.as_deref();
-            let meanings = embedder.map(|embedder| run(Meanings::of(talk, embedder))).transpose()?;
-            let timed = |method: &Method| {
-                let begun = Instant::now();
-                let windows = method.windows((talk, &index), (with, meanings.as_ref()), rooms)?;
-                step();
-                Ok((windows, begun.elapsed()))
-            };
-            methods.iter().map(timed).collect::<scrollback::Result<Vec<_>>>()
-        },
-        step,
-    )?;
+    // Sets that are one conversation are measured side by side as well: by each way of choosing.
+    let known: Vec<Known> = dataset.talks.iter().map(|_| Known::default()).collect();
+    let jobs: Vec<(&Talk, &Known, &Method)> = dataset
+        .talks
+        .iter()
+        .zip(&known)
+        .flat_map(|(talk, known)| methods.iter().map(move |method| (talk, known, method)))
+        .collect();
+    let choose = |(talk, known, method): &(&Talk, &Known, &Method), step: &dyn Fn()| {
+        let means = known.of(talk, with)?;
+        let begun = Instant::now();
+        let windows = method.windows((talk, &means.index), (with, means.meanings.as_ref()), rooms)?;
+        step();
+        Ok((windows, begun.elapsed()))
+    };
+    let chosen = abreast(&jobs, choose, step)?;
     let questions = dataset.talks.iter().map(|talk| talk.questions.len()).sum();
     let of_method = |(i, method): (usize, &Method)| {
-        let talks = dataset.talks.iter().zip(chosen.iter().map(|chosen| &chosen[i]));
+        let talks = dataset.talks.iter().zip(chosen.iter().skip(i).step_by(methods.len()));
         result(*method, talks, (questions, rooms.len()))
     };
     let results = methods.iter().enumerate().map(of_method).collect();
@@ -146,6 +147,27 @@ pub fn measure(
         rooms: rooms.to_vec(),
         results,
     })
+}
+
+/// What baselines choose by.
+struct Means {
+    index: Index,
+    meanings: Option<Meanings>,
+}
+
+/// The means of a conversation, made by whoever needs them first.
+#[derive(Default)]
+struct Known(Mutex<Option<Arc<Means>>>);
+
+impl Known {
+    fn of(&self, talk: &Talk, with: &With<'_>) -> scrollback::Result<Arc<Means>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.as_ref() {
+            return Ok(known.clone());
+        }
+        let meanings = with.embedder.as_deref().map(|embedder| run(Meanings::of(talk, embedder))).transpose()?;
+        Ok(known.insert(Arc::new(Means { index: Index::of(talk), meanings })).clone())
+    }
 }
 
 #[expect(clippy::cast_precision_loss, reason = "windows are few")]
