@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use kit::{Bench, assistant, call, long, result, system, talk, user};
 use scrollback::log::{Answer, Arrival, History};
-use scrollback::search::{Need, Probe, Query, Reach, find};
+use scrollback::search::{Need, Probe, Query, Reach, find, related};
 use scrollback::store::{Alias, Batch, Expect, Keys, Kind, Lineage, NodeRef, Put, Scope, Span, Which};
 use scrollback::{At, Error, MessageId, SessionId, SessionKey, Tenant};
 use serde_json::value::RawValue;
@@ -35,6 +35,7 @@ contract! {
     a_batch_may_be_committed_twice, nothing_follows_an_unknown_node, words_are_found_in_every_language,
     search_has_filters, a_path_sees_only_itself, snippets_show_the_words, common_words_are_ranked_too,
     a_long_message_with_every_word_comes_before_short_ones_with_some, what_was_said_up_to_a_message_is_counted, what_weighs_most_is_taken, each_role_has_places_of_its_own, what_a_filter_wants_is_found_behind_much_else, common_words_tell_of_old_messages_too, forms_of_a_word_and_names_of_speakers_are_found,
+    texts_are_related_to_the_same_together_and_alone,
     forgetting_erases_one_session, nothing_is_written_about_a_session_that_is_gone, tenants_are_apart, odd_names_are_only_names, large_messages_are_kept,
     a_title_may_come_later_and_change, one_alias_among_many_is_found, erased_results_keep_their_place, no_limit_is_too_large,
 }
@@ -490,6 +491,30 @@ async fn what_a_filter_wants_is_found_behind_much_else(bench: Bench) {
         let found = bench.store.matching(&bench.tenant, probe).await.unwrap().messages;
         let ids: Vec<u32> = found.iter().map(|(_, message)| message.id.0).collect();
         assert_eq!(ids, [1, 0]);
+    }
+}
+
+async fn texts_are_related_to_the_same_together_and_alone(bench: Bench) {
+    let told = (0..30).map(|i| user(&format!("in the harbour, day {i}: {}", ["a gull", "a heron", "夜里下雨"][i % 3])));
+    let birds = [user("the kestrel has a nest"), assistant("A kestrel nests on the mast."), user("白猫睡了，花猫没睡")];
+    let history: Vec<_> = birds.into_iter().chain(told).collect();
+    let sent = bench.send(Some("s"), &history).await;
+    let near = |texts: Vec<&'static str>| {
+        let (store, tenant, reach) = (bench.store.clone(), bench.tenant.clone(), Reach::Session(sent.session.id));
+        async move {
+            let found = related(&*store, &tenant, (&texts, 0), (reach, 4)).await.unwrap();
+            let told = |hits: Vec<scrollback::search::Related>| {
+                hits.iter().map(|hit| (hit.message.id.0, format!("{:.12}", hit.share))).collect::<Vec<_>>()
+            };
+            found.into_iter().map(told).collect::<Vec<_>>()
+        }
+    };
+    let texts = ["Where does the kestrel nest?", "猫", "?!", "那只白猫呢", "A heron in the harbour", "白"];
+    let together = near(texts.to_vec()).await;
+    let ids = |place: usize| together[place].iter().map(|(id, _)| *id).collect::<Vec<_>>();
+    assert_eq!((ids(0), ids(1), ids(2)), (vec![0, 1], vec![2], vec![]));
+    for (text, found) in texts.into_iter().zip(&together) {
+        assert_eq!(near(vec![text]).await, std::slice::from_ref(found), "{text}");
     }
 }
 

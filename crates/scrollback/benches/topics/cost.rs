@@ -171,7 +171,10 @@ fn chain(blocks: &[scrollback::window::Block]) -> Vec<Link> {
 async fn retrieved(engine: &Engine, history: &[Value], step: &Step) -> Vec<Link> {
     let tenant = Tenant::local();
     let session = scrollback::SessionId::declared(&tenant, "twelve");
-    let found = related(&**engine.log().store(), &tenant, (&step.user, 1), Reach::Session(session)).await.unwrap();
+    let found = related(&**engine.log().store(), &tenant, (&[&step.user], 1), (Reach::Session(session), usize::MAX))
+        .await
+        .unwrap()
+        .remove(0);
     let mut room = RETRIEVED_TOKENS;
     let fits = |tokens: u32| {
         let rest = room.checked_sub(tokens);

@@ -136,36 +136,75 @@ fn rarest(terms: &[Term], frequencies: &[u32]) -> Vec<Term> {
     by_rarity.into_iter().take(RAREST).map(|(term, _)| term.clone()).collect()
 }
 
+/// The terms that messages are read for.
+pub(super) struct Wanted<'a> {
+    exact: HashMap<&'a str, usize>,
+    prefixes: Vec<(usize, &'a Term)>,
+    count: usize,
+}
+
+impl<'a> Wanted<'a> {
+    pub(super) fn of(terms: &'a [Term]) -> Self {
+        let numbered = || terms.iter().enumerate();
+        let exact = numbered().map(|(i, term)| (term.text.as_str(), i)).collect();
+        Self { exact, prefixes: numbered().filter(|(_, term)| term.prefix).collect(), count: terms.len() }
+    }
+
+    /// Which of the terms a word is, if any.
+    fn place(&self, word: &str) -> Option<usize> {
+        let prefix = || self.prefixes.iter().find(|(_, wanted)| wanted.accepts(word)).map(|(i, _)| *i);
+        self.exact.get(word).copied().or_else(prefix)
+    }
+}
+
+/// What a message says of some terms.
+pub(super) struct Said {
+    /// The words that are wanted, and how often each is said.
+    words: HashMap<String, f64>,
+    length: f64,
+}
+
+impl Said {
+    pub(super) fn read(text: &str, wanted: &Wanted<'_>) -> Self {
+        let (mut words, mut length) = (HashMap::<String, f64>::new(), 0.0);
+        each_term(text, |word| {
+            length += 1.0;
+            if let Some(count) = words.get_mut(word) {
+                *count += 1.0;
+            } else if wanted.place(word).is_some() {
+                words.insert(word.to_owned(), 1.0);
+            }
+        });
+        Self { words, length }
+    }
+
+    /// The same for some of the terms it was read for.
+    pub(super) fn of(&self, wanted: &Wanted<'_>) -> Candidate {
+        let mut counts = vec![0.0; wanted.count];
+        for (word, count) in &self.words {
+            if let Some(place) = wanted.place(word) {
+                counts[place] += count;
+            }
+        }
+        Candidate { counts, length: self.length }
+    }
+}
+
+/// How often a message says each of some terms.
 pub(super) struct Candidate {
     pub(super) counts: Vec<f64>,
     pub(super) length: f64,
-    together: f64,
 }
 
 impl Candidate {
-    pub(super) fn read(message: &Stored, terms: &[Term], units: &[String]) -> Self {
-        let text = message.message().to_text();
-        let exact: HashMap<&str, usize> = terms.iter().enumerate().map(|(i, term)| (term.text.as_str(), i)).collect();
-        let (mut counts, mut length) = (vec![0.0; terms.len()], 0.0);
-        each_term(&text, |term| {
-            length += 1.0;
-            if let Some(&i) = exact.get(term) {
-                counts[i] += 1.0;
-            } else if let Some(i) = terms.iter().position(|wanted| wanted.prefix && wanted.accepts(term)) {
-                counts[i] += 1.0;
-            }
-        });
-        Self { counts, length, together: together(&text, units) }
-    }
-
     fn holds_every_term(&self) -> bool {
         self.counts.iter().all(|count| *count > 0.0)
     }
 
-    fn score(&self, rarity: &[f64], mean_length: f64) -> f64 {
+    fn score(&self, together: f64, rarity: &[f64], mean_length: f64) -> f64 {
         let norm = K1 * (1.0 - B + B * self.length / mean_length);
         let words: f64 = self.counts.iter().zip(rarity).map(|(tf, idf)| idf * tf * (K1 + 1.0) / (tf + norm)).sum();
-        words * (1.0 + TOGETHER * self.together)
+        words * (1.0 + TOGETHER * together)
     }
 }
 
@@ -185,11 +224,17 @@ fn ranked(query: &Query, terms: &[Term], matches: Matches) -> Vec<Found> {
     let total = matches.total.max(1) as f64;
     let idf = |&count: &u32| (1.0 + (total - f64::from(count).min(total) + 0.5) / (f64::from(count) + 0.5)).ln();
     let rarity: Vec<f64> = matches.frequencies.iter().map(idf).collect();
-    let read: Vec<_> = matches.messages.iter().map(|(_, message)| Candidate::read(message, terms, &units)).collect();
-    let mean_length = (read.iter().map(|candidate| candidate.length).sum::<f64>() / read.len().max(1) as f64).max(1.0);
+    let wanted = Wanted::of(terms);
+    let read = |(_, message): &(SessionId, Stored)| {
+        let text = message.message().to_text();
+        (Said::read(&text, &wanted).of(&wanted), together(&text, &units))
+    };
+    let read: Vec<_> = matches.messages.iter().map(read).collect();
+    let mean_length =
+        (read.iter().map(|(candidate, _)| candidate.length).sum::<f64>() / read.len().max(1) as f64).max(1.0);
     let mut scored: Vec<_> = read
         .iter()
-        .map(|candidate| (candidate.holds_every_term(), candidate.score(&rarity, mean_length)))
+        .map(|(candidate, together)| (candidate.holds_every_term(), candidate.score(*together, &rarity, mean_length)))
         .zip(matches.messages)
         .filter(|((_, score), _)| *score > 0.0)
         .collect();

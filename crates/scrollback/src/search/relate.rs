@@ -3,12 +3,13 @@
 //! Unlike a search, a text is not a list of words that must be found: it asks in whole sentences, with words that occur
 //! everywhere and words that occur nowhere. Rare words count most, and the answer to a question counts with the question.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::rank::{Candidate, query_terms};
+use super::rank::{Candidate, Said, Wanted, query_terms};
 use super::{Need, Probe, Reach, Term, is_unspaced};
 use crate::error::Result;
-use crate::ids::{Depth, Tenant};
+use crate::ids::{Depth, MessageId, SessionId, Tenant};
+use crate::message::Role;
 use crate::store::{Store, Stored};
 
 /// How many different words of a text are looked up.
@@ -25,6 +26,10 @@ const UNKNOWN_PAIR: f64 = 0.1;
 const COMMON: u32 = 1_000;
 /// How much of a neighbour's share counts.
 const NEIGHBOUR: f64 = 0.35;
+/// What words count that are not a person's: replies are long and hold a little of everything.
+const OTHERS: f64 = 0.7;
+/// A message that answers to less of a text than this has nothing to do with it.
+const LEAST: f64 = 0.1;
 /// How soon saying a word again adds little.
 const SATURATION: f64 = 0.6;
 
@@ -37,32 +42,55 @@ pub struct Related {
     pub share: f64,
 }
 
-/// Messages within reach that have to do with a text, the closest first. A text without words has none. Where the text itself
-/// is in the log, `own` says how often: what only it says, nobody else has said.
-pub async fn related(
+/// For each of some texts, at most so many messages within reach that have to do with it, the closest first. A text without words
+/// has none. Where the texts themselves are in the log, `own` says how often each is: what only it says, nobody else has said.
+///
+/// Words that several texts say are counted once, and messages that several lead to are read once.
+pub async fn related<T: AsRef<str>>(
     store: &dyn Store,
     tenant: &Tenant,
-    (text, own): (&str, u32),
-    reach: Reach,
-) -> Result<Vec<Related>> {
+    (texts, own): (&[T], u32),
+    (reach, most): (Reach, usize),
+) -> Result<Vec<Vec<Related>>> {
+    let wanted: Vec<Vec<Term>> = texts.iter().map(|text| telling(text.as_ref())).collect();
+    let mut seen = HashSet::new();
+    let all: Vec<Term> = wanted.iter().flatten().filter(|term| seen.insert(*term)).cloned().collect();
+    if all.is_empty() {
+        return Ok(vec![Vec::new(); texts.len()]);
+    }
+    let counted = store.matching(tenant, Probe::new(all.clone(), Need::Any, reach.clone(), 0)).await?;
+    let counts: HashMap<&Term, u32> = all.iter().zip(counted.frequencies).collect();
+    let mut readings = Readings { wanted: Wanted::of(&all), read: HashMap::new() };
+    let mut found = Vec::with_capacity(texts.len());
+    for terms in wanted {
+        let others: Vec<u32> = terms.iter().map(|term| counts[term].saturating_sub(own)).collect();
+        let weighed = Weighed::of(terms, &others, counted.total);
+        let messages = weighed.messages(store, tenant, reach.clone()).await?;
+        let ranked = weighed.ranked(messages, &mut readings);
+        found.push(ranked.into_iter().take(most).filter(|hit| hit.share >= LEAST).collect());
+    }
+    Ok(found)
+}
+
+/// The words of a text that are looked up: long ones tell more, and which are rare is not known yet.
+fn telling(text: &str) -> Vec<Term> {
     let mut terms = query_terms(text);
-    // Long words tell more, and which are rare is not known yet.
     terms.sort_by_key(|term| std::cmp::Reverse(term.text.chars().count()));
     terms.truncate(TERMS);
-    if terms.is_empty() {
-        return Ok(Vec::new());
+    terms
+}
+
+/// Messages that were read for the words of several texts.
+struct Readings<'a> {
+    wanted: Wanted<'a>,
+    read: HashMap<(SessionId, MessageId), Said>,
+}
+
+impl Readings<'_> {
+    fn of(&mut self, (session, message): &(SessionId, Stored), wanted: &Wanted<'_>) -> Candidate {
+        let read = || Said::read(&message.message().to_text(), &self.wanted);
+        self.read.entry((*session, message.id)).or_insert_with(read).of(wanted)
     }
-    let counted = store.matching(tenant, Probe::new(terms.clone(), Need::Any, reach.clone(), 0)).await?;
-    let others: Vec<u32> = counted.frequencies.iter().map(|count| count.saturating_sub(own)).collect();
-    let weighed = Weighed::of(terms, &others, counted.total);
-    let rare = weighed.rare();
-    if rare.is_empty() {
-        return Ok(Vec::new());
-    }
-    let (rare, weights) = rare.into_iter().unzip();
-    let probe = Probe { weights: Some(weights), ..Probe::new(rare, Need::Any, reach, CANDIDATES) };
-    let found = store.matching(tenant, probe).await?;
-    Ok(weighed.ranked(found.messages.into_iter().map(|(_, message)| message).collect()))
 }
 
 /// The words of a text and what they weigh.
@@ -104,8 +132,21 @@ impl Weighed {
         by_rarity.into_iter().enumerate().take_while(fits).map(|(_, (_, word))| word).collect()
     }
 
-    fn ranked(&self, messages: Vec<Stored>) -> Vec<Related> {
-        let read: Vec<Candidate> = messages.iter().map(|message| Candidate::read(message, &self.terms, &[])).collect();
+    /// Messages that its rarest words lead to.
+    async fn messages(&self, store: &dyn Store, tenant: &Tenant, reach: Reach) -> Result<Vec<(SessionId, Stored)>> {
+        let rare = self.rare();
+        if rare.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (rare, weights) = rare.into_iter().unzip();
+        let probe = Probe { weights: Some(weights), ..Probe::new(rare, Need::Any, reach, CANDIDATES) };
+        Ok(store.matching(tenant, probe).await?.messages)
+    }
+
+    fn ranked(&self, messages: Vec<(SessionId, Stored)>, readings: &mut Readings<'_>) -> Vec<Related> {
+        let wanted = Wanted::of(&self.terms);
+        let read: Vec<Candidate> = messages.iter().map(|message| readings.of(message, &wanted)).collect();
+        let messages: Vec<Stored> = messages.into_iter().map(|(_, message)| message).collect();
         #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
         let mean = (read.iter().map(|one| one.length).sum::<f64>() / read.len().max(1) as f64).max(1.0);
         let shares: Vec<f64> = read.iter().map(|candidate| self.share(candidate, mean)).collect();
@@ -118,6 +159,7 @@ impl Weighed {
         };
         let together = |(message, share): (Stored, f64)| {
             let share = (share + NEIGHBOUR * depth(&message).map_or(0.0, beside)).min(1.0);
+            let share = if message.role == Role::User { share } else { share * OTHERS };
             Related { message, share }
         };
         let mut related: Vec<Related> = messages.into_iter().zip(shares).map(together).collect();

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use super::find::{Found, Words};
+use super::find::{Found, Near};
 use super::reader::Reader;
 use super::shelf::{Shelf, Shelved};
 use super::sort::Sorting;
@@ -149,9 +149,9 @@ impl Engine {
         let turn = open[turns::last(open)].stored.id;
         let text = asked(asking.lane);
         let hits = if asking.deep { HITS_DEEP } else { HITS };
-        let words = Words { text: &text, open: asking.open, hits, own: 1 };
+        let near = Near { open: asking.open, hits, own: 1 };
         let Sorting { session, lineage, .. } = asking.sorting;
-        let mut found = self.by_words(session, lineage, words).await?;
+        let mut found = self.by_words(session, lineage, (&text, near)).await?;
         self.keep_visible(asking, shelf, &mut found).await?;
         let mut consulted = Consulted { cue: asking.deep, ..Consulted::new(turn) };
         if asking.deep {

@@ -204,10 +204,16 @@ impl Editions<'_> {
 
     /// The topic that a message is in now.
     pub(super) async fn topic_of(&self, at: Position) -> Result<Option<TopicId>> {
+        Ok(self.home_of(at).await?.map(|(topic, _)| topic))
+    }
+
+    /// The topic that a message is in now, and its newest edition.
+    pub(super) async fn home_of(&self, at: Position) -> Result<Option<(TopicId, Option<Edition>)>> {
         let Some(mut topic) = self.placed(at).await? else { return Ok(None) };
         // Topics are divided and merged now and then; each step leads to a newer one.
-        for _ in 0..MOVES {
-            let Some(edition) = self.of(topic).await? else { return Ok(Some(topic)) };
+        let mut steps = 0;
+        loop {
+            let Some(edition) = self.of(topic).await? else { return Ok(Some((topic, None))) };
             let moved = match edition.merged {
                 Some(merged) => Some(merged),
                 None if edition.parted || !edition.moved.is_empty() => {
@@ -218,11 +224,10 @@ impl Editions<'_> {
                 None => None,
             };
             match moved {
-                Some(next) if next != topic => topic = next,
-                _ => break,
+                Some(next) if next != topic && steps < MOVES => (topic, steps) = (next, steps + 1),
+                _ => return Ok(Some((topic, Some(edition)))),
             }
         }
-        Ok(Some(topic))
     }
 
     /// Where a message went from a topic, unless it came back.

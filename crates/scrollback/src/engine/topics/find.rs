@@ -8,15 +8,11 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::ids::{Depth, MessageId, SessionKey};
 use crate::search::{Reach, Related, related};
-use crate::store::{Lineage, Span, Stored};
+use crate::store::{Lineage, Position, Span, Stored};
 use crate::topic::{Reading, TopicId};
 
-/// A message that answers to less of a text than this has nothing to do with it.
-const LEAST: f64 = 0.1;
 /// How much a second find in the same topic adds.
 const SECOND: f64 = 0.2;
-/// What words count that are not the person's: replies are long and hold a little of everything.
-const OTHERS: f64 = 0.7;
 /// How close to the best find of its topic a message must be to be quoted, and how many are.
 const QUOTED: (f64, usize) = (0.5, 6);
 /// How close what others than the person said must be, because it is long.
@@ -29,10 +25,9 @@ const GOOD: f64 = 0.6;
 /// How much a poor one is raised at most.
 const MOST_SCALE: f64 = 2.0;
 
-/// What is looked for.
+/// Where it is looked for.
 #[derive(Clone, Copy)]
-pub(super) struct Words<'a> {
-    pub(super) text: &'a str,
+pub(super) struct Near {
     /// Only messages before this depth.
     pub(super) open: Depth,
     /// How many messages are looked at.
@@ -76,34 +71,35 @@ impl Engine {
         &self,
         session: &SessionKey,
         lineage: &Lineage,
-        words: Words<'_>,
+        (text, near): (&str, Near),
     ) -> Result<Vec<Found>> {
-        let Some(last) = words.open.0.checked_sub(1).map(Depth) else { return Ok(Vec::new()) };
+        Ok(self.by_each(session, lineage, (&[text], near)).await?.pop().unwrap_or_default())
+    }
+
+    /// The same for each of some texts.
+    pub(super) async fn by_each<T: AsRef<str>>(
+        &self,
+        session: &SessionKey,
+        lineage: &Lineage,
+        (texts, near): (&[T], Near),
+    ) -> Result<Vec<Vec<Found>>> {
+        let Some(last) = near.open.0.checked_sub(1).map(Depth) else { return Ok(vec![Vec::new(); texts.len()]) };
         let path = Lineage(lineage.0.iter().map(|(branch, depth)| (*branch, last.min(*depth))).collect());
-        let mut hits =
-            related(self.store(), &session.tenant, (words.text, words.own), Reach::Path(session.id, path)).await?;
-        for hit in hits.iter_mut().filter(|hit| hit.message.role != crate::Role::User) {
-            hit.share *= OTHERS;
-        }
-        hits.sort_by(|a, b| b.share.total_cmp(&a.share).then(b.message.id.cmp(&a.message.id)));
-        let close = hits.into_iter().take(words.hits).filter(|hit| hit.share >= LEAST);
+        let reach = Reach::Path(session.id, path);
+        let related = related(self.store(), &session.tenant, (texts, near.own), (reach, near.hits)).await?;
         let editions = Editions { store: self.store(), session, lineage };
-        let mut found: HashMap<TopicId, Found> = HashMap::new();
-        for hit in close {
-            let Some(position) = hit.message.position() else { continue };
-            let sorted = editions.topic_of(position).await?;
-            let topic = sorted.unwrap_or(TopicId(position.id));
-            let (sorted, relevance, hits) = (sorted.is_some(), 0.0, Vec::new());
-            found.entry(topic).or_insert(Found { topic, sorted, relevance, hits }).hits.push(hit);
+        let (mut found, mut places) = (Vec::with_capacity(texts.len()), HashMap::new());
+        for hits in related {
+            found.push(sorted(&editions, hits, &mut places).await?);
         }
-        Ok(ranked(found.into_values().collect()))
+        Ok(found)
     }
 
     /// Messages with those they belong to: an answer with its question, a question with its answer if that is short.
     pub(super) async fn with_turns(
         &self,
         session: &SessionKey,
-        head: crate::store::Position,
+        head: Position,
         quoted: &[&Stored],
         short_tokens: u32,
     ) -> Result<Vec<Stored>> {
@@ -132,6 +128,26 @@ impl Engine {
         all.sort_by_key(|stored| stored.position().map(|position| position.depth));
         Ok(all)
     }
+}
+
+/// The topics of some messages; where each is sorted to is looked up once.
+async fn sorted(
+    editions: &Editions<'_>,
+    hits: Vec<Related>,
+    places: &mut HashMap<MessageId, Option<TopicId>>,
+) -> Result<Vec<Found>> {
+    let mut found: HashMap<TopicId, Found> = HashMap::new();
+    for hit in hits {
+        let Some(position) = hit.message.position() else { continue };
+        let sorted = match places.get(&position.id) {
+            Some(known) => *known,
+            None => *places.entry(position.id).or_insert(editions.topic_of(position).await?),
+        };
+        let topic = sorted.unwrap_or(TopicId(position.id));
+        let (sorted, relevance, hits) = (sorted.is_some(), 0.0, Vec::new());
+        found.entry(topic).or_insert(Found { topic, sorted, relevance, hits }).hits.push(hit);
+    }
+    Ok(ranked(found.into_values().collect()))
 }
 
 /// Topics by how much they have to do with the text. How much of a text can be found at all differs from text to text, so

@@ -285,8 +285,8 @@ impl Engine {
     pub(super) async fn is_archived(&self, session: &SessionKey, lineage: &Lineage, stored: &Stored) -> Result<bool> {
         let Some(at) = stored.position() else { return Ok(false) };
         let editions = Editions { store: self.store(), session, lineage };
-        let Some(topic) = editions.topic_of(at).await? else { return Ok(false) };
-        Ok(editions.of(topic).await?.is_some_and(|edition| edition.archived.is_some()))
+        let home = editions.home_of(at).await?.and_then(|(_, edition)| edition);
+        Ok(home.is_some_and(|edition| edition.archived.is_some()))
     }
 
     /// The topic that a message of a path is in.
@@ -298,8 +298,7 @@ impl Engine {
     ) -> Result<Option<crate::topic::Card>> {
         let lineage = self.store().lineage(session, head).await?;
         let editions = Editions { store: self.store(), session, lineage: &lineage };
-        let Some(topic) = editions.topic_of(at).await? else { return Ok(None) };
-        Ok(editions.of(topic).await?.map(|edition| edition.card))
+        Ok(editions.home_of(at).await?.and_then(|(_, edition)| edition).map(|edition| edition.card))
     }
 }
 

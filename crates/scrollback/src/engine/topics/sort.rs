@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::editions::{Chunk, Edition, Editions, Member, put, put_chunk};
 use super::event::{During, Event, puts};
-use super::find::Words;
+use super::find::Near;
 use super::shelf::Shelf;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -105,10 +105,11 @@ impl Engine {
         }
         let mut wanted: Vec<TopicId> = shelf.active().collect();
         let step = heap.units.len().div_ceil(LOOKED_UP).max(1);
-        for (i, unit) in heap.units.iter().enumerate().step_by(step) {
-            let text = words_of(&heap.leaves[unit.clone()]);
-            let words = Words { text: &text, open: shelf.progress.frontier, hits: HITS, own: 1 };
-            let found = self.by_words(sorting.session, sorting.lineage, words).await?;
+        let units: Vec<(usize, &Range<usize>)> = heap.units.iter().enumerate().step_by(step).collect();
+        let texts: Vec<String> = units.iter().map(|(_, unit)| words_of(&heap.leaves[(*unit).clone()])).collect();
+        let near = Near { open: shelf.progress.frontier, hits: HITS, own: 1 };
+        let found = self.by_each(sorting.session, sorting.lineage, (&texts, near)).await?;
+        for ((i, _), found) in units.into_iter().zip(found) {
             wanted.extend(found.iter().take(EACH).map(|found| found.topic));
             let close = found.iter().filter(|found| found.relevance >= REFERS_FROM);
             leads.insert(i, close.map(|found| found.topic).collect());

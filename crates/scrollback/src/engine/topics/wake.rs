@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use super::consult::{Consulted, offline};
 use super::editions::{Edition, Editions};
 use super::event::Event;
-use super::find::{Found, Words};
+use super::find::{Found, Near};
 use super::reader::{Reader, pointer};
 use super::shelf::Shelved;
 use crate::engine::Engine;
@@ -187,8 +187,8 @@ impl Engine {
     /// The cards that the index window sees: what words lead to; of the days that are named all, or else, where a helper can tell
     /// what words do not, those that were added to last.
     async fn indexed(&self, wanted: &Wanted<'_>, reader: &Reader<'_>) -> Result<Vec<(Shelved, Found)>> {
-        let words = Words { text: wanted.words, open: wanted.open, hits: HITS, own: 0 };
-        let found = self.by_words(wanted.session, reader.lineage, words).await?;
+        let near = Near { open: wanted.open, hits: HITS, own: 0 };
+        let found = self.by_words(wanted.session, reader.lineage, (wanted.words, near)).await?;
         let editions = Editions { store: self.store(), session: wanted.session, lineage: reader.lineage };
         let mut known: Vec<(Shelved, Found)> = Vec::new();
         for found in found.into_iter().take(ROUTED) {

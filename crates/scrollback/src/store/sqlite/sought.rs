@@ -129,8 +129,11 @@ fn read_newest(
     (tenant, probe, bounds): (&Tenant, &Probe, &Bounds),
     waiting: &[Waiting],
 ) -> Result<Vec<Keyed>, Fault> {
-    let mut found = if probe.terms.is_empty() { Vec::new() } else { read_indexed(connection, tenant, probe, bounds)? };
-    for one in waiting.iter().filter(|_| probe.limit > 0) {
+    if probe.terms.is_empty() || probe.limit == 0 {
+        return Ok(Vec::new());
+    }
+    let mut found = read_indexed(connection, tenant, probe, bounds)?;
+    for one in waiting {
         let message = message_at(connection, one.key)?.filter(|message| probe.admits(message));
         found.extend(message.map(|message| (one.key, one.session, message)));
     }
@@ -164,10 +167,9 @@ fn read_best(
             break;
         }
         // Who said it stands before its words, which may be many.
-        let role = role_at(connection, key)?;
-        let Some((one, found)) = open.find(|(one, _)| role.as_ref().is_some_and(|role| one.admits_role(role))) else {
-            continue;
-        };
+        let role = if probe.roles.is_empty() { None } else { role_at(connection, key)? };
+        let admits = |one: &Probe| one.roles.is_empty() || role.as_ref().is_some_and(|role| one.admits_role(role));
+        let Some((one, found)) = open.find(|(one, _)| admits(one)) else { continue };
         let no = session_of(key);
         let session = match sessions.get(&no) {
             Some(known) => *known,

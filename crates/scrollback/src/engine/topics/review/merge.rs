@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use super::{AT_ONCE, Fate, Ruling, Sitting};
 use crate::engine::topics::editions::Edition;
 use crate::engine::topics::event::Event;
-use crate::engine::topics::find::Words;
+use crate::engine::topics::find::Near;
 use crate::engine::topics::shelf::Shelf;
 use crate::error::Result;
 use crate::ids::Depth;
@@ -56,10 +56,12 @@ impl Sitting<'_> {
     async fn pairs(&self, reviewed: &[TopicId]) -> Result<Vec<(TopicId, TopicId)>> {
         let mut pairs = Vec::new();
         let mut seen = HashSet::new();
-        for edition in reviewed.iter().filter_map(|topic| self.open.get(topic)) {
-            let text = format!("{}\n{}", edition.card.name, edition.card.brief);
-            let words = Words { text: &text, open: Depth(u32::MAX), hits: HITS, own: 0 };
-            let found = self.engine.by_words(self.session, &self.lineage, words).await?;
+        let reviewed: Vec<&Edition> = reviewed.iter().filter_map(|topic| self.open.get(topic)).collect();
+        let text = |edition: &&Edition| format!("{}\n{}", edition.card.name, edition.card.brief);
+        let texts: Vec<String> = reviewed.iter().map(text).collect();
+        let near = Near { open: Depth(u32::MAX), hits: HITS, own: 0 };
+        let found = self.engine.by_each(self.session, &self.lineage, (&texts, near)).await?;
+        for (edition, found) in reviewed.into_iter().zip(found) {
             let others = found.iter().filter_map(|found| self.open.get(&found.topic));
             for other in others.filter(|other| self.may_join(edition, other)).take(EACH) {
                 let (one, other) = (edition.card.id, other.card.id);
