@@ -7,26 +7,23 @@ use crate::window::{grouped, tokens_of};
 
 /// Longer lines count as several.
 const LINE_CHARS: usize = 1_000;
+/// How far before that a word may begin that is not cut.
+const WORD_CHARS: usize = 200;
 /// How much of the words that were asked for is told again.
 const TOLD_CHARS: usize = 80;
 /// How many lines around a find are shown.
 const AROUND: usize = 2;
 
-/// The lines of a text, long ones in pieces.
+/// The lines of a text with their ends, long ones in pieces: together they are the text, to the letter.
 pub(super) fn lines_of(text: &str) -> Vec<&str> {
-    pieces_of(text).into_iter().map(|piece| piece.strip_suffix('\n').map_or(piece, unreturned)).collect()
-}
-
-/// The same with the ends of their lines: together they are the text.
-pub(super) fn pieces_of(text: &str) -> Vec<&str> {
     let mut pieces = Vec::new();
     for mut line in text.split_inclusive('\n') {
-        let end = line.strip_suffix('\n').map_or(line, unreturned).len();
+        let end = ended(line).len();
         let mut before = 0;
-        while let Some((at, _)) = line[..end - before].char_indices().nth(LINE_CHARS) {
-            let (piece, rest) = line.split_at(at);
+        while let Some((most, _)) = line[..end - before].char_indices().nth(LINE_CHARS) {
+            let (piece, rest) = line.split_at(between_words(line, most));
             pieces.push(piece);
-            before += at;
+            before += piece.len();
             line = rest;
         }
         pieces.push(line);
@@ -34,8 +31,16 @@ pub(super) fn pieces_of(text: &str) -> Vec<&str> {
     pieces
 }
 
-fn unreturned(line: &str) -> &str {
-    line.strip_suffix('\r').unwrap_or(line)
+/// Where to cut a line before a place: between two words, unless none ends near it.
+fn between_words(line: &str, most: usize) -> usize {
+    let near = line[..most].char_indices().rev().take(WORD_CHARS);
+    let ends = |(at, c): (usize, char)| (!c.is_alphanumeric()).then_some(at + c.len_utf8());
+    near.into_iter().find_map(ends).unwrap_or(most)
+}
+
+/// A line without its end.
+fn ended(line: &str) -> &str {
+    line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line))
 }
 
 /// A range of lines, counted from 1, with a pointer to the rest if it does not fit.
@@ -45,15 +50,16 @@ pub(super) fn lines(lines: &[&str], first: u32, last: u32, room: u32) -> String 
     let last = (last as usize).clamp(first, count.max(first)).min(count);
     let wanted = lines.get(first - 1..last).unwrap_or_default();
     let fitting = fitting(wanted, room);
-    let shown = wanted[..fitting].join("\n");
+    let shown = wanted[..fitting].concat();
     if fitting == wanted.len() {
-        return shown;
+        return if last == count { shown } else { ended(&shown).to_owned() };
     }
     if fitting == 0 {
         return format!("[there is no room left to show even line {first} of {}]", grouped_len(count));
     }
     let next = first + fitting;
-    format!("{shown}\n[cut after line {} of {}: part = \"{next}-{last}\" goes on]", next - 1, grouped_len(count))
+    let (shown, count) = (ended(&shown), grouped_len(count));
+    format!("{shown}\n[cut after line {} of {count}: part = \"{next}-{last}\" goes on]", next - 1)
 }
 
 fn grouped_len(count: usize) -> String {
@@ -62,9 +68,9 @@ fn grouped_len(count: usize) -> String {
 
 /// How many lines fit, by halving: counting a long text token by token takes long.
 fn fitting(lines: &[&str], room: u32) -> usize {
-    let fits = |count: usize| tokens_of(&lines[..count].join("\n")) <= room;
+    let fits = |count: usize| tokens_of(&lines[..count].concat()) <= room;
     // A token is seldom shorter than a byte and never than a quarter of a character.
-    let sure: usize = lines.iter().map(|line| line.len() + 1).sum();
+    let sure: usize = lines.iter().map(|line| line.len()).sum();
     if sure <= room as usize || fits(lines.len()) {
         return lines.len();
     }
@@ -143,7 +149,7 @@ fn numbered(lines: &[&str], shown: &BTreeSet<usize>) -> String {
         if before.is_some_and(|before| before + 1 != index) {
             out.push("…".to_owned());
         }
-        out.push(format!("{}: {}", index + 1, lines[index]));
+        out.push(format!("{}: {}", index + 1, ended(lines[index])));
         before = Some(index);
     }
     out.join("\n")
@@ -184,32 +190,44 @@ mod tests {
 
     #[test]
     fn a_range_that_does_not_fit_points_to_the_rest() {
-        let text: Vec<String> = (1..=200).map(|i| format!("row {i} of the table")).collect();
+        let text: Vec<String> = (1..=200).map(|i| format!("row {i} of the table\r\n")).collect();
         let rows: Vec<&str> = text.iter().map(String::as_str).collect();
         let shown = lines(&rows, 50, 200, 200);
         assert!(shown.starts_with("row 50 of") && shown.contains("of 200: part = \""), "{shown}");
         let next: u32 = shown.split("part = \"").nth(1).unwrap().split('-').next().unwrap().parse().unwrap();
         assert!(lines(&rows, next, 200, 200).starts_with(&format!("row {next} of")));
-        assert_eq!(lines(&rows, 3, 4, 200), "row 3 of the table\nrow 4 of the table");
-        assert_eq!(lines(&rows, 900, 1_000, 200), "row 200 of the table");
+        assert!(!shown.contains("\r\n[cut") && shown.contains("\n[cut"), "{shown}");
+        assert_eq!(lines(&rows, 3, 4, 200), "row 3 of the table\r\nrow 4 of the table");
+        assert_eq!(lines(&rows, 900, 1_000, 200), "row 200 of the table\r\n");
         assert_eq!(lines(&[], 1, 5, 200), "");
     }
 
     #[test]
-    fn pieces_are_the_whole_text() {
+    fn lines_are_the_whole_text() {
         let long = "长".repeat(2_500);
         for text in ["", "\n", "a", "a\n", "a\r\nb\r", "\n\na\n\n", &format!("{long}\r\nb"), &"x".repeat(1_000)] {
-            assert_eq!(pieces_of(text).concat(), text);
-            assert_eq!(lines_of(text).len(), pieces_of(text).len());
+            let whole = lines_of(text);
+            assert_eq!(whole.concat(), text);
+            assert_eq!(lines(&whole, 1, u32::MAX, 10_000), text);
         }
         assert_eq!(lines_of(&format!("{}\nb", "x".repeat(1_000))).len(), 2);
-        assert_eq!(lines_of(&format!("{long}\r\nb\r\n")).last(), Some(&"b"));
+        assert_eq!(lines_of(&format!("{long}\r\nb\r\n")).last(), Some(&"b\r\n"));
+    }
+
+    #[test]
+    fn long_lines_are_cut_between_words() {
+        for (word, end) in [("kestrel", " "), ("灯塔", "，")] {
+            let text = format!("{word}{end}").repeat(600);
+            let lines = lines_of(&text);
+            assert!(lines.len() > 1 && lines.iter().all(|line| line.ends_with(end) && line.starts_with(word)));
+            assert_eq!(passages(&lines, word, 400).complaint, None);
+        }
     }
 
     #[test]
     fn passages_hold_the_words_and_their_surroundings() {
         let text: Vec<String> =
-            (0..500).map(|i| if i == 300 { "the berth is 潮位 17".into() } else { format!("row {i}") }).collect();
+            (0..500).map(|i| if i == 300 { "the berth is 潮位 17\n".into() } else { format!("row {i}\n") }).collect();
         let rows: Vec<&str> = text.iter().map(String::as_str).collect();
         let found = passages(&rows, "潮位 berth", 400);
         assert_eq!(found.complaint, None);

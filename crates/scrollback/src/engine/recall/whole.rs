@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::passages::{Passages, lines_of, passages, pieces_of};
+use super::passages::{Passages, lines_of, passages};
 use super::{AROUND, ROOM, Sight};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -68,9 +68,9 @@ impl Engine {
         (first, most): (usize, usize),
     ) -> Result<Lines> {
         let text = self.result_text(session, id).await?;
-        let pieces = pieces_of(&text);
-        let (count, first) = (pieces.len(), first.max(1));
-        let shown: Vec<&str> = pieces.into_iter().skip(first - 1).take(most).collect();
+        let lines = lines_of(&text);
+        let (count, first) = (lines.len(), first.max(1));
+        let shown: Vec<&str> = lines.into_iter().skip(first - 1).take(most).collect();
         Ok(Lines { text: shown.concat(), chars: text.chars().count(), count, first, shown: shown.len() })
     }
 
