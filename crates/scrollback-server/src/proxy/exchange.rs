@@ -26,7 +26,9 @@ use crate::wire::{Dress, Ear, Echo, Wire};
 /// How much of a session's id names it.
 const HANDLE: usize = 12;
 /// What the view says of a reply that a person has stopped.
-const STOPPED: &str = "the reply was stopped before its end";
+pub(super) const STOPPED: &str = "the reply was stopped before its end";
+/// What it says of one that the model's API did not finish.
+pub(super) const BROKEN_OFF: &str = "the model's API broke the reply off; what came of it is kept";
 
 /// The state of one request.
 pub(super) struct Exchange {
@@ -229,10 +231,10 @@ impl Exchange {
         self.rounds.extend(messages);
     }
 
-    /// What a person has read of a reply that they stopped. Where its last round has said nothing yet, the words of earlier ones
+    /// What a person has read of a reply that was stopped, with a notice of why. Where its last round has said nothing yet, the words of earlier ones
     /// count alone: what was recalled for more is of no use.
-    pub(super) fn stopped(&mut self, said: Said) -> Said {
-        self.notices.push(STOPPED.into());
+    pub(super) fn stopped(&mut self, said: Said, why: &str) -> Said {
+        self.notices.push(why.into());
         let said = said.stopped();
         if !said.is_empty() {
             return said;

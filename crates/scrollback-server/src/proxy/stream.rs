@@ -14,7 +14,7 @@ use scrollback::recall::RecallCall;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::exchange::{Exchange, Verdict};
+use super::exchange::{BROKEN_OFF, Exchange, STOPPED, Verdict};
 use super::later::ended;
 use super::pass;
 use crate::upstream::{Answer, AnswerBody, Silence};
@@ -129,7 +129,7 @@ impl Streaming {
                     }
                     Err(error) => {
                         self.flush();
-                        unfinished(*exchange, &self.relay.take());
+                        broken_off(*exchange, self.relay.take());
                         self.ready.push_back(Err(error));
                     }
                 },
@@ -169,8 +169,8 @@ impl Streaming {
     async fn done(&mut self, mut exchange: Exchange) -> Phase {
         let said = self.relay.take();
         if said.is_empty() || said.failed {
-            unfinished(exchange, &said);
             self.relay.close(&said, &mut self.out);
+            broken_off(exchange, said);
             return Phase::Over;
         }
         exchange.enter(said.usage.as_ref());
@@ -201,8 +201,8 @@ impl Streaming {
             Box::pin(self.done(exchange)).await
         } else {
             let said = self.relay.take();
-            unfinished(exchange, &said);
             self.relay.close(&said, &mut self.out);
+            broken_off(exchange, said);
             Phase::Over
         };
         self.flush();
@@ -217,7 +217,8 @@ impl Streaming {
             refusal => refusal,
         };
         exchange.warn(refusal.as_ref().map_or(StatusCode::BAD_GATEWAY, |answer| answer.status));
-        exchange.fail();
+        // What a person has read of earlier rounds is kept.
+        cut_short(exchange, (Said::default(), BROKEN_OFF), false);
         let why = match refusal {
             Ok(answer) => String::from_utf8_lossy(&answer.body.all().await.unwrap_or_default()).into_owned(),
             Err(silence) => format!("the upstream failed while the reply was under way: {silence}"),
@@ -232,26 +233,29 @@ impl Streaming {
 impl Drop for Streaming {
     fn drop(&mut self) {
         match std::mem::replace(&mut self.phase, Phase::Over) {
-            Phase::Coming(exchange, _) => cut_short(*exchange, self.relay.take(), true),
-            Phase::Between(between) => cut_short(between.exchange(), Said::default(), false),
+            Phase::Coming(exchange, _) => cut_short(*exchange, (self.relay.take(), STOPPED), true),
+            Phase::Between(between) => cut_short(between.exchange(), (Said::default(), STOPPED), false),
             Phase::Rest(_) | Phase::Over => {}
         }
     }
 }
 
-/// No reply came of an answer that had begun: it is paid for all the same.
-fn unfinished(mut exchange: Exchange, said: &Said) {
-    exchange.enter(said.usage.as_ref());
+/// An answer that had begun has no end: it is paid for all the same. What a person who talks to us has read of it is kept.
+fn broken_off(mut exchange: Exchange, said: Said) {
     exchange.warn(StatusCode::OK);
+    if exchange.plan.ours.is_some() {
+        return cut_short(exchange, (said, BROKEN_OFF), true);
+    }
+    exchange.enter(said.usage.as_ref());
     exchange.fail();
 }
 
 /// A client that has seen why a reply ended may leave without waiting for the end: the reply is kept all the same, and so is what
-/// a person who talks to us has read when they stop a reply, for they have no client that would. Otherwise what was asked and
+/// a person who talks to us has read of a reply without an end, for they have no client that would. Otherwise what was asked and
 /// paid for is recorded.
-fn cut_short(mut exchange: Exchange, mut said: Said, is_answered: bool) {
-    if said.end.is_none() && !said.failed && exchange.plan.ours.is_some() {
-        said = exchange.stopped(said);
+fn cut_short(mut exchange: Exchange, (mut said, why): (Said, &str), is_answered: bool) {
+    if (said.end.is_none() || said.failed) && exchange.plan.ours.is_some() {
+        said = exchange.stopped(said, why);
     }
     if is_answered {
         exchange.enter(said.usage.as_ref());

@@ -95,6 +95,7 @@ impl Said {
     pub(crate) fn stopped(mut self) -> Self {
         self.pieces.retain(|piece| matches!(piece, Piece::Words { text, .. } if !text.trim().is_empty()));
         self.end = (!self.pieces.is_empty()).then_some(End::Cut);
+        self.failed = false;
         self
     }
 

@@ -89,7 +89,25 @@ fn a_reply_that_breaks_off_ends_with_an_error() {
         let error = &events[2].1;
         assert_eq!((&error["status"], &error["code"]), (&json!(502), &json!("upstream_failed")));
         assert!(error["detail"].as_str().unwrap().contains(why), "{error}");
+        assert!(error["detail"].as_str().unwrap().contains("kept as m1"), "{error}");
+        let session = events[0].1["session"].as_str().unwrap();
+        let messages = server.send(&format!("GET /api/sessions/{session}/messages"), "", "").json();
+        assert_eq!(messages["messages"][1]["parts"][0]["text"], "It begins", "what was read is kept");
     }
+}
+
+#[test]
+fn a_reply_without_an_end_is_kept_with_a_notice() {
+    let upstream = Upstream::new(|_, _| {
+        let begun = events(&[json!({"role": "assistant", "content": "It begins"})], "stop");
+        stream(&(begun.split("\n\n").next().unwrap().to_owned() + "\n\n"), 30, true)
+    });
+    let server = server(&upstream, "");
+    let done = super::ask(&server, &json!({"message": "hello"}));
+    assert_eq!(done["message"], "m1");
+    assert!(done["notices"].to_string().contains("broke the reply off"), "{done}");
+    let next = super::ask(&server, &json!({"session": done["session"], "message": "go on"}));
+    assert_eq!((&next["branch"], &next["question"]), (&json!(0), &json!("m2")));
 }
 
 #[test]

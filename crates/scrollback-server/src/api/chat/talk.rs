@@ -184,8 +184,16 @@ impl Talk {
             }
         }
         self.phase = Phase::Over;
-        let failed = || broken(self.failure.clone().unwrap_or_else(|| "the model gave no answer; ask again".into()));
-        self.ready.push_back(self.kept.take().map_or_else(|| Event::Failed(failed()), Event::Done));
+        let kept = self.kept.take();
+        let said = kept.as_ref().and_then(|kept| kept.message);
+        self.ready.push_back(match (self.failure.take(), kept) {
+            (None, Some(kept)) => Event::Done(kept),
+            (None, None) => Event::Failed(broken("the model gave no answer; ask again")),
+            (Some(why), _) => Event::Failed(broken(match said {
+                Some(said) => format!("{why} (what came of the reply is kept as {said})"),
+                None => why,
+            })),
+        });
     }
 
     /// All of it at once.
