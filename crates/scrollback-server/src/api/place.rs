@@ -10,16 +10,20 @@ use scrollback::control::Controls;
 use scrollback::engine::{Folding, Recorded};
 use scrollback::ids::BranchId;
 use scrollback::note::Fold;
+use scrollback::search::{Query, find};
 use scrollback::store::{Branch, Position, Session, Span, Which};
 use scrollback::window::Budget;
 use scrollback::{At, Error, MessageId, SessionId, SessionKey, Store, Tenant};
 
+use super::sessions::BEGINNING;
 use super::{Ask, Refusal, Room, one_line, title_of};
 
 /// A smaller window holds nothing.
 pub(super) const LEAST_LIMIT: u32 = 500;
 
-/// So many of the sessions that a name could mean are told.
+/// So many of the sessions that a name could mean are looked at.
+const LOOKED_AT: usize = 100;
+/// So many of them are told.
 const SEVERAL: usize = 5;
 /// So much of the id and of the name of each.
 const ID_DIGITS: usize = 12;
@@ -101,8 +105,12 @@ fn limit_of(recorded: &Recorded) -> Option<u32> {
     recorded.view.layout.rsplit_once('@').and_then(|(_, limit)| limit.parse().ok())
 }
 
-/// The one session a person means: by its whole name, or by the beginning of its name or id.
+/// The one session a person means: by its whole name, by the beginning of its name or id, or by its first words, where it is
+/// listed by these.
 pub(crate) async fn find_session(store: &dyn Store, tenant: &Tenant, name: &str) -> scrollback::Result<Session> {
+    if name.trim().is_empty() {
+        return Err(Error::Invalid("a session has to be named: `scrollback sessions` lists them".into()));
+    }
     // Programs name sessions by their whole ids, and need not wait until all names are looked through.
     if let Ok(id) = name.parse().map(SessionId)
         && let Some(session) = store.sessions(tenant, Which::Id(id)).await?.pop()
@@ -113,7 +121,14 @@ pub(crate) async fn find_session(store: &dyn Store, tenant: &Tenant, name: &str)
     if let Some(session) = exact {
         return Ok(session);
     }
-    let mut found = store.sessions(tenant, Which::Named { name: name.to_owned(), skip: 0, limit: SEVERAL + 1 }).await?;
+    let mut found = store.sessions(tenant, Which::Named { name: name.to_owned(), skip: 0, limit: LOOKED_AT }).await?;
+    if found.is_empty() {
+        found = begun_with(store, tenant, name).await?;
+    }
+    let is_whole = |session: &&Session| session.title.as_ref().is_some_and(|title| title.eq_ignore_ascii_case(name));
+    if let [one] = &found.iter().filter(is_whole).collect::<Vec<_>>()[..] {
+        return Ok(Session::clone(one));
+    }
     match found.len() {
         0 => {
             let name = one_line(name, SAID_CHARS);
@@ -129,6 +144,29 @@ pub(crate) async fn find_session(store: &dyn Store, tenant: &Tenant, name: &str)
             Err(Error::Invalid(format!("“{name}” could be several sessions: {names}{more}. Write more of it")))
         }
     }
+}
+
+/// Sessions without a name whose first message begins with some words.
+async fn begun_with(store: &dyn Store, tenant: &Tenant, words: &str) -> scrollback::Result<Vec<Session>> {
+    let hits = match find(store, tenant, &Query { limit: LOOKED_AT, ..Query::new(words) }).await {
+        Ok(hits) => hits,
+        // It has no words.
+        Err(Error::Invalid(_)) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let begins = one_line(words, usize::MAX).trim_end_matches('…').to_lowercase();
+    let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
+    for hit in hits.into_iter().filter(|hit| hit.message.position().is_some_and(|at| at.depth.0 < BEGINNING)) {
+        if !seen.insert(hit.session) {
+            continue;
+        }
+        let Some(session) = store.sessions(tenant, Which::Id(hit.session)).await?.pop() else { continue };
+        let title = title_of(store, tenant, &session).await?;
+        if one_line(&title, usize::MAX).to_lowercase().starts_with(&begins) {
+            found.push(session);
+        }
+    }
+    Ok(found)
 }
 
 /// A session among others: the beginning of its id, and its name or what it is about.

@@ -16,7 +16,7 @@ use super::{Ask, Refusal, Room};
 use crate::salvage;
 
 /// Among so many messages the first that is not an instruction is looked for.
-const BEGINNING: u32 = 16;
+pub(super) const BEGINNING: u32 = 16;
 /// How much of a title is shown.
 const TITLE_CHARS: usize = 120;
 

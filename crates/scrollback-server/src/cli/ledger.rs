@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::api::tasks;
 
-use super::{Desk, counted, grouped, say, say_json, table};
+use super::{Desk, columns, counted, grouped, say, say_json, table};
 
 /// A call of a view.
 #[derive(Serialize)]
@@ -35,7 +35,11 @@ pub(super) async fn show(desk: &Desk, engine: &Engine, key: &SessionKey) -> anyh
             "saved_percent": totals.saved_percent(), "tasks": tasks}))?;
         return Ok(ExitCode::SUCCESS);
     }
-    say(drawn(&calls.collect::<Vec<_>>()))?;
+    let calls: Vec<_> = calls.collect();
+    say(drawn(&calls, columns()))?;
+    if calls.iter().any(|(_, call)| call.reported.is_some()) {
+        say("cached: as the rules of the provider predict; told: what it said it read from its cache")?;
+    }
     say("")?;
     sums(&totals)?;
     for task in &tasks {
@@ -83,26 +87,42 @@ const KINDS: [KindOfTokens; 8] = [
     ("topics", |tokens| tokens.topics),
 ];
 
-/// The calls as a table; kinds that no call has are left out.
-fn drawn(calls: &[(&Recorded, &Call)]) -> String {
+/// The calls as a table; kinds that no call has are left out, and all of them where a terminal has no room.
+fn drawn(calls: &[(&Recorded, &Call)], columns: Option<usize>) -> String {
     let used = |(_, of): &&KindOfTokens| calls.iter().any(|(_, call)| of(&call.tokens) > 0);
-    let kinds: Vec<_> = KINDS.iter().filter(used).collect();
-    let names = kinds.iter().map(|(name, _)| *name);
+    let kinds: Vec<&KindOfTokens> = KINDS.iter().filter(used).collect();
     let reported = calls.iter().any(|(_, call)| call.reported.is_some());
-    let head = ["view", "model", "input"].into_iter().chain(names).chain(["cached"]);
-    let head: Vec<&str> = head.chain(reported.then_some("reported")).chain(["cost", "without"]).collect();
+    let all = rows(calls, &kinds, reported);
+    let fits = columns.is_none_or(|columns| width(&all) <= columns);
+    let [head, rows @ ..] = &(if fits { all } else { rows(calls, &[], reported) })[..] else { return String::new() };
     let numbers: Vec<usize> = (2..head.len()).collect();
-    let mut lines = table(&head, &numbers);
-    for (recorded, call) in calls {
+    let mut lines = table(&head.iter().map(String::as_str).collect::<Vec<_>>(), &numbers);
+    lines.add_rows(rows);
+    lines.trim_fmt()
+}
+
+/// What a table of the calls says, its head first.
+fn rows(calls: &[(&Recorded, &Call)], kinds: &[&KindOfTokens], reported: bool) -> Vec<Vec<String>> {
+    let names = kinds.iter().map(|(name, _)| *name);
+    let head = ["view", "model", "input"].into_iter().chain(names).chain(["cached"]);
+    let head = head.chain(reported.then_some("told")).chain(["cost", "without"]).map(str::to_owned);
+    let row = |(recorded, call): &(&Recorded, &Call)| {
         let amount = |cost: Option<Cost>| cost.map_or("–".to_owned(), |cost| cost.to_string());
         let mut row = vec![recorded.name.clone(), call.model.clone(), grouped(call.hit().input())];
         row.extend(kinds.iter().map(|(_, of)| grouped(of(&call.tokens))));
         row.push(grouped(call.predicted.read));
         row.extend(reported.then(|| call.reported.map_or("–".into(), |usage: Usage| grouped(usage.read))));
         row.extend([amount(call.cost), amount(call.without.and_then(|without| without.cost))]);
-        lines.add_row(row);
-    }
-    lines.trim_fmt()
+        row
+    };
+    std::iter::once(head.collect()).chain(calls.iter().map(row)).collect()
+}
+
+/// How many columns of a terminal it takes to show rows without breaking a cell.
+fn width(rows: &[Vec<String>]) -> usize {
+    let cells = rows.first().map_or(0, Vec::len);
+    let widest = |i: usize| rows.iter().filter_map(|row| row.get(i)).map(|cell| cell.chars().count()).max();
+    (0..cells).filter_map(widest).map(|widest| widest + 2).sum()
 }
 
 /// Writes the sums.
