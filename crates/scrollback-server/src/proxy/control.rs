@@ -77,7 +77,8 @@ impl Proxy {
     /// Takes the command into the log and folds. What goes wrong after that is told in the words of the answer.
     async fn compressed(&self, history: &History<'_>, plan: &Plan) -> Result<(String, Received, Option<Fold>)> {
         self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
-        let (arrival, after) = Self::arrival(plan)?;
+        let known = self.named_by_id(plan).await?;
+        let (arrival, after) = Self::arrival(plan, known.as_ref())?;
         let log = self.engine.log();
         let received = match after {
             None => log.receive(arrival, history).await?,

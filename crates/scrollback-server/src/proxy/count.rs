@@ -85,7 +85,8 @@ impl Proxy {
         let offer = Offer::new(by, self.engine.tools(), &opened, wire);
         let asked = Asked { request: &request, incoming, history: &history, opened: &opened };
         let plan = self.plan(upstream, &asked, &offer);
-        let (arrival, after) = Self::arrival(&plan)?;
+        let known = self.named_by_id(&plan).await?;
+        let (arrival, after) = Self::arrival(&plan, known.as_ref())?;
         let recalls = plan.recalls;
         let ask = Ask { after, recalls, ..Ask::new(arrival, &history, plan.budget, plan.limit) };
         let preview =

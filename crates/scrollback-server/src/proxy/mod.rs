@@ -6,6 +6,7 @@
 //! Responses API offers beside replies, `later` does what need not be waited for, `pass` sends on what is none of our business, or
 //! what we failed at.
 
+mod arrival;
 mod asking;
 mod book;
 mod control;
@@ -32,12 +33,11 @@ use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use scrollback::engine::{Ask, Engine, Turn};
-use scrollback::log::{After, Arrival, History};
+use scrollback::log::History;
 use scrollback::strategy::StrategyName;
 use scrollback::{Error, SessionId, Tenant};
 
 use crate::access::Access;
-use crate::clock::now;
 use crate::config::{RecallBy, Serve, Unkept};
 use crate::erasing::Eraser;
 use crate::live::Live;
@@ -259,33 +259,14 @@ impl Proxy {
                 return Err(Error::Invalid(what.into()));
             }
         }
-        let (arrival, after) = Self::arrival(plan)?;
+        let known = self.named_by_id(plan).await?;
+        let (arrival, after) = Self::arrival(plan, known.as_ref())?;
         // What was compacted here may be too long for any other strategy than the one it was compacted for.
         let strategy = plan.untouched.filter(|_| !plan.is_compacted()).map(|_| StrategyName::Passthrough);
         let recalls = plan.recalls;
         let reserved = plan.reserved();
         let ask = Ask { after, reserved, strategy, recalls, ..Ask::new(arrival, history, plan.budget, plan.limit) };
         if plan.is_assumed { self.engine.begin_unsure(ask).await } else { self.engine.begin(ask).await }
-    }
-
-    /// Whose a request is, and what it follows if it holds only new messages.
-    fn arrival(plan: &Plan) -> scrollback::Result<(Arrival<'_>, Option<After<'_>>)> {
-        let name = plan.session.as_deref();
-        if let Some(ours) = &plan.ours {
-            return Ok((Arrival::new(&plan.tenant, name, &plan.model, now()), Some(ours.after())));
-        }
-        let after = match (&plan.follows, plan.only_new, name) {
-            (Some(Follows::Response(id) | Follows::Compaction(id)), ..) => Some(After::Response(id)),
-            (Some(Follows::Conversation(name)), ..) => Some(After::Last(name)),
-            (None, false, _) => None,
-            (None, true, Some(name)) => Some(After::Last(name)),
-            (None, true, None) => {
-                let what = "a request with only new messages must name its session, for example with the header \
-                            x-scrollback-session";
-                return Err(Error::Invalid(what.into()));
-            }
-        };
-        Ok((Arrival::new(&plan.tenant, name, &plan.model, now()), after))
     }
 }
 
@@ -330,7 +311,10 @@ impl Stop {
                 Self::said(refused(wire, "invalid_request", &what))
             }
             // Sent on without what it follows it would be answered as if that had never been said, and nobody sends it again.
-            Error::Store { .. } if unkept == Unkept::Refused || plan.is_new() => Self::unkept(wire, &told),
+            // Where all is kept, so is what somebody erases at this moment: it is sent again, and begins anew.
+            Error::Store { .. } | Error::NotFound(_) if unkept == Unkept::Refused || plan.is_new() => {
+                Self::unkept(wire, &told)
+            }
             // What is wrong with the request itself, its model's API will say.
             Error::Invalid(_) => Self::AsItIs(None),
             _ => Self::trouble(wire, plan, told),

@@ -121,7 +121,9 @@ impl Proxy {
         let session = Declared::read(header, &request.declares()).session;
         let tenant = incoming.tenant.clone();
         let opening = || history.opening().map(|hash| format!("{} {hash:x}", tenant.as_str()));
-        let declared = session.as_ref().map(|name| SessionId::declared(&tenant, name).to_string());
+        // Replies tell the ids of their sessions, and may be asked to go on there.
+        let id_of = |name: &String| name.parse().map_or_else(|_| SessionId::declared(&tenant, name), SessionId);
+        let declared = session.as_ref().map(|name| id_of(name).to_string());
         let conversation = declared.or_else(opening).unwrap_or_default();
         Plan {
             is_assumed: known.is_none() && model != QUOTE,

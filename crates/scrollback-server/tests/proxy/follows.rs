@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{Said, Server, Upstream, plain};
+use crate::scene::{Said, Server, Upstream, chat, plain, reply, says, user};
 
 /// A model whose responses are numbered.
 fn numbered(number: usize, _: &Said) -> Vec<Option<Vec<u8>>> {
@@ -64,4 +64,24 @@ fn a_control_message_is_a_link_of_the_chain() {
     let sent = upstream.asked().pop().unwrap().json();
     assert!(sent["input"].to_string().contains("The lamp is green."), "{sent}");
     assert!(!sent["input"].to_string().contains("/compress"), "{sent}");
+}
+
+#[test]
+fn a_session_is_gone_on_with_by_the_id_that_its_replies_tell() {
+    for declared in ["", "x-scrollback-session: lamp\r\n"] {
+        let upstream = Upstream::new(|_, _| reply(&says("Noted.")));
+        let server = Server::new(upstream.port, "");
+        let send = |headers: &str, text: &str| {
+            let said = server.send("POST /v1/chat/completions", headers, &chat(&[user(text)]).to_string());
+            assert_eq!(said.status(), 200, "{}", said.text());
+            said.header("x-scrollback-session").unwrap().to_owned()
+        };
+        let id = send(declared, "The lamp is red.");
+        let by_id = format!("x-scrollback-session: {id}\r\nx-scrollback-history: new\r\n");
+        for question in ["Which colour?", "Are you sure?"] {
+            assert_eq!(send(&by_id, question), id, "{declared}");
+            let sent = upstream.asked().pop().unwrap().json()["messages"].to_string();
+            assert!(sent.contains("The lamp is red.") && sent.contains(question), "{sent}");
+        }
+    }
 }

@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
 use crate::log::{Outcome, Received};
 use crate::note::Fold;
-use crate::store::{Position, Stored};
+use crate::store::{Position, Stored, unkept};
 use crate::strategy::{KeepLimits, Kept, Leaf, QuoteNeed, Scene, StrategyName, turns};
 use crate::task;
 use crate::window::{Budget, Reason, Window};
@@ -109,6 +109,8 @@ impl Engine {
         found: Option<&Consulted>,
     ) -> Result<Laid> {
         let session = &received.session;
+        // Somebody else may have erased it since its messages came.
+        let begun = lane.open.get(turns::last(&lane.open)).ok_or_else(|| unkept(session))?.stored.id;
         (lane.model, lane.recalls, lane.reserved) = (ask.arrival.model.into(), ask.recalls, ask.reserved);
         self.settle(session, &lane).await?;
         self.shelve(session, &mut lane).await?;
@@ -118,7 +120,7 @@ impl Engine {
         let at = ask.arrival.at;
         // A client that has summed up its past wants it out of sight.
         let forced = ask.forced || received.outcome == Outcome::Compacted;
-        let begins = found.is_none() && lane.head.id == lane.open[turns::last(&lane.open)].stored.id;
+        let begins = found.is_none() && lane.head.id == begun;
         let pressed = Pressed { forced, begins };
         let Folding { fold: folded, asked, call } = self.folded(&mut lane, session, (lessened, at), pressed).await?;
         let known = folded.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));

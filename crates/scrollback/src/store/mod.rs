@@ -101,7 +101,7 @@ pub trait Forget: Send + Sync {
 }
 
 /// What is said of a session that is not there: it never was, or was erased.
-fn unkept(session: &SessionKey) -> Error {
+pub(crate) fn unkept(session: &SessionKey) -> Error {
     Error::NotFound(format!("there is no session {}", session.id))
 }
 

@@ -1,7 +1,7 @@
 //! Several requests at once, and conversations too long to be read.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use scrollback::log::{After, Arrival, History};
@@ -10,7 +10,7 @@ use scrollback::store::{
     Batch, Committed, Keys, Kind, Known, Matches, Origin, Record, Scope, Session, Span, Stored, Which,
 };
 use scrollback::strategy::StrategyName;
-use scrollback::{At, Log, MemoryStore, Result, SessionKey, SqliteOptions, SqliteStore, Store, Tenant};
+use scrollback::{At, Error, Log, MemoryStore, Result, SessionKey, SqliteOptions, SqliteStore, Store, Tenant};
 use serde_json::{Value, json};
 
 use super::desk::{Desk, contents, run, settings, texts};
@@ -23,6 +23,8 @@ struct Watched {
     messages: AtomicUsize,
     listings: AtomicUsize,
     records: AtomicUsize,
+    /// Whether somebody else has erased what is read.
+    erased: AtomicBool,
 }
 
 #[async_trait]
@@ -44,6 +46,9 @@ impl Store for Watched {
 
     async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>> {
         tokio::task::yield_now().await;
+        if self.erased.load(Ordering::Relaxed) {
+            return Ok(Vec::new());
+        }
         let read = self.inner.read(session, span).await?;
         self.calls.fetch_add(1, Ordering::Relaxed);
         self.messages.fetch_add(read.len(), Ordering::Relaxed);
@@ -71,8 +76,8 @@ fn watched(budget: u32) -> (Arc<Watched>, Desk) {
 }
 
 fn over(inner: Arc<dyn Store>, strategy: StrategyName, budget: u32) -> (Arc<Watched>, Desk) {
-    let (calls, messages, listings, records) = Default::default();
-    let store = Arc::new(Watched { inner, calls, messages, listings, records });
+    let (calls, messages, listings, records, erased) = Default::default();
+    let store = Arc::new(Watched { inner, calls, messages, listings, records, erased });
     (store.clone(), Desk::new(store, settings(strategy), budget))
 }
 
@@ -98,6 +103,22 @@ fn the_same_request_many_times_at_once_folds_once() {
             let shown: Vec<_> = [a, b, c, d].into_iter().map(|turn| texts(turn.unwrap().window())).collect();
             assert!(shown.iter().all(|texts| *texts == shown[0]) && shown[0].len() < 30, "{known}");
         }
+    });
+}
+
+#[test]
+fn a_turn_in_a_session_that_is_erased_meanwhile_is_refused() {
+    run(async {
+        let inner: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        let (_, mut first) = over(inner.clone(), StrategyName::Pages, 3_000);
+        let mut history = chat(3, "boats and tides");
+        let turn = first.begin(&history[..5]).await.unwrap();
+        first.finish(turn, &history[5]).await;
+        history.push(user("And now?"));
+        let (store, second) = over(inner, StrategyName::Pages, 3_000);
+        store.erased.store(true, Ordering::Relaxed);
+        let refused = second.begin_at(&history, 9).await;
+        assert!(matches!(refused, Err(Error::NotFound(_))), "{:?}", refused.err());
     });
 }
 

@@ -51,7 +51,8 @@ impl Proxy {
     /// Takes the conversation into the log.
     async fn received(&self, history: &History<'_>, plan: &Plan) -> Result<Received> {
         self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
-        let (arrival, after) = Self::arrival(plan)?;
+        let known = self.named_by_id(plan).await?;
+        let (arrival, after) = Self::arrival(plan, known.as_ref())?;
         match after {
             None => self.engine.log().receive(arrival, history).await,
             Some(after) => self.engine.log().receive_new(arrival, after, history).await,
