@@ -350,6 +350,28 @@ async fn a_question_blacked_out_in_the_middle_is_an_edit() {
     assert!(bench.texts(&next).await[4].contains("ann speaks"));
 }
 
+#[tokio::test]
+async fn what_is_changed_or_put_in_the_middle_counts_from_then_on() {
+    let told = |text: &str| format!("{text}, and so on until all of it is told from the beginning to the end of it");
+    let edit: [(&str, fn(&mut Vec<Value>, String)); 3] = [
+        ("another question", |history, text| history[4] = user(&text)),
+        ("another reply", |history, text| history[5] = assistant(&text)),
+        ("one more", |history, text| drop(history.splice(4..4, [user(&text), assistant("I see.")]))),
+    ];
+    for (what, edit) in edit {
+        let bench = Bench::sqlite();
+        let mut history = talk("ann", 6);
+        let first = bench.send(None, &history).await;
+        edit(&mut history, told(what));
+        history.push(user("And then?"));
+        let next = bench.send(None, &history).await;
+        assert_eq!((next.outcome, &next.session), (Outcome::Branch, &first.session), "{what}");
+        let texts = bench.texts(&next).await;
+        assert!(texts.len() == history.len() && texts.contains(&told(what)), "{what}: {texts:?}");
+        assert_eq!(bench.send(None, &history).await.added, 0, "{what}");
+    }
+}
+
 /// Where a person approves what a model wants to do, clients change the arguments and keep the id of the call.
 #[tokio::test]
 async fn a_reply_that_came_back_changed_is_kept_beside_the_original() {

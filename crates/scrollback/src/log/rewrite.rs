@@ -18,6 +18,10 @@ const EVIDENCE_CHARS: usize = 200;
 /// A client rewrites the conversation it is in: at most so many messages of the path follow the last one it kept.
 const NEAR_THE_END: usize = 2;
 
+/// So many messages after one that was changed, it is taken for the client's own doing: kept anew with all that follows, each change
+/// would cost as much as the conversation is long.
+const EDITED_WITHIN: usize = 256;
+
 /// Shorter ids of calls are counted from one by some servers; longer ones are drawn at random and unique, unless they end in a count.
 const UNIQUE_ID_CHARS: usize = 12;
 /// What follows a sign in an id is a count if it has at most so many digits: `functions.weather:0`, `call_weather_12`.
@@ -65,6 +69,11 @@ impl Features {
     /// Whether both have a call in common that no other conversation has.
     pub(super) fn shares_unique_call(&self, other: &Self) -> bool {
         self.calls.iter().any(|call| is_unique(call) && other.calls.contains(call))
+    }
+
+    /// Whether it is the other with other words, and not what is left of it once a client has cleared or shortened it.
+    fn edits(&self, other: &Self) -> bool {
+        !self.same_calls(other) && self.chars * 2 > other.chars
     }
 
     fn is_substantial(&self) -> bool {
@@ -145,6 +154,9 @@ pub(super) fn recognise(theirs: &[Features], candidate: &Candidate<'_>) -> Optio
         (left_out, inserted) if left_out > inserted => Change::Compacted,
         _ => Change::Edited,
     };
+    if change == Change::Edited && candidate.based && is_edit(theirs, (path, &ours), &replaced) {
+        return None;
+    }
     let near_the_end = path.len() - 1 - last.ours <= NEAR_THE_END;
     let evidence = Evidence::of(&pairs, (theirs, &ours), candidate.telling);
     evidence.proves(change, candidate.based, near_the_end).then_some(Rewrite {
@@ -153,6 +165,20 @@ pub(super) fn recognise(theirs: &[Features], candidate: &Candidate<'_>) -> Optio
         at: path[last.ours].position()?,
         replaced,
     })
+}
+
+/// Whether somebody changed what was said, or put something in between, rather than that a program cleared what it has no use for:
+/// then what they say now counts.
+fn is_edit(
+    theirs: &[Features],
+    (path, ours): (&[Stored], &[Features]),
+    replaced: &[(usize, Option<MessageId>)],
+) -> bool {
+    let original = |id: MessageId| path.iter().position(|stored| stored.id == id).map(|place| &ours[place]);
+    let edits = |(i, over): &(usize, Option<MessageId>)| {
+        theirs.len() - i <= EDITED_WITHIN && over.and_then(original).is_none_or(|over| theirs[*i].edits(over))
+    };
+    replaced.iter().any(edits)
 }
 
 /// Matches in order, each to the first possible message after the match before.
