@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process';
 import assert from 'node:assert/strict';
 import path from 'node:path';
 
-const { BASE, CHROMIUM, NODE_HOME, SCREENS, SCROLLBACK } = process.env;
+const { BASE, CHROMIUM, NODE_HOME, PICTURES, SCREENS, SCROLLBACK } = process.env;
 const require = createRequire(path.join(NODE_HOME, 'package.json'));
 const { chromium } = require('playwright-core');
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
@@ -81,8 +81,8 @@ export async function accessible(page, where) {
   assert.deepEqual(told, [], `${where} is not accessible`);
 }
 
-/** A picture for people to look at. */
-export const picture = (page, name) => page.screenshot({ path: path.join(SCREENS, `${name}.png`) });
+/** A picture for people to look at, if somebody wants to: drawing them takes long. */
+export const picture = async (page, name) => PICTURES && page.screenshot({ path: path.join(SCREENS, `${name}.png`) });
 
 /** Nothing sticks out sideways. */
 export async function fits(page) {
