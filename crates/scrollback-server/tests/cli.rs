@@ -104,7 +104,7 @@ fn a_folder_is_read_once_and_what_is_no_conversation_is_named() {
     let (home, folder) = (Home::new(), tempfile::tempdir().unwrap());
     let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     let said = "{\"role\":\"user\",\"content\":\"hello\"}\n";
-    put("a.jsonl", said);
+    put("a.JSONL", said);
     put("index.json", "{\"version\":1}");
     put("none.jsonl", "");
     put("projects.json", r#"[{"uuid":"p","name":"Boat","prompt_template":"","docs":[]}]"#);
@@ -121,9 +121,9 @@ fn a_folder_is_read_once_and_what_is_no_conversation_is_named() {
     let packed = import(&home);
     assert!(!packed.status.success() && text(&packed.stderr).contains("1 file to be unpacked first, with zstd -d: "));
     std::fs::remove_file(folder.path().join("rollout-a.jsonl.zst")).unwrap();
-    put("a.jsonl", &format!("{said}{{\"role\":"));
+    put("a.JSONL", &format!("{said}{{\"role\":"));
     let cut = import(&home);
-    assert!(!cut.status.success() && text(&cut.stderr).contains("not read: line 2 is cut off"), "{cut:?}");
+    assert!(!cut.status.success() && text(&cut.stderr).contains("a.JSONL: not read: line 2 is cut off"), "{cut:?}");
 }
 
 #[test]

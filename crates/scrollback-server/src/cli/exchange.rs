@@ -125,18 +125,18 @@ impl Imported {
         let branches = if self.branches > self.conversations { branches } else { String::new() };
         let file = self.file.display();
         say(format!("{file}: {} format, {conversations}{branches}, {messages}, {} new", self.format, self.added))?;
-        tell_all("not read", &self.skipped);
-        tell_all("left out", &self.remarks);
+        tell_all(&format!("{file}: not read"), &self.skipped);
+        tell_all(&format!("{file}: left out"), &self.remarks);
         Ok(())
     }
 }
 
 fn tell_all(what: &str, told: &[String]) {
     for one in told.iter().take(COMPLAINTS) {
-        talk(&format!("  {what}: {one}"));
+        talk(&format!("{what}: {one}"));
     }
     if told.len() > COMPLAINTS {
-        talk(&format!("  and {} more; --json lists them all", told.len() - COMPLAINTS));
+        talk(&format!("{what}: {} more; --json lists them all", told.len() - COMPLAINTS));
     }
 }
 
@@ -176,7 +176,7 @@ impl Found {
         let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>()?;
         paths.sort();
         for path in paths {
-            let name = path.to_string_lossy();
+            let name = path.to_string_lossy().to_lowercase();
             if path.is_dir() {
                 self.walk(&path)?;
             } else if [".json", ".jsonl", ".zip"].iter().any(|ending| name.ends_with(ending)) {

@@ -121,7 +121,8 @@ fn blocks(content: &Value) -> Vec<Value> {
         (_, Value::Null) => Vec::new(),
         (_, Value::String(_)) => block(content).into_iter().collect(),
         ("text" | "multimodal_text", _) if content.get("parts").is_some() => {
-            array(content, "parts").iter().filter_map(block).collect()
+            let said: Vec<Value> = array(content, "parts").iter().filter_map(block).collect();
+            if said.is_empty() { content.get("text").and_then(block).into_iter().collect() } else { said }
         }
         _ => vec![kept(&format!("chatgpt.{kind}"), content)],
     }
@@ -160,6 +161,8 @@ mod tests {
     #[test]
     fn words_are_text_and_the_rest_is_kept_whole() {
         check(&json!({"content_type": "text", "parts": ["hi"]}), &json!("hi"));
+        check(&json!({"content_type": "text", "parts": "hi"}), &json!("hi"));
+        check(&json!({"content_type": "text", "parts": null, "text": "hi"}), &json!("hi"));
         check(
             &json!({"content_type": "text", "parts": ["a", "", "b"]}),
             &json!([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]),

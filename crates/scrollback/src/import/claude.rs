@@ -14,6 +14,8 @@ use crate::ids::At;
 
 /// How the id begins that stands for “no parent”.
 const NO_PARENT: &str = "00000000-0000-";
+/// What `text` says in place of a block that is no text.
+const NO_WORDS: &str = "This block is not supported on your current device yet.";
 
 pub(super) fn read(text: &str) -> Import {
     let entries = elements(text);
@@ -80,18 +82,38 @@ fn read_message(message: &Value) -> Result<Option<Value>, &'static str> {
         "human" => "user",
         sender => sender,
     };
-    let blocks = array(message, "content").iter().filter(|block| !is_empty_text(block)).cloned();
-    let mut blocks: Vec<Value> = blocks.collect();
-    if blocks.is_empty() {
-        blocks.extend(text(message, "text").map(|words| json!({"type": "text", "text": words})));
+    let mut blocks: Vec<Value> = array(message, "content").iter().filter_map(block).collect();
+    if !blocks.iter().any(|block| text(block, "type") == Some("text")) {
+        let words = words(message)?.filter(|words| blocks.is_empty() || !stands_in(words));
+        blocks.extend(words.map(|words| json!({"type": "text", "text": words})));
     }
     blocks.extend(array(message, "attachments").iter().map(attachment));
     blocks.extend(array(message, "files").iter().map(file));
     Ok((!blocks.is_empty()).then(|| json!({"role": role, "content": blocks})))
 }
 
-fn is_empty_text(block: &Value) -> bool {
-    text(block, "type") == Some("text") && text(block, "text").is_none()
+/// A block of its content; `None` if it is an empty text.
+fn block(content: &Value) -> Option<Value> {
+    match content {
+        Value::String(words) => (!words.is_empty()).then(|| json!({"type": "text", "text": words})),
+        Value::Object(_) if text(content, "type") == Some("text") && text(content, "text").is_none() => None,
+        Value::Object(_) => Some(content.clone()),
+        Value::Null => None,
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) => Some(kept("claude.content", content)),
+    }
+}
+
+/// What a message says in its `text`.
+fn words(message: &Value) -> Result<Option<&str>, &'static str> {
+    match message.get("text") {
+        None | Some(Value::Null | Value::String(_)) => Ok(text(message, "text")),
+        Some(_) => Err("whose “text” cannot be read"),
+    }
+}
+
+/// Whether these are words that stand for a block and say nothing else.
+fn stands_in(words: &str) -> bool {
+    words.contains(NO_WORDS) && words.replace(NO_WORDS, "").chars().all(|c| c.is_whitespace() || c == '`')
 }
 
 fn attachment(attached: &Value) -> Value {
@@ -126,6 +148,30 @@ mod tests {
             &json!([{"type": "text", "text": "a.txt\n\nwords"}, {"type": "claude.file", "file_name": "b.bin"},
                 {"type": "claude.file", "value": "c.png"}]),
         );
+    }
+
+    #[test]
+    fn words_are_taken_wherever_they_stand() {
+        check(&json!({"sender": "human", "content": "plain"}), &json!([{"type": "text", "text": "plain"}]));
+        check(
+            &json!({"sender": "assistant", "text": "So.", "content": [{"type": "thinking", "thinking": "Hm."}]}),
+            &json!([{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "So."}]),
+        );
+        check(
+            &json!({"sender": "assistant", "text": format!("```\n{NO_WORDS}\n```\n"), "content": [{"type": "tool_use"}]}),
+            &json!([{"type": "tool_use"}]),
+        );
+        check(
+            &json!({"sender": "human", "text": "See.", "attachments": {"file_name": "a.txt", "extracted_content": "words"}}),
+            &json!([{"type": "text", "text": "See."}, {"type": "text", "text": "a.txt\n\nwords"}]),
+        );
+    }
+
+    #[test]
+    fn words_that_cannot_be_read_are_told() {
+        let import = read(r#"[{"chat_messages":[{"sender":"human","text":["a"]},{"sender":"human","text":"b"}]}]"#);
+        assert_eq!(import.skipped, ["entry 1 has a message, number 1, whose “text” cannot be read"]);
+        assert_eq!(import.conversations[0].messages.len(), 1);
     }
 
     #[test]

@@ -152,9 +152,15 @@ pub(super) fn text<'a>(value: &'a Value, key: &str) -> Option<&'a str> {
     value.get(key)?.as_str().filter(|text| !text.is_empty())
 }
 
-/// The elements of a field that is an array; none if it is not.
+/// The elements of a field that is an array; of any other with something in it, itself.
 pub(super) fn array<'a>(value: &'a Value, key: &str) -> &'a [Value] {
-    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    match value.get(key) {
+        None | Some(Value::Null | Value::Bool(false)) => &[],
+        Some(Value::Array(elements)) => elements,
+        Some(Value::Object(fields)) if fields.is_empty() => &[],
+        Some(Value::String(text)) if text.is_empty() => &[],
+        Some(one) => std::slice::from_ref(one),
+    }
 }
 
 /// A block of our own type that holds a value of theirs whole.
@@ -191,6 +197,13 @@ mod tests {
     fn bad_lines_are_named() {
         let text = "{\"a\": 1}\r\n\n[2]\n{a}\n{\"b\":\"cut";
         check(&lines(text), &["{\"a\": 1}", "[2]"], &["line 4 is not JSON from column 2 on", "line 5 is cut off"]);
+    }
+
+    #[test]
+    fn what_is_no_list_stands_for_itself() {
+        let value = serde_json::json!({"list": [1, 2], "one": {"a": 1}, "words": "hi", "no": null, "": "", "none": {}});
+        let count = |key| array(&value, key).len();
+        assert_eq!(["list", "one", "words", "no", "", "none", "absent"].map(count), [2, 1, 1, 0, 0, 0, 0]);
     }
 
     #[test]
