@@ -72,8 +72,9 @@ pub fn caption(block: &Block) -> String {
         }
         Body::Nothing(stored) => format!("left out · {}", flat(&stored.message().to_text())),
         Body::Note(text) if block.reason == Reason::Kept => {
-            let (rules, pins) = kept(text);
-            format!("rules {rules} · pins {pins} · word for word")
+            let [rules, pins, earlier] = kept(text);
+            let earlier = if earlier > 0 { format!(" · earlier {earlier}") } else { String::new() };
+            format!("rules {rules} · pins {pins}{earlier} · word for word")
         }
         Body::Note(text) if text.starts_with("<summary-") => {
             let name = text.lines().find_map(|line| line.strip_prefix("Summary ")).unwrap_or_default();
@@ -99,17 +100,17 @@ fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// How many rules and how many pinned messages a text shows, each in its own fence.
-fn kept(text: &str) -> (usize, usize) {
-    pieces(text).into_iter().fold((0, 0), |(rules, pins), piece| match piece {
-        Piece::Fenced { kind: "kept", text } => {
-            (rules + text.lines().filter(|line| line.starts_with("[r")).count(), pins)
-        }
-        Piece::Fenced { kind: "pinned", text } => {
-            (rules, pins + text.lines().filter(|line| Heading::read(line).is_some()).count())
-        }
-        Piece::Fenced { .. } | Piece::Plain(_) => (rules, pins),
-    })
+/// How many rules, pinned messages and messages from earlier a text shows, each in its own fence.
+fn kept(text: &str) -> [usize; 3] {
+    let fenced = |wanted: &str, counts: fn(&str) -> bool| {
+        let texts = pieces(text).into_iter().filter_map(|piece| match piece {
+            Piece::Fenced { kind, text } if kind == wanted => Some(text),
+            Piece::Fenced { .. } | Piece::Plain(_) => None,
+        });
+        texts.flat_map(str::lines).filter(|line| counts(line)).count()
+    };
+    let is_heading = |line: &str| Heading::read(line).is_some();
+    [fenced("kept", |line| line.starts_with("[r")), fenced("pinned", is_heading), fenced("earlier", is_heading)]
 }
 
 /// A text cut or padded to a number of columns; wide characters take two.

@@ -1,7 +1,8 @@
 //! What is shown in every window, however old it is: rules the person stated and messages the person pinned, word for word,
 //! and images that no words can stand for.
 //!
-//! Rules are the person's own words. What is pinned may be anybody's, so that it is a record in a fence of its own (law 9).
+//! Rules are the person's own words. What is pinned may be anybody's, so that it is a record in a fence of its own (law 9); so is what
+//! nobody pinned and a turn cannot do without.
 
 use std::sync::Arc;
 
@@ -13,6 +14,8 @@ use crate::window::{Budget, grouped, tokens_of};
 
 /// What the rules say of themselves. They are the person's own words, in the person's own role.
 const OF_THE_PERSON: &str = "What the person said earlier and wants kept in mind, word for word.";
+/// What stands above them.
+const STATED: &str = "Rules the person stated; they hold until the person says otherwise:";
 /// Tokens that a fence and its headings cost, and the line on what does not fit.
 const DRESS: u32 = 60;
 /// Words have seldom more characters a token.
@@ -91,6 +94,8 @@ pub struct Keeping<'a> {
     pub rules: &'a [&'a Rule],
     /// What must stand as it came: instructions from the middle of a talk, and what began a turn that goes on.
     pub needed: &'a [Arc<Stored>],
+    /// What is needed as well and would take too much as it came: it is quoted.
+    pub quoted: &'a [Arc<Stored>],
     /// What a person pinned.
     pub pinned: &'a [Arc<Stored>],
     /// Messages with images that nobody pinned.
@@ -98,32 +103,40 @@ pub struct Keeping<'a> {
 }
 
 /// The block of what is kept, within limits; `None` if there is nothing to keep. Rules come first, then what is needed, what is
-/// pinned, and images. Where not all of a kind fits, the newest does; of what is pinned, each is cut.
+/// pinned, and images. Where not all of a kind fits, the newest does; of what is quoted or pinned, each is cut.
 pub fn kept(keeping: &Keeping<'_>, limits: KeepLimits) -> Option<Kept> {
-    let Keeping { pinned, images, .. } = *keeping;
+    let Keeping { quoted, pinned, images, .. } = *keeping;
     let mut room = limits.found.saturating_sub(DRESS);
     let rules: Vec<String> = keeping.rules.iter().map(|rule| format!("[{}] {}", rule.name(), rule.text)).collect();
     let stated = newest(&rules, &mut room, |line| tokens_of(line));
     let spent = (limits.found - room).max(DRESS);
-    // What is needed takes no more than half of the room from what is pinned.
-    let half = if pinned.is_empty() { limits.all } else { limits.all / 2 };
+    // What is needed takes no more than half of the room from what is quoted or pinned.
+    let half = if quoted.is_empty() && pinned.is_empty() { limits.all } else { limits.all / 2 };
     let needed = newest(keeping.needed, &mut limits.found.min(half).saturating_sub(spent), cost);
     // What of it does not fit is quoted, and cut where it must be.
     let left = &keeping.needed[..keeping.needed.len() - needed.len()];
-    let mut pinned: Vec<Arc<Stored>> = left.iter().chain(pinned).cloned().collect();
-    pinned.sort_by_key(|stored| stored.id);
-    let between = if stated.is_empty() || pinned.is_empty() { 0 } else { DRESS };
+    let mut told: Vec<Arc<Stored>> = left.iter().chain(quoted).chain(pinned).cloned().collect();
+    told.sort_by_key(|stored| stored.id);
+    let fences = [!stated.is_empty(), told.len() > pinned.len(), !pinned.is_empty()].map(u32::from);
+    let between = fences.iter().sum::<u32>().saturating_sub(1) * DRESS;
     let found = spent + needed.iter().map(cost).sum::<u32>();
-    let (shown, pins) = pins(&pinned, limits.all.saturating_sub(found + between));
-    let quoted = between + pins.iter().map(|piece| tokens_of(piece)).sum::<u32>();
+    let (shown, words) = pins(&told, limits.all.saturating_sub(found + between));
+    let quoted = between + words.iter().map(|(_, piece)| tokens_of(piece)).sum::<u32>();
     let all = found + quoted + shown.iter().map(cost).sum::<u32>();
     let mut rest = limits.found.min(limits.all).saturating_sub(found).min(limits.all.saturating_sub(all));
     let images = newest(images, &mut rest, cost);
-    let missing = rules.len() - stated.len() + pinned.len() - shown.len() - pins.len();
-    let text = written(stated, &pins, missing);
+    let missing = rules.len() - stated.len() + told.len() - shown.len() - words.len();
+    let (pins, earlier): (Vec<_>, Vec<_>) =
+        words.into_iter().partition(|(id, _)| pinned.iter().any(|stored| stored.id == *id));
+    let [earlier, pins] = [earlier, pins].map(pieces_of);
+    let text = written(stated, [&earlier, &pins], missing);
     let mut media: Vec<Arc<Stored>> = needed.iter().chain(&shown).chain(images).cloned().collect();
     media.sort_by_key(|stored| stored.id);
     (!text.is_empty() || !media.is_empty()).then(|| Kept::recorded(&text, media))
+}
+
+fn pieces_of(words: Vec<(MessageId, String)>) -> Vec<String> {
+    words.into_iter().map(|(_, piece)| piece).collect()
 }
 
 /// What a message costs as it came.
@@ -131,15 +144,17 @@ fn cost(stored: &Arc<Stored>) -> u32 {
     stored.measure.tokens
 }
 
-/// What is pinned, in so many tokens: messages with images as they came, in half of the room if others are to be quoted, and the
-/// words of all others.
-fn pins(pinned: &[Arc<Stored>], room: u32) -> (Vec<Arc<Stored>>, Vec<String>) {
+/// What is quoted or pinned, in so many tokens: messages with images as they came, in half of the room if others are to be quoted,
+/// and the words of all others.
+fn pins(pinned: &[Arc<Stored>], room: u32) -> (Vec<Arc<Stored>>, Vec<(MessageId, String)>) {
     let (seen, mut told): (Vec<_>, Vec<_>) = pinned.iter().cloned().partition(|stored| stored.message().brings_media());
     let shown = newest(&seen, &mut if told.is_empty() { room } else { room / 2 }, cost);
     told.extend(seen[..seen.len() - shown.len()].iter().cloned());
     told.sort_by_key(|stored| stored.id);
     let spent = shown.iter().map(cost).sum::<u32>();
-    (shown.to_vec(), quotes(&told, room.saturating_sub(spent)))
+    let words = quotes(&told, room.saturating_sub(spent));
+    let newest = told[told.len() - words.len()..].iter().map(|stored| stored.id);
+    (shown.to_vec(), newest.zip(words).collect())
 }
 
 /// The words of what is pinned, in so many tokens: whole if all of it fits, or else a share of the room for each, or for the newest
@@ -195,27 +210,25 @@ fn newest<'a, T>(all: &'a [T], room: &mut u32, cost: impl Fn(&T) -> u32) -> &'a 
     &all[all.len() - count..]
 }
 
-/// Rules, then pins, each in its fence; the last of them says what is missing.
-fn written(rules: &[String], pins: &[String], missing: usize) -> String {
+/// Rules, then what was said earlier, then pins, each in its fence; the last of them says what is missing.
+fn written(rules: &[String], [earlier, pins]: [&[String]; 2], missing: usize) -> String {
     let missing =
         (missing > 0).then(|| format!("{} more do not fit here; search_history finds them.", grouped(missing as u64)));
-    let listed = |first: &str, pieces: &[String], last: Option<&String>| {
-        let lines = std::iter::once(first).chain(pieces.iter().chain(last).map(String::as_str));
-        lines.collect::<Vec<_>>().join("\n")
-    };
-    let mut fences = Vec::new();
-    if !rules.is_empty() {
-        let first = "Rules the person stated; they hold until the person says otherwise:";
-        let last = missing.as_ref().filter(|_| pins.is_empty());
-        fences.push(fence_as("kept", OF_THE_PERSON, "Kept", &listed(first, rules, last)));
-    }
-    if !pins.is_empty() {
-        fences.push(fence("pinned", "Pinned by the person", listed("", pins, missing.as_ref()).trim_start()));
-    }
-    fences.join("\n")
+    let all = [rules, earlier, pins];
+    let last = all.iter().rposition(|pieces| !pieces.is_empty());
+    let fences = all.into_iter().enumerate().filter(|(_, pieces)| !pieces.is_empty()).map(|(kind, pieces)| {
+        let missing = missing.iter().filter(|_| last == Some(kind));
+        let text = pieces.iter().chain(missing).map(String::as_str).collect::<Vec<_>>().join("\n");
+        match kind {
+            0 => fence_as("kept", OF_THE_PERSON, "Kept", &format!("{STATED}\n{text}")),
+            1 => fence("earlier", "Said earlier in this conversation", &text),
+            _ => fence("pinned", "Pinned by the person", &text),
+        }
+    });
+    fences.collect::<Vec<_>>().join("\n")
 }
 
-/// Where a pinned message stands in such a block.
+/// Where a quoted or pinned message stands in such a block.
 pub(crate) fn quoted_in(text: &str, stored: &Stored) -> Option<std::ops::Range<usize>> {
     let whole = quoted(stored, usize::MAX);
     if let Some(start) = text.find(&whole) {

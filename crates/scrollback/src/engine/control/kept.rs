@@ -108,16 +108,18 @@ impl Lane {
         };
         let images = fold.summary.as_ref().map(|summary| &summary.media[..]).unwrap_or_default();
         let is_question = |stored: &Stored| fold.question == Some(stored.id);
-        // A question that would take all there is for what is kept is quoted like a pin, which is cut where it must be.
+        // A question that would take all there is for what is kept is quoted, and cut where it must be.
         let is_needed = |stored: &Stored| {
             fold.instructions.contains(&stored.id) || is_question(stored) && stored.measure.tokens <= limits.found / 2
         };
-        let is_pinned = |stored: &Stored| controls.pinned.contains(&stored.id) || is_question(stored);
+        let is_pinned = |stored: &Stored| controls.pinned.contains(&stored.id);
         let (needed, others): (Vec<_>, Vec<_>) =
             self.pinned.iter().filter(out_of_sight).cloned().partition(|stored| is_needed(stored));
         let (pinned, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|stored| is_pinned(stored));
+        let (quoted, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|stored| is_question(stored));
         let images: Vec<_> = others.into_iter().filter(|stored| images.contains(&stored.id)).collect();
-        kept(&Keeping { rules: &rules, needed: &needed, pinned: &pinned, images: &images }, limits)
+        let keeping = Keeping { rules: &rules, needed: &needed, quoted: &quoted, pinned: &pinned, images: &images };
+        kept(&keeping, limits)
     }
 }
 

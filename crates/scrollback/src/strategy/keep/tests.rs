@@ -76,6 +76,33 @@ fn what_is_needed_is_quoted_where_it_does_not_fit() {
     assert!(kept.text.contains("Never sail without a lamp.") && kept.tokens() <= 400, "{}", kept.tokens());
 }
 
+/// Nobody pinned what is quoted because a turn needs it, and nobody is told so.
+#[test]
+fn what_is_needed_and_what_is_pinned_stand_apart() {
+    let lamps = "Count the lamps of pier four. ".repeat(30);
+    let [needed, quoted, pinned] = [(2, &lamps[..]), (3, "Where is the tide?"), (1, "The pier is closed.")]
+        .map(|(id, text)| [stored(id, &Role::User, text)]);
+    let keeping = Keeping { needed: &needed, quoted: &quoted, pinned: &pinned, ..Keeping::default() };
+    let kept = kept(&keeping, KeepLimits { found: 150, all: 800 }).unwrap();
+    let [
+        Piece::Fenced { kind: "earlier", text: earlier },
+        Piece::Plain("\n"),
+        Piece::Fenced { kind: "pinned", text: pins },
+    ] = pieces(&kept.text)[..]
+    else {
+        panic!("{}", kept.text)
+    };
+    assert!(
+        earlier.contains("Count the lamps") && earlier.contains("[m3 ") && !earlier.contains("closed"),
+        "{earlier}"
+    );
+    assert!(pins.starts_with("[m1 ") && pins.contains("closed") && !pins.contains("lamps"), "{pins}");
+    assert!(kept.text.contains("Said earlier in this conversation") && kept.tokens() <= 800, "{}", kept.tokens());
+    for stored in needed.iter().chain(&quoted).chain(&pinned) {
+        assert!(quoted_in(&kept.text, stored).is_some(), "{}", stored.id);
+    }
+}
+
 /// Law 9: whatever is pinned is a record, and nothing in it can be taken for a rule.
 #[test]
 fn pins_stand_apart_from_rules() {
