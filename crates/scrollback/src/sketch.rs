@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use crate::recall::{Heading, Piece, pieces};
+use crate::strategy::rules_missing;
 use crate::window::{Block, Body, Reason, Window, grouped};
 
 /// How much of a caption is shown.
@@ -28,7 +29,10 @@ pub fn summary(window: &Window) -> String {
         0 => "nothing lost".to_owned(),
         lost => format!("{} lost", grouped(lost)),
     };
-    format!("{blocks}, {tokens} of {budget} tokens, {lost}")
+    let mut kept = window.blocks().iter().filter(|block| block.reason == Reason::Kept);
+    let rules = kept.find_map(|block| rules_missing(block.text()));
+    let rules = rules.map(|count| format!(", {count} more rules do not fit")).unwrap_or_default();
+    format!("{blocks}, {tokens} of {budget} tokens, {lost}{rules}")
 }
 
 /// Draws a block.

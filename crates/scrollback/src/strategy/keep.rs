@@ -18,18 +18,21 @@ const OF_THE_PERSON: &str = "What the person said earlier and wants kept in mind
 const STATED: &str = "Rules the person stated; they hold until the person says otherwise:";
 /// Tokens that a fence and its headings cost, and the line on what does not fit.
 const DRESS: u32 = 60;
+/// Tokens more that this line costs where it tells of rules.
+const MISSING: u32 = 20;
 /// Words have seldom more characters a token.
 const TOKEN_CHARS: usize = 8;
 /// Tokens below which it is not worth showing the beginning of one.
 const PIN_LEAST: u32 = 60;
 
-/// How much of a window is kept as a rule, in hundredths: rules and images, and those with what a person pinned.
+/// How much of a window is kept as a rule, in hundredths: rules and images (rules that need it, twice as much), and those with what a
+/// person pinned.
 const USUAL: [u32; 2] = [15, 40];
 
 /// How many tokens may be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepLimits {
-    /// For rules and images: they are found, nobody asked for each of them.
+    /// For rules and images: they are found, nobody asked for each of them. Rules alone may have twice as much.
     pub found: u32,
     /// For these and what a person pinned; with 0, nothing but rules is kept.
     pub all: u32,
@@ -106,10 +109,8 @@ pub struct Keeping<'a> {
 /// pinned, and images. Where not all of a kind fits, the newest does; of what is quoted or pinned, each is cut.
 pub fn kept(keeping: &Keeping<'_>, limits: KeepLimits) -> Option<Kept> {
     let Keeping { quoted, pinned, images, .. } = *keeping;
-    let mut room = limits.found.saturating_sub(DRESS);
     let rules: Vec<String> = keeping.rules.iter().map(|rule| format!("[{}] {}", rule.name(), rule.text)).collect();
-    let stated = newest(&rules, &mut room, |line| tokens_of(line));
-    let spent = (limits.found - room).max(DRESS);
+    let (stated, spent) = stated(&rules, limits);
     // What is needed takes no more than half of the room from what is quoted or pinned.
     let half = if quoted.is_empty() && pinned.is_empty() { limits.all } else { limits.all / 2 };
     let needed = newest(keeping.needed, &mut limits.found.min(half).saturating_sub(spent), cost);
@@ -125,7 +126,7 @@ pub fn kept(keeping: &Keeping<'_>, limits: KeepLimits) -> Option<Kept> {
     let all = found + quoted + shown.iter().map(cost).sum::<u32>();
     let mut rest = limits.found.min(limits.all).saturating_sub(found).min(limits.all.saturating_sub(all));
     let images = newest(images, &mut rest, cost);
-    let missing = rules.len() - stated.len() + told.len() - shown.len() - words.len();
+    let missing = [rules.len() - stated.len(), told.len() - shown.len() - words.len()];
     let (pins, earlier): (Vec<_>, Vec<_>) =
         words.into_iter().partition(|(id, _)| pinned.iter().any(|stored| stored.id == *id));
     let [earlier, pins] = [earlier, pins].map(pieces_of);
@@ -133,6 +134,19 @@ pub fn kept(keeping: &Keeping<'_>, limits: KeepLimits) -> Option<Kept> {
     let mut media: Vec<Arc<Stored>> = needed.iter().chain(&shown).chain(images).cloned().collect();
     media.sort_by_key(|stored| stored.id);
     (!text.is_empty() || !media.is_empty()).then(|| Kept::recorded(&text, media))
+}
+
+/// The newest rules that fit, and what they take with their fence. Where not all of them fit into what is for rules and images,
+/// they alone have twice as much, as far as there is so much for all.
+fn stated(rules: &[String], limits: KeepLimits) -> (&[String], u32) {
+    let within = |limit: u32, dress: u32| {
+        let mut room = limit.saturating_sub(dress);
+        let stated = newest(rules, &mut room, |line| tokens_of(line));
+        (stated, (limit - room).max(DRESS))
+    };
+    let (stated, spent) = within(limits.found, DRESS);
+    let twice = limits.found.saturating_mul(2).min(limits.all);
+    if stated.len() == rules.len() || twice <= limits.found { (stated, spent) } else { within(twice, DRESS + MISSING) }
 }
 
 fn pieces_of(words: Vec<(MessageId, String)>) -> Vec<String> {
@@ -211,9 +225,8 @@ fn newest<'a, T>(all: &'a [T], room: &mut u32, cost: impl Fn(&T) -> u32) -> &'a 
 }
 
 /// Rules, then what was said earlier, then pins, each in its fence; the last of them says what is missing.
-fn written(rules: &[String], [earlier, pins]: [&[String]; 2], missing: usize) -> String {
-    let missing =
-        (missing > 0).then(|| format!("{} more do not fit here; search_history finds them.", grouped(missing as u64)));
+fn written(rules: &[String], [earlier, pins]: [&[String]; 2], missing: [usize; 2]) -> String {
+    let missing = missing_line(missing);
     let all = [rules, earlier, pins];
     let last = all.iter().rposition(|pieces| !pieces.is_empty());
     let fences = all.into_iter().enumerate().filter(|(_, pieces)| !pieces.is_empty()).map(|(kind, pieces)| {
@@ -226,6 +239,19 @@ fn written(rules: &[String], [earlier, pins]: [&[String]; 2], missing: usize) ->
         }
     });
     fences.collect::<Vec<_>>().join("\n")
+}
+
+/// What is said of rules and of others that do not fit.
+fn missing_line([rules, others]: [usize; 2]) -> Option<String> {
+    let [rules, all] = [rules, rules + others].map(|count| count as u64);
+    let of_them = if rules > 0 { format!(", {} of them rules", grouped(rules)) } else { String::new() };
+    (all > 0).then(|| format!("{} more do not fit here{of_them}; search_history finds them.", grouped(all)))
+}
+
+/// How many rules do not fit into such a block, as it says in its last line.
+pub(crate) fn rules_missing(text: &str) -> Option<&str> {
+    let line = text.lines().rev().nth(1)?.strip_suffix(" of them rules; search_history finds them.")?;
+    Some(line.split_once(" more do not fit here, ")?.1)
 }
 
 /// Where a quoted or pinned message stands in such a block.
