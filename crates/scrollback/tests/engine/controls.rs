@@ -99,6 +99,25 @@ fn a_summary_that_does_not_fit_is_not_taken() {
     });
 }
 
+/// A page whose note is too long for the contents page would be listed no more.
+#[test]
+fn a_note_that_does_not_fit_is_not_taken() {
+    run(async {
+        let mut desk = desk(StrategyName::Pages);
+        talked(&mut desk, 12).await;
+        let (key, head) = (desk.session(), head(&desk).await);
+        let budget = Budget { tokens: 2_000 };
+        let folding = Folding { session: &key, head, layout: "pages@3000", model: "gpt-5", budget };
+        let fold = desk.engine.compress(folding, At(99)).await.unwrap().unwrap();
+        let note = NoteName::Page(fold.listed.last().unwrap().number());
+        let words = "The ferry Petrel carries oranges.\n".repeat(400);
+        let error = desk.engine.edit(folding, note, &words, At(100)).await.unwrap_err();
+        assert!(matches!(error, Error::TooLarge(_)) && error.to_string().contains("shorter"), "{error}");
+        let edited = desk.engine.edit(folding, note, "Oranges, all of them.", At(101)).await.unwrap();
+        assert!(edited.text.contains("Oranges, all of them."), "{}", edited.text);
+    });
+}
+
 /// Two models with different limits fold the same branch, each for itself; no version of one may take the place of another's.
 #[test]
 fn artifacts_of_one_limit_are_not_overwritten_by_those_of_another() {

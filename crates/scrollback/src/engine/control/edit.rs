@@ -122,13 +122,21 @@ impl Engine {
     }
 }
 
-/// A summary is shown as it was written, or not taken: nobody's words are cut.
+/// A note is shown as it was written, or not taken: nobody's words are cut, and none push their page off the list.
 fn whole(note: NoteName, text: &str, edited: &Fold) -> Result<()> {
-    if !matches!(note, NoteName::Summary(_)) || edited.text.contains(text.trim()) {
-        return Ok(());
+    let tokens = grouped(tokens_of(text));
+    match note {
+        NoteName::Page(number) if !edited.listed.iter().any(|note| note.number() == number) => Err(Error::TooLarge(
+            format!("the contents page has no room for {tokens} tokens of {note}: make it shorter"),
+        )),
+        NoteName::Summary(_) if !edited.text.contains(text.trim()) => {
+            let most = grouped(edited.tokens);
+            Err(Error::TooLarge(format!(
+                "{note} has room for about {most} tokens, and yours has {tokens}: make it shorter"
+            )))
+        }
+        NoteName::Page(_) | NoteName::Summary(_) | NoteName::Artifact(_) => Ok(()),
     }
-    let (tokens, most) = (grouped(u64::from(tokens_of(text))), grouped(u64::from(edited.tokens)));
-    Err(Error::TooLarge(format!("{note} has room for about {most} tokens, and yours has {tokens}: make it shorter")))
 }
 
 fn edit_page(fold: &mut Fold, number: u32, text: &str) -> Result<()> {
