@@ -8,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 use scrollback::engine::{Held, erase_results};
 use scrollback::store::{Session, Which};
-use scrollback::{At, Forget as _, MessageId, SessionKey, Store};
+use scrollback::{At, Error, Forget as _, MessageId, SessionKey, Store};
 use serde::Serialize;
 
 use super::forget::confirm;
@@ -137,7 +137,7 @@ impl Holds {
     }
 }
 
-/// The holds of a session, or of all.
+/// The holds of a session, or of all: what windows hold, and what no window had yet.
 async fn all(desk: &Desk, store: &dyn Store, name: Option<&str>) -> anyhow::Result<Vec<(Session, Held)>> {
     let sessions = match name {
         Some(name) => vec![desk.session(store, name).await?],
@@ -146,7 +146,15 @@ async fn all(desk: &Desk, store: &dyn Store, name: Option<&str>) -> anyhow::Resu
     let mut all = Vec::new();
     for session in sessions {
         let key = SessionKey { tenant: desk.tenant.clone(), id: session.id };
-        let held = Held::all(store, &key).await?;
+        let mut held = Held::all(store, &key).await?;
+        match Held::unrecorded(store, &key, &desk.settings.engine.strategies.holds, &held).await {
+            Ok(fresh) => held.extend(fresh),
+            Err(Error::Damaged(what)) => {
+                talk(&format!("{}: what no window had yet is not listed, as {what}; see `scrollback doctor`", key.id));
+            }
+            Err(error) => return Err(error.into()),
+        }
+        held.sort_by_key(|held| held.id);
         all.extend(held.into_iter().map(|held| (session.clone(), held)));
     }
     Ok(all)

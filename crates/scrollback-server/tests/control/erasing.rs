@@ -88,3 +88,23 @@ fn what_a_killed_server_did_not_write_over_the_next_one_does() {
     stopped(&mut next);
     assert_eq!(traces(&home, "periwinkle"), 0);
 }
+
+/// A person who imports and cleans is not told that there was nothing.
+#[test]
+fn large_results_that_no_window_had_are_listed_and_cleaned() {
+    let home = Home::new("");
+    let long = "frame 7: berth periwinkle\\n".repeat(800);
+    let call = r#"{"id": "c1", "type": "function", "function": {"name": "read_frames", "arguments": "{}"}}"#;
+    let file = format!(
+        r#"{{"id": "berths", "messages": [{{"role": "user", "content": "Read the frames."}}, {{"role": "assistant", "content": null, "tool_calls": [{call}]}}, {{"role": "tool", "tool_call_id": "c1", "content": "{long}"}}]}}"#
+    );
+    std::fs::write(home.0.path().join("berths.jsonl"), file).unwrap();
+    home.says(&["import", "berths.jsonl"]);
+    let held = home.json(&["holds", "berths"]);
+    assert_eq!((&held[0]["id"], &held[0]["tool"], held.len()), (&"h2".into(), &"read_frames".into(), 1));
+    assert!(home.json(&["holds"]).len() >= held.len() && traces(&home, "berth periwinkle") > 0);
+    let clean = ["holds", "berths", "--clean", "--older-than", "0d", "--yes"];
+    assert_eq!(home.json(&clean)[0]["erased"], 1);
+    assert_eq!((traces(&home, "berth periwinkle"), home.json(&clean)[0]["erased"].as_u64()), (0, Some(0)));
+    assert!(home.json(&["holds", "berths"]).is_empty());
+}

@@ -9,14 +9,16 @@ use super::Engine;
 use super::lanes::Lane;
 use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
-use crate::store::{Batch, Expect, Keys, Kind, Put, Record, Scope, Store};
-use crate::strategy::{Asked, Leaf, Placeholder, Told, placeholder};
+use crate::store::{Batch, Expect, Keys, Kind, Put, Record, Scope, Span, Store};
+use crate::strategy::{Asked, HoldSettings, Leaf, Placeholder, Told, placeholder};
 use crate::task::HoldDigest;
 use crate::window::{Body, Window};
 
 const PREFIX: &str = "hold/";
 /// Records are read in one go unless there are so many times more messages between the first and the last than are wanted.
 const SCATTERED: usize = 64;
+/// So many messages are looked through in one go.
+const LOOKED_THROUGH: usize = 500;
 
 /// A tool result that is kept and shown as a placeholder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -47,6 +49,12 @@ impl Held {
         format!("{PREFIX}{:010}", id.0)
     }
 
+    fn of(leaf: &Leaf, asked: Option<&Asked>, told: Told) -> Self {
+        let Asked { tool, query } = asked.cloned().unwrap_or_default();
+        let (id, at, tokens) = (leaf.stored.id, leaf.stored.at, Some(leaf.stored.measure.tokens));
+        Self { id, tool, query, told, tokens, erased: false, at }
+    }
+
     /// What is left of it once it is erased.
     pub(super) fn erased(self, brief: &str) -> Self {
         let told = Told { brief: brief.to_owned(), sources: Vec::new(), ..self.told };
@@ -75,6 +83,33 @@ impl Held {
         let from = after.map_or_else(|| PREFIX.to_owned(), Self::key);
         let records = store.records(&scope, Kind::Note, Keys::After(from, count)).await?;
         records.iter().take_while(|record| record.key.starts_with(PREFIX)).map(Self::read).collect()
+    }
+
+    /// The large results of a session that nothing is on record of, in order: no window had them yet. This reads the whole session.
+    pub async fn unrecorded(
+        store: &dyn Store,
+        session: &SessionKey,
+        holds: &HoldSettings,
+        recorded: &[Self],
+    ) -> Result<Vec<Self>> {
+        let recorded: HashSet<MessageId> = recorded.iter().map(|held| held.id).collect();
+        let (mut found, mut leaves, mut from) = (Vec::new(), Vec::new(), MessageId(0));
+        loop {
+            let page = store.read(session, Span::Arrival { from, limit: LOOKED_THROUGH }).await?;
+            let Some(last) = page.last() else { return Ok(found) };
+            from = MessageId(last.id.0 + 1);
+            // The calls may stand in what was read before.
+            let before = leaves.len();
+            for stored in page {
+                leaves.push(Arc::new(Leaf::new(Arc::new(stored), &leaves, holds)));
+            }
+            let is_fresh = |leaf: &&Arc<Leaf>| {
+                leaf.large.is_some() && leaf.stored.position().is_some() && !recorded.contains(&leaf.stored.id)
+            };
+            let fresh = leaves[before..].iter().filter(is_fresh);
+            found.extend(fresh.map(|leaf| Self::of(leaf, leaf.large.as_ref(), holds.told(&leaf.result()))));
+            leaves.drain(..before);
+        }
     }
 
     fn read(record: &Record) -> Result<Self> {
@@ -124,10 +159,7 @@ impl Engine {
     }
 
     async fn keep_held(&self, session: &SessionKey, leaf: &Leaf, told: Told) -> Result<()> {
-        let Asked { tool, query } = leaf.long.clone().unwrap_or_default();
-        let (id, at) = (leaf.stored.id, leaf.stored.at);
-        let tokens = Some(leaf.stored.measure.tokens);
-        let held = Held { id, tool, query, told, tokens, erased: false, at };
+        let held = Held::of(leaf, leaf.long.as_ref(), told);
         let put = Put::new(session, Kind::Note, Held::key(held.id), held.at, &held).expecting(Expect::Absent);
         self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
         self.settle_as(leaf, &held);
