@@ -1,23 +1,29 @@
 //! The ledger: what each call was made of, what a provider's cache was worth, and what the turn would have cost without us.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 
-use scrollback::At;
-use scrollback::engine::Turn;
+use scrollback::engine::{Engine, Turn};
 use scrollback::ids::Hash128;
 use scrollback::ledger::{CacheModel, Call, Hit, Link, Prices, Sent, Tokens, Usage, Without};
 use scrollback::tokens::Vocabulary;
 use scrollback::window::{Body, Reason, Window};
+use scrollback::{At, SessionKey};
 use serde_json::Value;
 
 /// How many different sets of tools are remembered.
 const TOOLS: usize = 256;
+/// How many conversations are remembered with a model that has seen them.
+const MET: usize = 4_096;
+/// In so many of the newest views it is looked up whether a model has.
+const LOOKED_UP: usize = 64;
 
 pub(super) struct Book {
     prices: Prices,
     cache: Mutex<CacheModel>,
     tools: Mutex<HashMap<Hash128, u32>>,
+    /// Which models have seen which conversations.
+    met: Mutex<HashSet<Hash128>>,
 }
 
 /// A call that has ended.
@@ -30,11 +36,13 @@ pub(super) struct Ended<'a> {
     pub(super) at: At,
     /// Whether it is the first of its turn, which would have been made without us too.
     pub(super) first: bool,
+    /// Whether the model has seen the conversation before.
+    pub(super) met: bool,
 }
 
 impl Book {
     pub(super) fn new(prices: Prices) -> Self {
-        Self { prices, cache: Mutex::default(), tools: Mutex::default() }
+        Self { prices, cache: Mutex::default(), tools: Mutex::default(), met: Mutex::default() }
     }
 
     /// What a set of tools costs, counted once.
@@ -52,10 +60,36 @@ impl Book {
         })
     }
 
+    /// Whether a model has seen a turn's conversation before, here or as far as it is on record. If not, all of it would be new to
+    /// it without us too, as after an import or a change of model. What cannot be looked up has been seen: it makes us no better.
+    pub(super) async fn has_met(&self, engine: &Engine, turn: &Turn, (upstream, model): (&str, &str)) -> bool {
+        let received = turn.received();
+        let met = meeting(&received.session, upstream, model);
+        if received.base.is_none() || self.remembers(met) {
+            return true;
+        }
+        let Ok(views) = engine.views_before(&received.session, "", LOOKED_UP).await else { return true };
+        let mut calls = views.iter().flat_map(|recorded| &recorded.view.calls);
+        calls.any(|call| call.upstream == upstream && call.model == model)
+    }
+
+    fn remembers(&self, met: Hash128) -> bool {
+        self.met.lock().unwrap_or_else(PoisonError::into_inner).contains(&met)
+    }
+
+    fn remember(&self, met: Hash128) {
+        let mut all = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MET {
+            all.clear();
+        }
+        all.insert(met);
+    }
+
     /// What a turn's first call saves in dollars, as far as it can be foretold: both ways in a cache that has lost nothing.
-    pub(super) fn foretold(&self, turn: &Turn, model: &str, tools: u32) -> Option<f64> {
+    pub(super) fn foretold(&self, turn: &Turn, model: &str, (tools, met): (u32, bool)) -> Option<f64> {
         let price = self.prices.of(model)?;
-        let cost = |tokens: u32| price.cost(price.ideal(tokens + tools, turn.new_tokens()), 0).dollars();
+        let new = if met { turn.new_tokens() } else { u32::MAX };
+        let cost = |tokens: u32| price.cost(price.ideal(tokens + tools, new), 0).dollars();
         Some(cost(turn.path_tokens()) - cost(turn.window().tokens()))
     }
 
@@ -78,6 +112,8 @@ impl Book {
         let output = reported.map_or(0, |usage| usage.output);
         let hit = reported.map_or(predicted, Usage::hit);
         let whole = turn.path_tokens().saturating_add(ended.tools);
+        let new = if ended.met { turn.new_tokens() } else { whole };
+        self.remember(meeting(&turn.received().session, ended.upstream, ended.model));
         Call {
             model: ended.model.to_owned(),
             upstream: ended.upstream.to_owned(),
@@ -85,10 +121,16 @@ impl Book {
             predicted,
             reported,
             cost: price.map(|price| price.cost(hit, output)),
-            without: ended.first.then(|| Without::of(price, whole, turn.new_tokens(), output)),
+            without: ended.first.then(|| Without::of(price, whole, new, output)),
             millis: ended.millis,
         }
     }
+}
+
+/// A conversation and a model that sees it.
+fn meeting(session: &SessionKey, upstream: &str, model: &str) -> Hash128 {
+    let id = session.id.to_string();
+    Hash128::of("met", &[session.tenant.as_str().as_bytes(), id.as_bytes(), upstream.as_bytes(), model.as_bytes()])
 }
 
 /// A window's tokens by kind.

@@ -40,6 +40,7 @@ impl Exchange {
             millis,
             at: now(),
             first: self.calls.is_empty(),
+            met: self.plan.met,
         };
         let call = self.proxy.book.entry(&self.turn, &ended);
         if let Some(reported) = call.reported {
@@ -80,7 +81,7 @@ impl Exchange {
             ("tokens", tokens.to_string()),
             ("saved-tokens", whole.saturating_sub(tokens).to_string()),
         ];
-        let foretold = || self.proxy.book.foretold(&self.turn, &self.plan.model, self.plan.tools);
+        let foretold = || self.proxy.book.foretold(&self.turn, &self.plan.model, (self.plan.tools, self.plan.met));
         let saved = if self.calls.is_empty() { foretold() } else { saved(&self.calls) };
         told.extend(saved.map(|dollars| ("saved-dollars", format!("{dollars:.6}"))));
         told

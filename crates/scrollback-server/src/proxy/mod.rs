@@ -241,7 +241,8 @@ impl Proxy {
         // A person may have chosen another strategy for this session, which offers other tools.
         let by = if plan.untouched.is_some() { RecallBy::Off } else { upstream.recall };
         let offer = Offer::new(by, turn.tools(), &opened, wire);
-        let plan = Plan { tools: self.cost(&offer, &request), ..plan };
+        let met = Box::pin(self.book.has_met(&self.engine, &turn, (&upstream.name, &plan.model))).await;
+        let plan = Plan { tools: self.cost(&offer, &request), met, ..plan };
         let managed = Managed { wire, incoming: incoming.clone(), request, offer };
         Ok(Exchange::new(self.clone(), upstream, managed, plan, turn))
     }

@@ -33,6 +33,8 @@ pub(crate) struct Plan {
     pub(crate) is_assumed: bool,
     /// What the tools cost.
     pub(crate) tools: u32,
+    /// Whether the model has seen the conversation before.
+    pub(crate) met: bool,
     /// What is kept free for the reply.
     pub(crate) reply: u32,
     /// What the messages may cost.
@@ -130,6 +132,7 @@ impl Proxy {
             model,
             limit,
             tools,
+            met: true,
             reply,
             budget: Budget { tokens },
             recalls: upstream.recall != RecallBy::Off,

@@ -89,6 +89,30 @@ fn every_reply_tells_where_it_is_and_what_it_saved() {
     assert!(number(&last, "x-scrollback-saved-dollars") > 0.0, "{}", last.head);
 }
 
+/// A model that has never seen a conversation would have to read all of it without us too.
+#[test]
+fn after_a_change_of_model_all_is_new_to_it_once() {
+    let upstream = Upstream::new(|_, _| reply(&says("Noted, and I will remember it.")));
+    let mut server = Server::new(upstream.port, WINDOW);
+    let mut history = Vec::new();
+    talk(&server, &mut history, 0..40);
+    let mut saved = |server: &Server| {
+        history.push(user("And now?"));
+        let mut body = chat(&history);
+        body["model"] = json!("gpt-5");
+        let answer = server.ask(&body);
+        history.push(answer.json()["choices"][0]["message"].clone());
+        // What it was shown is on record a moment after its reply.
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        answer.header("x-scrollback-saved-dollars").unwrap().parse::<f64>().unwrap()
+    };
+    let [first, second] = [saved(&server), saved(&server)];
+    assert!(first > 4.0 * second && second > 0.0, "{first}, {second}");
+    server.restart(|_| ());
+    let third = saved(&server);
+    assert!(first > 4.0 * third, "what is on record counts: {first}, {third}");
+}
+
 #[test]
 fn a_stream_can_end_with_a_comment_that_tells_the_same() {
     let upstream = Upstream::new(|_, _| stream(&events(&[says("Noted.")], "stop"), 40, true));
