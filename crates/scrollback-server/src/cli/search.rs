@@ -53,9 +53,12 @@ impl Search {
             role: self.role,
             since: self.since,
             until: self.until,
-            limit: self.limit,
+            // One more tells whether there are any.
+            limit: self.limit.saturating_add(1),
         };
-        let found = find(&store, &desk.tenant, &query).await?;
+        let mut found = find(&store, &desk.tenant, &query).await?;
+        let more = found.len() > self.limit;
+        found.truncate(self.limit);
         if desk.json {
             found.iter().try_for_each(|found| say_json(&Hit::of(found)))?;
         } else {
@@ -64,6 +67,9 @@ impl Search {
         }
         if found.is_empty() {
             talk("nothing found");
+        }
+        if more {
+            talk(&format!("there is more; --limit {} shows twice as many", self.limit.saturating_mul(2)));
         }
         Ok(ExitCode::SUCCESS)
     }

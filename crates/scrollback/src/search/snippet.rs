@@ -11,8 +11,10 @@ use super::words::is_unspaced;
 const SNIPPET_CHARS: usize = 160;
 /// How much of that stands before the first word found.
 const LEAD_CHARS: usize = 40;
-/// Where looking for words stops: nobody needs the snippet from beyond.
+/// How much is looked at in one go.
 const LOOK_CHARS: usize = 400_000;
+/// How far the next look goes beyond that: a word at the end of one is whole in the next.
+const STEP_CHARS: usize = LOOK_CHARS - 1_000;
 
 /// Text around a find.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -26,11 +28,10 @@ pub struct Snippet {
 impl Snippet {
     /// The best stretch of `text` for folded `units`.
     pub(super) fn of(text: &str, units: &[String]) -> Self {
-        let chars: Vec<char> = text.chars().take(LOOK_CHARS).map(|c| if c.is_whitespace() { ' ' } else { c }).collect();
-        let finds = finds(&chars, units);
+        let Look { chars, finds, is_first } = look(text, units);
         let start = best_start(&finds);
         let end = (start + SNIPPET_CHARS).min(chars.len());
-        let mut shown = String::from(if start > 0 { "…" } else { "" });
+        let mut shown = String::from(if start > 0 || !is_first { "…" } else { "" });
         let mut marks: Vec<Range<usize>> = Vec::new();
         let mut open = None;
         for (i, c) in chars.iter().enumerate().take(end).skip(start) {
@@ -64,25 +65,58 @@ impl Snippet {
     }
 }
 
+/// A stretch of a text that was looked at.
+struct Look {
+    chars: Vec<char>,
+    finds: Vec<Range<usize>>,
+    /// Whether it is the beginning of the text.
+    is_first: bool,
+}
+
+/// The first stretch of a text that holds any of the units; the beginning if none does.
+fn look(text: &str, units: &[String]) -> Look {
+    let read = |text: &str| -> Vec<char> {
+        text.chars().take(LOOK_CHARS).map(|c| if c.is_whitespace() { ' ' } else { c }).collect()
+    };
+    let mut rest = text;
+    loop {
+        let chars = read(rest);
+        let (finds, is_first) = (finds(&chars, units), rest.len() == text.len());
+        let next = rest.char_indices().nth(STEP_CHARS).filter(|_| chars.len() == LOOK_CHARS);
+        match next {
+            Some((at, _)) if finds.is_empty() => rest = &rest[at..],
+            None if finds.is_empty() && !is_first => return Look { chars: read(text), finds, is_first: true },
+            Some(_) | None => return Look { chars, finds, is_first },
+        }
+    }
+}
+
 /// Where the units occur, as ranges of characters, in order.
 fn finds(chars: &[char], units: &[String]) -> Vec<Range<usize>> {
     let folded: Vec<Option<char>> = chars.iter().map(|c| fold(*c)).collect();
-    let is_inside_word = |at: Option<&char>| at.is_some_and(|c| c.is_alphanumeric() && !is_unspaced(*c));
-    let is_whole = |find: &Range<usize>| {
-        !is_inside_word(find.start.checked_sub(1).and_then(|before| chars.get(before)))
-            && !is_inside_word(chars.get(find.end))
-    };
+    let parts_at =
+        |at: usize| at.checked_sub(1).and_then(|before| chars.get(before)).zip(chars.get(at)).is_none_or(part);
+    let is_whole = |find: &Range<usize>| parts_at(find.start) && parts_at(find.end);
     let mut finds = Vec::new();
     for unit in units {
         let wanted: Vec<Option<char>> = unit.chars().map(within).map(Some).collect();
         let hits = folded.windows(wanted.len()).enumerate().filter(|(_, window)| *window == wanted);
         let hits: Vec<Range<usize>> = hits.map(|(at, _)| at..at + wanted.len()).collect();
-        // Whole words where there are any: `art` is not meant in `start` if it stands alone elsewhere.
-        let whole = unit.starts_with(is_unspaced) || !hits.iter().any(is_whole);
-        finds.extend(hits.into_iter().filter(|find| whole || is_whole(find)));
+        // Whole words where there are any, or else those that begin with it: `boat` is meant in `boats`, and 3 never in 13 or 30.
+        let anywhere = unit.starts_with(is_unspaced);
+        let begins = unit.ends_with(char::is_alphabetic) && !hits.iter().any(is_whole);
+        let is_meant = |find: &Range<usize>| anywhere || is_whole(find) || begins && parts_at(find.start);
+        finds.extend(hits.into_iter().filter(is_meant));
     }
     finds.sort_by_key(|find| find.start);
     finds
+}
+
+/// Whether two neighbouring characters belong to different words, or to different pieces of a name.
+fn part((before, after): (&char, &char)) -> bool {
+    let in_word = |c: &char| c.is_alphanumeric() && !is_unspaced(*c);
+    let joint = before.is_lowercase() && after.is_uppercase() || before.is_alphabetic() != after.is_alphabetic();
+    !in_word(before) || !in_word(after) || joint
 }
 
 /// One character as it is compared; characters that fold to several are not matched inside words.
@@ -123,6 +157,9 @@ mod tests {
         check("Why does the Build fail?\nBuild it.", &["build"], "Why does the [Build] fail? [Build] it.");
         check("数据库的索引", &["索引"], "数据库的[索引]");
         check("w77 and w7719, getUserName", &["w77", "user"], "[w77] and w7719, get[User]Name");
+        check("Berth 13 and 30 of Petrel-3", &["petrel", "3"], "Berth 13 and 30 of [Petrel]-[3]");
+        check("Berth 13 and 30", &["3"], "Berth 13 and 30");
+        check("Two boats start", &["boat", "art"], "Two [boat]s start");
         check("nothing here", &["absent"], "nothing here");
         check("", &["absent"], "");
     }
@@ -134,5 +171,16 @@ mod tests {
         assert!(snippet.text.starts_with('…') && snippet.text.ends_with('…'));
         assert!(snippet.marked("[", "]").contains("[needle]"));
         assert!(snippet.text.chars().count() <= SNIPPET_CHARS + 2);
+    }
+
+    #[test]
+    fn what_stands_far_behind_is_shown_as_well() {
+        for hay in [LOOK_CHARS / 4 - 1, 3 * LOOK_CHARS / 4] {
+            let text = format!("{}needle. {}", "hay ".repeat(hay), "straw ".repeat(100));
+            let snippet = Snippet::of(&text, &["needle".to_owned()]);
+            assert!(snippet.text.starts_with('…') && snippet.marked("[", "]").contains("hay [needle]. straw"), "{hay}");
+            let absent = Snippet::of(&text, &["absent".to_owned()]);
+            assert!(absent.text.starts_with("hay hay") && absent.marks.is_empty());
+        }
     }
 }
