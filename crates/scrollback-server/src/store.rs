@@ -22,6 +22,8 @@ use served::Served;
 
 /// How an address of a database begins.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+/// What may stand before the name of a file.
+const FILE: &str = "sqlite:";
 
 /// What a store is called on the command line and in the settings.
 #[derive(Clone, Debug)]
@@ -33,6 +35,12 @@ pub(crate) enum Place {
 }
 
 impl Place {
+    /// A name without what says that it is a file; a file that is called so keeps its name.
+    pub(crate) fn unprefixed(name: &Path) -> &Path {
+        let file = name.to_str().and_then(|name| name.strip_prefix(FILE));
+        file.filter(|file| !file.is_empty() && !name.exists()).map_or(name, Path::new)
+    }
+
     /// Whether a name is that of a database.
     pub(crate) fn is_database(name: &Path) -> bool {
         name.to_str().is_some_and(|name| SCHEMES.iter().any(|scheme| name.starts_with(scheme)))
@@ -236,5 +244,8 @@ mod tests {
         assert!(Place::is_database(Path::new("postgresql:///log")));
         assert!(!Place::is_database(Path::new("/tmp/postgres.db")));
         assert!(!Place::is_database(Path::new("postgres:/x")));
+        for (name, meant) in [("sqlite:a.db", "a.db"), ("a.db", "a.db"), ("sqlite:", "sqlite:")] {
+            assert_eq!(Place::unprefixed(Path::new(name)), Path::new(meant));
+        }
     }
 }

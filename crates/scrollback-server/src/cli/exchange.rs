@@ -231,7 +231,7 @@ pub(super) struct Export {
     /// The format to write
     #[arg(long, value_enum, default_value = "jsonl")]
     format: Shape,
-    /// The file to write; standard output if not given
+    /// The file to write, over what is in it; standard output if not given
     #[arg(long, short)]
     output: Option<PathBuf>,
 }

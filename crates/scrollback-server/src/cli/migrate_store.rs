@@ -83,7 +83,7 @@ fn held(error: anyhow::Error) -> anyhow::Error {
 
 /// A store by what a person calls it.
 fn named(desk: &Desk, name: &str) -> anyhow::Result<Place> {
-    let path = Path::new(name.strip_prefix("sqlite:").unwrap_or(name));
+    let path = Place::unprefixed(Path::new(name));
     if Place::is_database(path) {
         let usual = match &desk.settings.store {
             Place::Database(options, _) => options.clone(),

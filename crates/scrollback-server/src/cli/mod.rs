@@ -69,7 +69,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Args)]
 struct Common {
-    /// The file conversations are kept in, or a database: `postgres://user:password@host:5432/name`
+    /// The file conversations are kept in (or sqlite:FILE), or a database: `postgres://user:password@host:5432/name`
     #[arg(long, global = true, env = "SCROLLBACK_STORE", value_name = "FILE", hide_env_values = true)]
     store: Option<PathBuf>,
     /// The settings file

@@ -61,6 +61,7 @@ fn store_meant(said: &Said, store: Option<PathBuf>, surroundings: &Surroundings)
     let Some(path) = named.or_else(|| surroundings.store_file()) else {
         bail!("there is no home folder to keep the store in: name a file with --store");
     };
+    let path = Place::unprefixed(&path).to_owned();
     if Place::is_database(&path) {
         check::replicas(&said.store.replicas)?;
         let seconds = |count: u64| Duration::from_secs(count.max(1));

@@ -45,4 +45,6 @@ fn only_what_begins_a_store_makes_one() {
     }
     home.says(&["tokens", "add", "mira", "--store", "new.db"]);
     assert!(home.0.path().join("new.db").exists());
+    home.says(&["import", "tides.jsonl", "--store", "sqlite:named.db"]);
+    assert!(home.0.path().join("named.db").exists() && !home.0.path().join("sqlite:named.db").exists());
 }

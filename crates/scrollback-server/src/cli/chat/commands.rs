@@ -38,7 +38,7 @@ pub(super) const COMMANDS: &[Command] = &[
     command("open", "NAME", "go on with another conversation"),
     command("new", "", "begin a new conversation"),
     command("branch", "[N]", "the branches of this conversation; go on with one"),
-    command("export", "FILE", "write the conversation to a file; .md for people, else JSON lines"),
+    command("export", "FILE", "write the conversation over a file; .md for people, else JSON lines"),
     command("quit", "", "leave; so does Ctrl-D"),
 ];
 
