@@ -25,7 +25,7 @@ impl Backup {
             bail!("the store is a database: copy it with pg_dump; docs/operating.md says how");
         };
         let to = self.to.display();
-        ensure!(!is_same(store.path(), &self.to), "{to} is the store itself: name another file");
+        ensure!(!is_own(store.path(), &self.to), "{to} is the store itself, or belongs to it: name another file");
         ensure!(self.force || !self.to.exists(), "{to} is there already: name another file, or say --force");
         let bar = progress(0, "copying");
         let shown = bar.clone();
@@ -46,7 +46,18 @@ impl Backup {
     }
 }
 
-fn is_same(one: &Path, other: &Path) -> bool {
-    let real = |path| std::fs::canonicalize(path).ok();
-    real(one).is_some() && real(one) == real(other)
+/// Whether a file is the store, or one of those that lie beside it.
+fn is_own(store: &Path, other: &Path) -> bool {
+    let others = names(other);
+    let is_other = |name: PathBuf| others.contains(&name);
+    let endings = ["", "-wal", "-shm", "-journal", ".lock", ".serve"];
+    let of_store = |store: &PathBuf| endings.map(|ending| PathBuf::from(format!("{}{ending}", store.display())));
+    names(store).iter().flat_map(of_store).any(is_other)
+}
+
+/// The full names of a file, whether it is there or not: in its folder, and where it leads to.
+fn names(path: &Path) -> Vec<PathBuf> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let named = std::fs::canonicalize(folder).ok().zip(path.file_name()).map(|(folder, name)| folder.join(name));
+    named.into_iter().chain(std::fs::canonicalize(path)).collect()
 }

@@ -36,6 +36,22 @@ fn what_is_there_is_written_over_only_on_a_persons_word() {
     assert!(home.says(&["--store", "copy.db", "doctor"]).contains("all is well"));
     let own = home.beside("").display().to_string();
     assert!(home.complains(&["backup", &own, "--force"]).contains("is the store itself"));
+    for ending in ["-wal", "-shm", ".lock", ".serve"] {
+        let own = home.beside(ending).display().to_string();
+        assert!(home.complains(&["backup", &own, "--force"]).contains("belongs to it"), "{ending}");
+    }
     assert!(home.complains(&["backup", "no/such/folder.db"]).contains("cannot be created"));
     assert!(home.says(&["sessions"]).contains("petrel"), "the store is as it was");
+}
+
+#[test]
+fn a_store_that_a_server_has_open_is_not_written_over() {
+    let home = Home::new("");
+    let server = Server::start(&home);
+    let own = home.beside("").display().to_string();
+    home.says(&["import", "tides.jsonl", "--store", "other.db"]);
+    let told = home.complains(&["--store", "other.db", "backup", &own, "--force"]);
+    assert!(told.contains(&format!("is open in another process (process {})", server.child.id())), "{told}");
+    server.chat(&mut Vec::new(), "How high is the tide?");
+    assert!(home.says(&["sessions"]).contains("harbour"), "the server's store is as it was");
 }
