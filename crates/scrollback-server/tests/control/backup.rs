@@ -55,3 +55,17 @@ fn a_store_that_a_server_has_open_is_not_written_over() {
     server.chat(&mut Vec::new(), "How high is the tide?");
     assert!(home.says(&["sessions"]).contains("harbour"), "the server's store is as it was");
 }
+
+#[test]
+fn nothing_of_what_was_erased_a_moment_ago_is_in_a_backup() {
+    let home = Home::new("");
+    let server = Server::start(&home);
+    server.chat(&mut Vec::new(), "the combination is 4711-periwinkle");
+    let id = server.asks("GET /api/sessions/harbour", "")["id"].as_str().unwrap().to_owned();
+    server.asks(&format!("DELETE /api/sessions/{id}"), "");
+    home.says(&["backup", "copy.db"]);
+    let copy = std::fs::read(home.0.path().join("copy.db")).unwrap();
+    assert!(!copy.windows(10).any(|window| window == b"periwinkle"));
+    assert!(home.says(&["--store", "copy.db", "doctor"]).contains("all is well"));
+    assert!(home.says(&["--store", "copy.db", "search", "gauge"]).contains("gauge"));
+}

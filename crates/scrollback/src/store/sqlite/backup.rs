@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
 use super::trouble::{self, Fault};
-use super::{SqliteStore, lock, private, schema};
+use super::{SqliteStore, forget, lock, private, schema};
 use crate::error::{Error, Result};
 
 /// So many pages are copied at a time.
@@ -124,6 +124,10 @@ fn whole(connection: &Connection, part: &Path, progress: &dyn Fn(u64, u64)) -> R
     copied(connection, &mut copy, progress).map_err(failed)?;
     // All of it is in the one file, with no journal beside it.
     copy.pragma_update(None, "journal_mode", "DELETE").map_err(failed)?;
+    if forget::is_unwiped(&copy).map_err(failed)? {
+        // What was erased a moment ago does not live on in the copy.
+        forget::write_anew(&copy).map_err(failed)?;
+    }
     let found: String = copy.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed)?;
     if found != "ok" {
         return Err(Error::Damaged(format!("the copy is not whole: {found}")));

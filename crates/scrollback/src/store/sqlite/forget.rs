@@ -94,27 +94,23 @@ fn overlays(connection: &Connection, session: i64, over: MessageId) -> Result<Ve
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Whether copies of what was erased may be left in the file.
+pub(super) fn is_unwiped(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("SELECT EXISTS (SELECT 1 FROM unwiped)", [], |row| row.get(0))
+}
+
 /// Writes everything anew if something was erased since that was done last.
 pub(super) fn wipe(connection: &Connection) -> Result<(), Fault> {
-    let marked: bool = connection.query_row("SELECT EXISTS (SELECT 1 FROM unwiped)", [], |row| row.get(0))?;
-    if marked { rewrite(connection) } else { Ok(()) }
+    if is_unwiped(connection)? { rewrite(connection) } else { Ok(()) }
 }
 
 /// Writes index, file and journal anew, so that nothing is left of what was deleted.
 pub(super) fn rewrite(connection: &Connection) -> Result<(), Fault> {
-    let written = || -> rusqlite::Result<i64> {
-        connection.execute_batch("INSERT INTO word (word) VALUES ('optimize'); VACUUM")?;
-        let busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-        if busy == 0 {
-            connection.execute("DELETE FROM unwiped", [])?;
-        }
-        Ok(busy)
-    };
     let left = "it is erased, but copies of its words are left in the file";
     let cure = "then run `scrollback doctor --repair`";
-    match written() {
-        Ok(0) => Ok(()),
-        Ok(_) => {
+    match write_anew(connection) {
+        Ok(true) => Ok(()),
+        Ok(false) => {
             let what = format!("{left}, because another process is reading it. Close that process, {cure}");
             Err(Error::Store { what, source: None }.into())
         }
@@ -123,4 +119,14 @@ pub(super) fn rewrite(connection: &Connection) -> Result<(), Fault> {
             Err(Error::store(what, cause).into())
         }
     }
+}
+
+/// The same; whether nobody kept the journal from being emptied.
+pub(super) fn write_anew(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.execute_batch("INSERT INTO word (word) VALUES ('optimize'); VACUUM")?;
+    let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+    if busy == 0 {
+        connection.execute("DELETE FROM unwiped", [])?;
+    }
+    Ok(busy == 0)
 }
