@@ -13,6 +13,8 @@ use tokio::sync::Notify;
 const PAUSE: Duration = Duration::from_mins(1);
 /// So many times as long as it took is waited.
 const RATIO: u32 = 20;
+/// However often it failed, it is tried again after so long.
+const LONGEST: Duration = Duration::from_hours(1);
 
 /// Whoever erases.
 #[derive(Clone)]
@@ -38,20 +40,71 @@ impl Eraser {
         self.store.wipe().await
     }
 
-    /// The same for a server, which goes on whatever comes of it.
+    /// The same for a server that ends, whatever comes of it.
     pub(crate) async fn wipe_now(&self) {
         if let Err(error) = self.wipe().await {
             tracing::warn!(%error, "what was erased is not written over yet; it is tried again at the next start");
         }
     }
 
-    /// Does so whenever something was erased; first of all for what was erased before this process began.
+    /// Does so whenever something was erased; first of all for what was erased before this process began. Where it fails, as it does
+    /// while another process reads for long, it is tried again, after ever longer pauses.
     pub(crate) async fn keep_wiping(self) {
+        let mut times: u32 = 1;
         loop {
             let began = Instant::now();
-            self.wipe_now().await;
-            tokio::time::sleep(PAUSE.max(began.elapsed() * RATIO)).await;
-            self.erased.notified().await;
+            let outcome = self.wipe().await;
+            let pause = PAUSE.max(began.elapsed() * RATIO);
+            if let Err(error) = outcome {
+                tracing::warn!(%error, "what was erased is not written over yet; it is tried again after a while");
+                tokio::time::sleep((pause * times).min(LONGEST.max(pause))).await;
+                times = (times * 2).min(64);
+            } else {
+                times = 1;
+                tokio::time::sleep(pause).await;
+                self.erased.notified().await;
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use async_trait::async_trait;
+    use scrollback::{At, Error, MessageId};
+
+    use super::*;
+
+    /// A store that somebody reads all the time, and when it was asked to write over what was erased.
+    #[derive(Default)]
+    struct Read(Mutex<Vec<tokio::time::Instant>>);
+
+    #[async_trait]
+    impl Forget for Read {
+        async fn forget(&self, _: &SessionKey) -> Result<u32> {
+            Ok(0)
+        }
+
+        async fn forget_results(&self, _: &SessionKey, _: &[MessageId], _: At) -> Result<u32> {
+            Ok(0)
+        }
+
+        async fn wipe(&self) -> Result<()> {
+            self.0.lock().unwrap().push(tokio::time::Instant::now());
+            Err(Error::Store { what: "another process is reading it".into(), source: None })
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_fails_is_tried_again_after_ever_longer_pauses() {
+        let store = Arc::new(Read::default());
+        let wiping = tokio::spawn(Eraser::new(store.clone()).keep_wiping());
+        tokio::time::sleep(Duration::from_hours(4)).await;
+        wiping.abort();
+        let asked = store.0.lock().unwrap().clone();
+        let minutes: Vec<u64> = asked.iter().map(|at| at.duration_since(asked[0]).as_secs() / 60).collect();
+        assert_eq!(minutes, [0, 1, 3, 7, 15, 31, 63, 123, 183]);
     }
 }

@@ -36,9 +36,10 @@ impl Doctor {
         } else {
             let (sessions, messages) = (counted(checkup.sessions, "session"), counted(checkup.messages, "message"));
             say(format!("{}: {sessions}, {messages}, {}", store.place(), counted(checkup.records, "record")))?;
-            checkup.problems.iter().try_for_each(|problem| say(format!("  {problem}")))?;
+            checkup.problems.iter().chain(&checkup.remarks).try_for_each(|found| say(format!("  {found}")))?;
             say(match checkup.problem_count {
-                0 => "all is well".to_owned(),
+                0 if checkup.remarks.is_empty() => "all is well".to_owned(),
+                0 => "nothing is damaged".to_owned(),
                 count => format!("{}. {}", counted(count, "problem"), self.advice()),
             })?;
         }

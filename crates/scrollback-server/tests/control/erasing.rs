@@ -108,3 +108,16 @@ fn large_results_that_no_window_had_are_listed_and_cleaned() {
     assert_eq!((traces(&home, "berth periwinkle"), home.json(&clean)[0]["erased"].as_u64()), (0, Some(0)));
     assert!(home.json(&["holds", "berths"]).is_empty());
 }
+
+#[test]
+fn the_doctor_tells_that_something_is_not_written_over_yet() {
+    let home = Home::new("");
+    let (server, id) = told(&home);
+    server.asks(&format!("DELETE /api/sessions/{id}"), "");
+    drop(server);
+    let found = home.says(&["doctor"]);
+    assert!(found.contains("copies of its words are left") && found.contains("nothing is damaged"), "{found}");
+    assert_eq!(home.json(&["doctor"])[0]["remarks"].as_array().unwrap().len(), 1);
+    assert!(home.says(&["doctor", "--repair"]).contains("all is well"));
+    assert_eq!(traces(&home, "periwinkle"), 0);
+}

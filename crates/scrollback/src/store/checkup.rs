@@ -21,6 +21,8 @@ pub struct Checkup {
     pub problems: Vec<String>,
     /// How many problems there are in all.
     pub problem_count: u64,
+    /// What is to be done although nothing is wrong, in words.
+    pub remarks: Vec<String>,
 }
 
 impl Checkup {

@@ -6,10 +6,14 @@ use rusqlite::Connection;
 
 use super::rows::{self, MESSAGE, id_of, session_of, stored};
 use super::trouble::Fault;
-use super::{SqliteStore, words};
+use super::{SqliteStore, forget, words};
 use crate::error::Result;
 use crate::ids::{Hash128, SessionId};
 use crate::store::checkup::{Checkup, Walk};
+
+/// What is said while copies of what was erased may be left.
+const UNWIPED: &str = "what was forgotten is erased, but copies of its words are left in the file: a server that runs writes over them soon, \
+                       and where none does, `scrollback doctor --repair`";
 
 impl SqliteStore {
     /// Reads and verifies everything in the file. `progress` is told the number of messages seen, now and then.
@@ -52,6 +56,9 @@ fn contents(connection: &Connection, checkup: &mut Checkup, progress: &dyn Fn(u6
     let sessions = sessions(connection, checkup)?;
     let damaged = messages(connection, &sessions, checkup, progress)?;
     records(connection, checkup)?;
+    if forget::is_unwiped(connection)? {
+        checkup.remarks.push(UNWIPED.into());
+    }
     match words::first_gap(connection, &damaged) {
         Ok(None) => {}
         Ok(Some(session)) => {
