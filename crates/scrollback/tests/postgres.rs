@@ -271,6 +271,20 @@ async fn damage_is_noticed_and_the_index_mended() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn branches_that_were_lost_are_noticed() {
+    let url = fresh();
+    let node = Node::new(&url).await;
+    node.send(&[user("the plum"), assistant("the quince")]).await;
+    assert_eq!(node.store.check(|_| {}).await.unwrap().problems, Vec::<String>::new());
+    let schema = schema(&url);
+    shared().sql(&format!("UPDATE {schema}.branch SET no = 7"));
+    let problems = node.store.check(|_| {}).await.unwrap().problems.join("\n");
+    for sign in ["branch 0 is not listed", "the messages of branch 7 are missing"] {
+        assert!(problems.contains(sign), "{sign}: {problems}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_is_wrong_with_a_database_is_told() {
     let told = async |url: &str| {
         let options = PostgresOptions { patience: Duration::from_millis(200), ..PostgresOptions::new(url) };

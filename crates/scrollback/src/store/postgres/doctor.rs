@@ -16,6 +16,16 @@ use crate::store::row::session_seal;
 /// How many rows are read at once.
 const ROWS: i32 = 1_000;
 
+/// Branches that only the messages know, or only their own table: the session's key, and in words what is wrong.
+const AMISS: &str = "
+    SELECT tenant, session, 'branch ' || branch || ' is not listed'
+    FROM (SELECT tenant, session, branch FROM message WHERE depth >= 0
+          EXCEPT SELECT tenant, session, no FROM branch) AS unlisted
+  UNION ALL
+    SELECT tenant, session, 'the messages of branch ' || no || ' are missing'
+    FROM (SELECT tenant, session, no FROM branch
+          EXCEPT SELECT tenant, session, branch FROM message WHERE depth >= 0) AS bare";
+
 impl PostgresStore {
     /// Reads and verifies everything in the database, as it is at one moment. `progress` is told the number of messages seen,
     /// now and then.
@@ -75,6 +85,12 @@ async fn contents(
     let sessions = sessions(&snapshot, checkup).await?;
     let damaged = messages(&snapshot, &sessions, checkup, progress).await?;
     records(&snapshot, checkup).await?;
+    each(&snapshot, AMISS, |row| {
+        let what: String = row.try_get(2)?;
+        checkup.problem(format!("session {}: {what}", key(row)?.id));
+        Ok(())
+    })
+    .await?;
     if let Some(session) = words::first_gap(&snapshot, &damaged).await? {
         checkup.problem(format!("the search index misses messages of session {session}"));
     }

@@ -15,6 +15,24 @@ use crate::store::checkup::{Checkup, Walk};
 const UNWIPED: &str = "what was forgotten is erased, but copies of its words are left in the file: a server that runs writes over them soon, \
                        and where none does, `scrollback doctor --repair`";
 
+/// What the tables know of each other and is not there, or not the same: the session's number, and in words what is wrong.
+const AMISS: &str = "
+    SELECT s.no, 'it has no messages' FROM session s
+    WHERE NOT EXISTS (SELECT 1 FROM message m WHERE m.id BETWEEN s.no << 32 AND s.no << 32 | 0xFFFFFFFF)
+  UNION ALL
+    SELECT id >> 32, 'message m' || (id & 0xFFFFFFFF) || ' is listed under another session' FROM message
+    WHERE session <> id >> 32
+  UNION ALL
+    SELECT session, 'branch ' || branch || ' is not listed'
+    FROM (SELECT id >> 32 AS session, branch FROM message WHERE depth >= 0 EXCEPT SELECT session, no FROM branch)
+  UNION ALL
+    SELECT session, 'the messages of branch ' || no || ' are missing'
+    FROM (SELECT session, no FROM branch EXCEPT SELECT id >> 32, branch FROM message WHERE depth >= 0)
+  UNION ALL
+    SELECT u.session, 'message m' || u.since || ' is missing' FROM unindexed u
+    WHERE u.since > (SELECT max(m.id) & 0xFFFFFFFF FROM message m
+                     WHERE m.id BETWEEN u.session << 32 AND u.session << 32 | 0xFFFFFFFF)";
+
 impl SqliteStore {
     /// Reads and verifies everything in the file. `progress` is told the number of messages seen, now and then.
     pub async fn check(&self, progress: impl Fn(u64) + Send + 'static) -> Result<Checkup> {
@@ -58,6 +76,16 @@ fn contents(connection: &Connection, checkup: &mut Checkup, progress: &dyn Fn(u6
     records(connection, checkup)?;
     if forget::is_unwiped(connection)? {
         checkup.remarks.push(UNWIPED.into());
+    }
+    amiss(connection, checkup)?;
+    match words::lost_ends(connection) {
+        Ok(ends) => {
+            for (session, last) in ends {
+                let session = rows::session_called(connection, session);
+                checkup.problem(format!("message {last} of session {session} is missing"));
+            }
+        }
+        Err(error) => checkup.problem(error.to_string()),
     }
     match words::first_gap(connection, &damaged) {
         Ok(None) => {}
@@ -128,6 +156,17 @@ fn messages(
     Ok(damaged)
 }
 
+/// Checks that the tables agree on what there is.
+fn amiss(connection: &Connection, checkup: &mut Checkup) -> Result<(), Fault> {
+    let mut statement = connection.prepare(AMISS)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (session, what): (i64, String) = (row.get(0)?, row.get(1)?);
+        checkup.problem(format!("session {}: {what}", rows::session_called(connection, session)));
+    }
+    Ok(())
+}
+
 fn records(connection: &Connection, checkup: &mut Checkup) -> Result<(), Fault> {
     let mut statement = connection.prepare("SELECT key, version, at, body, seal, kind FROM record")?;
     let mut rows = statement.query([])?;
@@ -139,4 +178,57 @@ fn records(connection: &Connection, checkup: &mut Checkup) -> Result<(), Fault> 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{At, NodeId, SessionKey, Tenant};
+    use crate::message::{Message, Role};
+    use crate::store::{Batch, Draft, Origin, SqliteOptions, Store};
+    use crate::tokens::Measure;
+
+    fn said(texts: [&str; 3]) -> Batch {
+        let id = SessionId(Hash128([1; 16]));
+        let mut batch = Batch::new(SessionKey { tenant: Tenant::local(), id });
+        let mut node = NodeId::root(id);
+        for text in texts {
+            let message = Message::text(&Role::User, text);
+            node = node.then(message.strong());
+            let measure = Measure::of(&message, "gpt-5");
+            batch.path.push(Draft { message, node, at: At(0), origin: Origin::Import, measure });
+        }
+        batch
+    }
+
+    /// What is found in a session of two branches, m0 m1 m2 and m0 m3 m4, after somebody has been at the file.
+    async fn found_after(sql: &str) -> String {
+        let home = tempfile::tempdir().unwrap();
+        let options = SqliteOptions::new(home.path().join("log.db"));
+        let store = SqliteStore::open(&options).unwrap();
+        for texts in [["one", "two", "three"], ["one", "other", "last"]] {
+            store.commit(said(texts)).await.unwrap();
+        }
+        drop(store);
+        Connection::open(&options.path).unwrap().execute_batch(sql).unwrap();
+        let store = SqliteStore::open_reading(&options).unwrap();
+        store.check(|_| ()).await.unwrap().problems.join("\n")
+    }
+
+    #[tokio::test]
+    async fn what_one_table_knows_and_another_has_lost_is_found() {
+        assert_eq!(found_after("").await, "");
+        for (sql, sign) in [
+            ("DELETE FROM branch", "branch 0 is not listed"),
+            ("DELETE FROM branch WHERE no = 1", "branch 1 is not listed"),
+            ("DELETE FROM message WHERE branch = 1", "the messages of branch 1 are missing"),
+            ("DELETE FROM message WHERE id & 0xFFFFFFFF = 4", "message m4 of session"),
+            ("DELETE FROM message", "it has no messages"),
+            ("UPDATE message SET session = 9 WHERE id & 0xFFFFFFFF = 2", "message m2 is listed under another session"),
+            ("INSERT INTO unindexed SELECT no, 5 FROM session", "message m5 is missing"),
+        ] {
+            let found = found_after(sql).await;
+            assert!(found.contains(sign), "{sql}: {found}");
+        }
+    }
 }

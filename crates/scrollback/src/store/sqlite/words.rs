@@ -215,6 +215,20 @@ pub(super) fn first_gap(connection: &Connection, damaged: &HashSet<i64>) -> Resu
     Ok(gap.map(session_of))
 }
 
+/// Sessions whose log ends before the last message that the index knows, and that message.
+pub(super) fn lost_ends(connection: &Connection) -> Result<Vec<(i64, MessageId)>, Error> {
+    let ends = || -> rusqlite::Result<Vec<(i64, MessageId)>> {
+        let mut statement = connection.prepare(
+            "SELECT max(d.id) AS last FROM word_docsize d GROUP BY d.id >> 32 HAVING last > ifnull(
+               (SELECT max(m.id) FROM message m
+                WHERE m.id BETWEEN last >> 32 << 32 AND last >> 32 << 32 | 0xFFFFFFFF), -1)",
+        )?;
+        let ends = statement.query_map([], |row| row.get::<_, i64>(0))?;
+        ends.map(|key| key.map(|key| (session_of(key), id_of(key)))).collect()
+    };
+    ends().map_err(|cause| Error::Damaged(format!("the search index cannot be read: {cause}")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
