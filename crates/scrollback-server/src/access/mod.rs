@@ -1,11 +1,13 @@
 //! Who may ask: one layer around every door decides it, and puts a `Guest` into the request. No token of ours goes beyond it.
 //!
 //! `guest` is who asks, `keys` the headers that keys travel in, `hosts` whom a request is addressed to and where it comes from,
-//! `tokens` who has one, `rate` how often it may be used, `ending` what becomes of answers when it is taken back.
+//! `tokens` who has one, `rate` how often it may be used, `ending` what becomes of answers when it is taken back, `joining` how
+//! those of two stores become one's.
 
 mod ending;
 mod guest;
 mod hosts;
+mod joining;
 mod keys;
 mod rate;
 mod tokens;
@@ -23,6 +25,7 @@ use scrollback::ids::Hash128;
 use tokio::sync::OwnedSemaphorePermit as Seat;
 
 pub(crate) use guest::Guest;
+pub(crate) use joining::join as join_tokens;
 pub(crate) use keys::{Key, TOKEN as TOKEN_HEADER};
 pub(crate) use tokens::{KEEPER as TOKENS, Kept as KeptToken, Tokens};
 

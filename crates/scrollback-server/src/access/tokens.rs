@@ -24,10 +24,10 @@ use crate::wire::edit::raw;
 /// Whose records they are. No tenant's name has such a character.
 pub(crate) const KEEPER: &str = "*";
 /// Under which keys tokens are kept, by their hash, and which of them has a name.
-const TOKEN: &str = "token/";
-const NAME: &str = "name/";
+pub(super) const TOKEN: &str = "token/";
+pub(super) const NAME: &str = "name/";
 /// How many are read at once.
-const PAGE: usize = 500;
+pub(super) const PAGE: usize = 500;
 /// How long a name may be.
 const LONGEST_NAME: usize = 64;
 /// How often they are read again.
@@ -242,7 +242,7 @@ fn checked(name: &str) -> Result<(), Refusal> {
     Err(Refusal::invalid(what))
 }
 
-fn scope() -> Scope {
+pub(super) fn scope() -> Scope {
     Scope::Tenant(Tenant::new(KEEPER))
 }
 
@@ -250,7 +250,7 @@ fn put(key: String, at: At, body: &impl Serialize, expect: Expect) -> Put {
     Put { scope: scope(), kind: Kind::Setting, key, at, body: raw(&serde_json::json!(body)), expect }
 }
 
-fn read<'r, T: Deserialize<'r>>(record: &'r Record) -> scrollback::Result<T> {
+pub(super) fn read<'r, T: Deserialize<'r>>(record: &'r Record) -> scrollback::Result<T> {
     let damaged = |_| Error::Damaged("a token's record is unreadable".into());
     serde_json::from_str(record.body.get()).map_err(damaged)
 }

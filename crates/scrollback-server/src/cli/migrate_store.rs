@@ -7,12 +7,12 @@ use std::process::ExitCode;
 use anyhow::{Context, anyhow, bail, ensure};
 use clap::Args;
 use scrollback::ids::Hash128;
-use scrollback::store::{Label, Moving};
+use scrollback::store::Label;
 use scrollback::{Error, SqliteOptions};
 use serde::Serialize;
 
 use super::{Desk, counted, progress, say_json, talk};
-use crate::access::TOKENS;
+use crate::access::{TOKENS, join_tokens};
 use crate::store::{Opened, Place};
 
 #[derive(Debug, Args)]
@@ -101,7 +101,7 @@ async fn moved(from: &Opened, to: &Opened) -> anyhow::Result<Moved> {
     let bar = progress(labels.len() as u64, "moving");
     let mut moved = Moved::default();
     for label in &labels {
-        one(from.moving(), to.moving(), label, &mut moved).await?;
+        one(from, to, label, &mut moved).await?;
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -109,26 +109,34 @@ async fn moved(from: &Opened, to: &Opened) -> anyhow::Result<Moved> {
 }
 
 /// Moves one parcel, unless it is there, and compares what arrived.
-async fn one(from: &dyn Moving, to: &dyn Moving, label: &Label, moved: &mut Moved) -> anyhow::Result<()> {
+async fn one(from: &Opened, to: &Opened, label: &Label, moved: &mut Moved) -> anyhow::Result<()> {
+    let are_tokens = label.session.is_none() && label.tenant.as_str() == TOKENS;
     let what = || match label.session {
         Some(id) => format!("session {id}"),
-        None if label.tenant.as_str() == TOKENS => "one of the tokens".to_owned(),
+        None if are_tokens => "one of the tokens".to_owned(),
         None => format!("what is {}’s own", label.tenant.as_str()),
     };
-    let Some(parcel) = from.pack(label).await? else { return Ok(()) };
+    let Some(parcel) = from.moving().pack(label).await? else { return Ok(()) };
     let (sent, marks) = (parcel.digest(), parcel.marks());
     moved.sessions += u64::from(label.session.is_some());
     moved.messages += parcel.messages() as u64;
     moved.records += parcel.records() as u64;
     moved.hash = Hash128::of("moved", &[&moved.hash.0, &sent.0]);
     // A tenant may have more of its own there, such as tokens that were made since.
-    let arrived = async || Ok::<_, Error>(to.pack(label).await?.is_some_and(|there| there.marks().is_superset(&marks)));
+    let arrived = async || {
+        let there = to.moving().pack(label).await?;
+        Ok::<_, Error>(there.is_some_and(|there| there.marks().is_superset(&marks)))
+    };
     if arrived().await? {
         moved.there_before += 1;
         return Ok(());
     }
-    match to.unpack(parcel).await {
+    match to.moving().unpack(parcel).await {
         Ok(()) => {}
+        Err(Error::Conflict(_)) if are_tokens => {
+            moved.there_before += u64::from(join_tokens(from, to).await? == 0);
+            return Ok(());
+        }
         Err(Error::Conflict(which)) => bail!(
             "{} differs in the two stores ({which}): one of them was written to since. Move to an empty store",
             what()

@@ -48,3 +48,18 @@ fn only_what_begins_a_store_makes_one() {
     home.says(&["import", "tides.jsonl", "--store", "sqlite:named.db"]);
     assert!(home.0.path().join("named.db").exists() && !home.0.path().join("sqlite:named.db").exists());
 }
+
+#[test]
+fn stores_with_tokens_of_one_name_become_one_when_one_of_them_is_revoked() {
+    let home = Home::new("");
+    for store in ["one.db", "other.db"] {
+        home.says(&["tokens", "add", "mira", "--store", store]);
+    }
+    let told = home.complains(&["migrate-store", "one.db", "other.db"]);
+    assert!(told.contains("“mira”") && told.contains("revoke one of them"), "{told}");
+    for store in ["one.db", "other.db"] {
+        home.says(&["tokens", "revoke", "mira", "--store", store]);
+        home.says(&["migrate-store", "one.db", "other.db"]);
+    }
+    assert!(!home.says(&["tokens", "--store", "other.db"]).contains("mira"));
+}
