@@ -141,6 +141,10 @@ impl Tokens {
         for name in [&kept.name, &kept.tenant] {
             checked(name)?;
         }
+        if kept.name.bytes().all(|byte| byte == b'.') {
+            // In an address they mean another place, where nobody could take it back.
+            return Err(Refusal::invalid("a name has a letter, a digit, - or _: dots alone are none"));
+        }
         let named = self.named(&kept.name).await?;
         if named.as_ref().is_some_and(|(_, kept)| kept.revoked.is_none()) {
             let what = format!("there is a token “{}” already: take another name, or revoke that one first", kept.name);
@@ -321,6 +325,9 @@ mod tests {
         for name in ["", "a b", "a/b", "*", "ü", "a'; DROP TABLE record; --", &"x".repeat(65)] {
             assert!(tokens.add(&kept(name)).await.is_err(), "{name}");
             assert!(tokens.add(&Kept { tenant: name.into(), ..kept("other") }).await.is_err(), "{name}");
+        }
+        for name in [".", ".."] {
+            assert!(tokens.add(&kept(name)).await.is_err(), "no address can hold {name}");
         }
     }
 

@@ -302,3 +302,20 @@ fn wrong_names_are_told() {
     assert!(empty.complains(&["pin", "petrel", "m1"]).contains("scrollback import"));
     assert!(!empty.beside("").exists(), "asking in vain makes no store");
 }
+
+#[test]
+fn sessions_are_found_though_no_address_can_hold_their_names() {
+    let home = Home::new(SETTINGS);
+    for name in [".", ".."] {
+        let messages = [serde_json::json!({"role": "user", "content": format!("I am {name}")})];
+        let line = serde_json::json!({"id": name, "messages": messages}).to_string();
+        std::fs::write(home.0.path().join("dots.jsonl"), line).unwrap();
+        home.says(&["import", "dots.jsonl"]);
+    }
+    let server = Server::start(&home);
+    for name in [".", ".."] {
+        home.says(&["pin", name, "m0"]);
+        assert!(home.says(&["pins", name]).contains("m0"), "{name}");
+    }
+    drop(server);
+}

@@ -41,13 +41,26 @@ impl Desk {
             Err(Ok(Error::InUse { path, holder })) => match address::of_holder(&path, &holder) {
                 Some(there) => {
                     self.local_only("a server holds the store and does for commands what is yours")?;
-                    of_server(&there, ask).await
+                    of_server(&there, &self.addressed(ask).await?).await
                 }
                 None => Err(Error::InUse { path, holder }.into()),
             },
             Err(Ok(error)) => Err(error.into()),
             Err(Err(error)) => Err(error),
         }
+    }
+
+    /// The same for an address, in which `.` and `..` are no names: a session that is called so is asked for by its id.
+    async fn addressed(&self, ask: &Ask) -> anyhow::Result<Ask> {
+        let mut ask = ask.clone();
+        if let [thing, name, ..] = ask.path.as_mut_slice()
+            && thing.as_str() == "sessions"
+            && [".", ".."].contains(&name.as_str())
+        {
+            let store = self.reading().await?;
+            *name = self.session(&store, name).await?.id.to_string();
+        }
+        Ok(ask)
     }
 
     /// What requests work with, over an engine.
