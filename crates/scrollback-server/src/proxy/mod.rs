@@ -176,9 +176,12 @@ impl Proxy {
         }
     }
 
-    /// Sends a request on as it came, because we failed at it.
+    /// Sends a request on as it came, because we failed at it, if it may go on so.
     async fn troubled(upstream: &Upstream, incoming: Incoming, trouble: &str) -> Response<Body> {
-        tracing::error!(trouble, "the request is sent on as it came");
+        if let Some(response) = shared::refused(upstream, &incoming) {
+            return response;
+        }
+        tracing::error!(trouble = unnamed(trouble), "the request is sent on as it came");
         metrics::counter!("scrollback_trouble_total").increment(1);
         pass::as_it_is(upstream, incoming, Some(trouble)).await
     }
@@ -334,10 +337,19 @@ impl Stop {
     /// What becomes of a request that we failed at. One that goes on from what only our log has is not sent on.
     fn trouble(wire: &dyn Wire, plan: &Plan, what: String) -> Self {
         if plan.ours.is_none() && (plan.only_new || plan.is_known_here_alone()) {
-            tracing::error!(trouble = what, "a request that goes on from what is kept here cannot be answered");
+            let trouble = unnamed(&what);
+            tracing::error!(trouble, "a request that goes on from what is kept here cannot be answered");
             return Self::said(error(wire, StatusCode::INTERNAL_SERVER_ERROR, "trouble", &what));
         }
         Self::AsItIs(Some(what))
+    }
+}
+
+/// What went wrong, without what somebody wrote, which stands in quotation marks and is not for the log.
+fn unnamed(trouble: &str) -> String {
+    match trouble.split_once('“').zip(trouble.rsplit_once('”')) {
+        Some(((before, _), (_, after))) => format!("{before}“…”{after}"),
+        None => trouble.to_owned(),
     }
 }
 

@@ -37,6 +37,18 @@ fn new(server: &Server, text: &str) -> crate::scene::Said {
     server.send("POST /v1/chat/completions", headers, &chat(&[user(text)]).to_string())
 }
 
+/// The line of the log that has these words. It is read beside.
+fn logged(server: &Server, words: &str) -> String {
+    let began = Instant::now();
+    loop {
+        if let Some(line) = server.log().lines().find(|line| line.contains(words)) {
+            return line.to_owned();
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{}", server.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 /// A file passes what it cannot keep; but without what it follows, a request would be answered as if nothing had been said before.
 #[test]
 fn on_a_full_disk_nothing_is_answered_without_its_history_and_nobody_is_sent_here() {
@@ -81,18 +93,24 @@ fn a_turn_that_fails_upstream_is_told_without_its_words() {
     let server = Server::new(upstream.port, "");
     let answer = server.ask(&chat(&[user("The harbour master is called Ilse.")]));
     assert_eq!(answer.status(), 429);
-    // The log is read beside.
-    let began = Instant::now();
-    while !server.log().contains("a turn failed") {
-        assert!(began.elapsed() < Duration::from_secs(20), "{}", server.log());
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let log = server.log();
-    let line = log.lines().find(|line| line.contains("a turn failed")).unwrap();
+    let line = logged(&server, "a turn failed");
     let session = answer.header("x-scrollback-session").map(str::to_owned);
     assert!(line.contains("WARN") && line.contains("upstream=\"mock\"") && line.contains("status=429"), "{line}");
     assert!(line.contains("session=") && session.is_none_or(|session| line.contains(&session)), "{line}");
     assert!(!line.contains("Ilse") && !line.contains("sextant"), "{line}");
+}
+
+#[test]
+fn what_is_passed_on_is_told_without_what_it_names() {
+    let upstream = Upstream::new(|_, _| plain("200 OK", "content-type: application/json\r\n", "{}"));
+    let server = Server::new(upstream.port, "");
+    let body = json!({"model": "gpt-5", "input": "Hello?", "previous_response_id": "resp_of_Ilse"});
+    let answer = server.send("POST /v1/responses", "", &body.to_string());
+    let trouble = answer.header("x-scrollback-trouble").unwrap_or_default();
+    assert!(trouble.contains("resp_of_Ilse"), "{}", answer.head);
+    let line = logged(&server, "sent on as it came");
+    assert!(line.contains("is not in the log") && !line.contains("Ilse"), "{line}");
+    assert_eq!(number(&server, "scrollback_trouble_total"), Some(1.0));
 }
 
 /// A terminal that is closed ends what runs in it, but not in the middle of a reply.

@@ -208,6 +208,9 @@ fn a_response_of_anothers_is_followed_by_nobody_not_even_at_the_provider() {
         assert_eq!(server.get_as(&bob, &path).status(), 403, "{path}");
     }
     assert_eq!(upstream.asked().len(), asked, "none of it went to the provider");
+    let told = server.send("GET /metrics", "", "").text();
+    assert!(told.lines().any(|line| line == "scrollback_trouble_total 0"), "{told}");
+    assert!(!server.log().contains("sent on as it came"), "{}", server.log());
     assert_eq!(server.get_as(&bob, "/v1/models").status(), 200);
     assert_eq!(ask(&ann, &follows).status(), 200, "hers goes on");
     // A conversation with a name is its maker's alone.
