@@ -127,7 +127,12 @@ async fn ready(State(desk): State<Desk>) -> (StatusCode, &'static str) {
     let nobody = Which::Id(SessionId::declared(&tenant, ""));
     let asked = desk.proxy.engine.log().store().sessions(&tenant, nobody);
     match tokio::time::timeout(READY_WITHIN, asked).await {
-        Ok(Ok(_)) if desk.proxy.pulse.is_ill() => return no("the store cannot be written to\n"),
+        Ok(Ok(_)) if desk.proxy.pulse.is_ill() => {
+            if let Some(error) = desk.proxy.pulse.why() {
+                tracing::warn!(error, "not ready: what was last to be written to the store failed");
+            }
+            return no("the store cannot be written to\n");
+        }
         Ok(Ok(_)) => return (StatusCode::OK, "ready\n"),
         // Anybody may ask; what exactly is wrong is for the log.
         Ok(Err(error)) => tracing::warn!(%error, "not ready"),

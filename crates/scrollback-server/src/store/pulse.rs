@@ -14,8 +14,16 @@ const ILL: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub(crate) struct Pulse {
     database: Option<Arc<PostgresStore>>,
-    /// When a commit failed, if none has succeeded since.
-    failed: Mutex<Option<Instant>>,
+    /// The last commit that failed, if none has succeeded since.
+    failed: Mutex<Option<Failure>>,
+}
+
+/// A commit that failed.
+struct Failure {
+    at: Instant,
+    why: String,
+    /// Whether somebody was told why one failed, since one succeeded.
+    is_told: bool,
 }
 
 impl Pulse {
@@ -31,7 +39,11 @@ impl Pulse {
     pub(super) fn felt<T>(&self, outcome: &Result<T>) {
         match outcome {
             Ok(_) => *self.failed() = None,
-            Err(Error::Store { .. }) => *self.failed() = Some(Instant::now()),
+            Err(error @ Error::Store { .. }) => {
+                let mut failed = self.failed();
+                let is_told = failed.as_ref().is_some_and(|before| before.is_told);
+                *failed = Some(Failure { at: Instant::now(), why: error.to_string(), is_told });
+            }
             // The store is well; what it was given is not.
             Err(_) => {}
         }
@@ -39,7 +51,15 @@ impl Pulse {
 
     /// Whether what was written last failed, a moment ago.
     pub(crate) fn is_ill(&self) -> bool {
-        self.failed().is_some_and(|at| at.elapsed() < ILL)
+        self.failed().as_ref().is_some_and(|failure| failure.at.elapsed() < ILL)
+    }
+
+    /// Why what was written last failed; once, however often it is asked, until something is written again.
+    pub(crate) fn why(&self) -> Option<String> {
+        let mut failed = self.failed();
+        let failure = failed.as_mut().filter(|failure| !failure.is_told)?;
+        failure.is_told = true;
+        Some(failure.why.clone())
     }
 
     /// How many connections there are to a database, and how many of them nobody uses.
@@ -47,7 +67,7 @@ impl Pulse {
         self.database.as_ref().map(|store| store.connections())
     }
 
-    fn failed(&self) -> MutexGuard<'_, Option<Instant>> {
+    fn failed(&self) -> MutexGuard<'_, Option<Failure>> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -68,7 +88,21 @@ mod tests {
         pulse.felt(&Ok(()));
         assert!(!pulse.is_ill());
         pulse.felt(&failure());
-        *pulse.failed() = Instant::now().checked_sub(ILL);
+        pulse.failed().as_mut().unwrap().at = Instant::now().checked_sub(ILL).unwrap();
         assert!(!pulse.is_ill(), "somebody may try again");
+    }
+
+    #[test]
+    fn why_is_told_once_until_something_is_written() {
+        let pulse = Pulse::default();
+        let failure = || Err::<(), _>(Error::Store { what: "full".into(), source: None });
+        for _ in 0..2 {
+            assert_eq!(pulse.why(), None);
+            pulse.felt(&failure());
+            assert_eq!(pulse.why().as_deref(), Some("full"));
+            pulse.felt(&failure());
+            assert_eq!(pulse.why(), None);
+            pulse.felt(&Ok(()));
+        }
     }
 }

@@ -61,6 +61,8 @@ fn on_a_full_disk_nothing_is_answered_without_its_history_and_nobody_is_sent_her
     let refused = new(&server, "Which colour?");
     assert_eq!((refused.status(), refused.header("retry-after")), (503, Some("2")), "{}", refused.text());
     assert_eq!(ready(), 503, "what was to be written last failed");
+    let line = logged(&server, "not ready");
+    assert!(line.contains("what was last to be written to the store failed") && line.contains("error="), "{line}");
     let whole = server.ask(&chat(&[user("How high is the tide?")]));
     assert_eq!(whole.status(), 200, "{}", whole.text());
     assert!(whole.header("x-scrollback-trouble").is_some(), "{}", whole.head);
