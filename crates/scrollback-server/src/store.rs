@@ -43,7 +43,10 @@ impl Place {
 
     /// Whether a name is that of a database.
     pub(crate) fn is_database(name: &Path) -> bool {
-        name.to_str().is_some_and(|name| SCHEMES.iter().any(|scheme| name.starts_with(scheme)))
+        let begins = |name: &str, scheme: &str| {
+            name.get(..scheme.len()).is_some_and(|beginning| beginning.eq_ignore_ascii_case(scheme))
+        };
+        name.to_str().is_some_and(|name| SCHEMES.into_iter().any(|scheme| begins(name, scheme)))
     }
 
     /// The file beside which a person's own things are kept.
@@ -242,6 +245,8 @@ mod tests {
     fn databases_are_told_from_files() {
         assert!(Place::is_database(Path::new("postgres://ann@db/log")));
         assert!(Place::is_database(Path::new("postgresql:///log")));
+        assert!(Place::is_database(Path::new("POSTGRES://ann:secret@db/log")));
+        assert!(!Place::is_database(Path::new("postgres:/ü")));
         assert!(!Place::is_database(Path::new("/tmp/postgres.db")));
         assert!(!Place::is_database(Path::new("postgres:/x")));
         for (name, meant) in [("sqlite:a.db", "a.db"), ("a.db", "a.db"), ("sqlite:", "sqlite:")] {

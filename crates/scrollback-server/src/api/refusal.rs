@@ -8,6 +8,8 @@ use scrollback::Error;
 use serde::Serialize;
 use serde_json::json;
 
+use crate::proxy::RETRY_SECONDS;
+
 /// A request that is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
@@ -88,12 +90,27 @@ impl From<Error> for Refusal {
         if status.is_server_error() {
             tracing::error!("a request to the API failed: {error}");
         }
-        Self::new(status, code, error.to_string())
+        let refusal = Self::new(status, code, error.to_string());
+        let may_pass = status == StatusCode::SERVICE_UNAVAILABLE;
+        if may_pass { refusal.with(header::RETRY_AFTER, RETRY_SECONDS) } else { refusal }
     }
 }
 
 impl From<serde_json::Error> for Refusal {
     fn from(error: serde_json::Error) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "unwritable", format!("the answer cannot be written: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_store_could_not_do_now_may_be_asked_again() {
+        let away = Refusal::from(Error::Store { what: "the database is away".into(), source: None }).response();
+        assert_eq!((away.status().as_u16(), away.headers().get("retry-after").is_some()), (503, true));
+        let damaged = Refusal::from(Error::Damaged("a message".into())).response();
+        assert_eq!((damaged.status().as_u16(), damaged.headers().get("retry-after").is_some()), (500, false));
     }
 }

@@ -56,7 +56,7 @@ use plan::{Asked, Plan};
 /// What is told of an error in our own code.
 const BROKEN: &str = "an error in Scrollback itself; please report it";
 /// When a request that could not be kept may be sent again.
-const RETRY_SECONDS: &str = "2";
+pub(crate) const RETRY_SECONDS: &str = "2";
 /// Says that a request holds only new messages of its session.
 const HISTORY_HEADER: &str = "x-scrollback-history";
 /// Says what went wrong on our side, when a request was sent on as it came.

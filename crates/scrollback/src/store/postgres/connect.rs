@@ -43,6 +43,9 @@ impl Address {
     /// Reads a URL. Beyond what the driver knows, `sslmode=verify-full` and `sslrootcert` mean what they do elsewhere.
     pub(super) fn read(url: &str) -> Result<Self> {
         let (base, query) = url.split_once('?').unwrap_or((url, ""));
+        // The driver knows its name in small letters only.
+        let small = |(scheme, rest): (&str, &str)| format!("{}://{rest}", scheme.to_ascii_lowercase());
+        let base = base.split_once("://").map_or_else(|| base.to_owned(), small);
         let mut check = Check::Nobody;
         let mut kept: Vec<String> = Vec::new();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
@@ -56,7 +59,7 @@ impl Address {
                 _ => kept.push(pair.to_owned()),
             }
         }
-        let plain = if kept.is_empty() { base.to_owned() } else { format!("{base}?{}", kept.join("&")) };
+        let plain = if kept.is_empty() { base } else { format!("{base}?{}", kept.join("&")) };
         // The URL is not repeated: it holds a password.
         let unreadable = |cause: tokio_postgres::Error| {
             let why = std::error::Error::source(&cause).map_or_else(|| cause.to_string(), ToString::to_string);
@@ -198,6 +201,8 @@ mod tests {
         assert_eq!(address.place(), "PostgreSQL at db.example:6543/log");
         assert!(matches!(address.check, Check::Machine));
         assert_eq!(address.config.get_ssl_mode(), SslMode::Require);
+        let loud = Address::read("POSTGRES://ann:secret@db.example/log").unwrap();
+        assert_eq!(loud.place(), "PostgreSQL at db.example:5432/log");
         let two = Address::read("postgres://a@one,two:5433/log?target_session_attrs=read-write").unwrap();
         assert_eq!(two.place(), "PostgreSQL at one:5432,two:5433/log");
     }
