@@ -83,7 +83,10 @@ impl Exchange {
             self.enter(said.usage.as_ref());
             self.response.clone_from(&said.id);
             match self.judge(&said) {
-                Verdict::Again(calls) => self.again(&said, &calls).await,
+                Verdict::Again(calls) => {
+                    self.has_shown(&said);
+                    self.again(&said, &calls).await;
+                }
                 verdict @ (Verdict::Deliver | Verdict::Mixed(_)) => {
                     return Answered::Whole(Box::new(Whole { status, headers, body, said, verdict, earlier }));
                 }
@@ -95,14 +98,15 @@ impl Exchange {
         Answered::Refused(pass::silent(self.wire, &self.upstream.name, silence))
     }
 
-    /// A whole reply goes to the client.
+    /// A whole reply goes to the client, after what was said in earlier rounds.
     async fn deliver(self, whole: Whole) -> Response<Body> {
         let Whole { status, mut headers, body, said, verdict, earlier } = whole;
         let speech = self.wire.speech();
         headers.extend(self.labels());
         let left = self.left(&said);
-        let changed = left.pieces != said.pieces || earlier > 0;
-        let body = if changed { speech.edited(&body, &left, earlier) } else { body };
+        let shown = left.clone().after(self.shown.clone());
+        let changed = shown.pieces != said.pieces || earlier > 0;
+        let body = if changed { speech.edited(&body, &shown, earlier) } else { body };
         let body = speech.restored(body, &self.echo());
         ended(self.concluded(said, left, verdict)).await;
         pass::with(status, headers, Body::from(body))

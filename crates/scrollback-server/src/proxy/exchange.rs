@@ -43,7 +43,7 @@ pub(super) struct Exchange {
     /// What people call its view.
     pub(super) view: String,
     round: u32,
-    /// What the client has already been shown of earlier rounds.
+    /// What the client is shown of earlier rounds.
     pub(super) shown: Vec<Piece>,
     /// All messages of earlier rounds.
     rounds: Vec<Value>,
@@ -197,7 +197,7 @@ impl Exchange {
         if shown == text { left } else { left.saying(shown) }
     }
 
-    /// Remembers what the client was shown of a round that is not the last.
+    /// Remembers what the client is shown of a round that is not the last.
     pub(super) fn has_shown(&mut self, said: &Said) {
         let (left, text) = (said.without(|call| self.is_ours(call)), said.text());
         let shown = if self.hides_markers() { Sieve::default().push(&text) } else { text.clone() };

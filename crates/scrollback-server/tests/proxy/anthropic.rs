@@ -234,12 +234,13 @@ fn a_recall_is_out_of_sight() {
     });
     let server = Server::new(upstream.port, "");
     let answer = ask(&server, &body(&[user(&[text("Which colour?")])])).json();
-    assert_eq!(answer["content"], json!([text("It is red.")]));
+    let shown = [thought("where was it?"), text("Let me see."), text("It is red.")];
+    assert_eq!(answer["content"], json!(shown), "as in a stream");
     assert_eq!((&answer["usage"]["output_tokens"], &answer["stop_reason"]), (&json!(4), &json!("end_turn")));
     let asked = messages(&upstream.asked()[1]);
     assert_eq!(asked[1], assistant(&[thought("where was it?"), text("Let me see."), search()]));
     assert_eq!((&asked[2]["role"], &asked[2]["content"][0]["tool_use_id"]), (&json!("user"), &json!("own_1")));
-    assert_eq!(server.messages(), [user(&[text("Which colour?")]), assistant(&[text("It is red.")])]);
+    assert_eq!(server.messages(), [user(&[text("Which colour?")]), assistant(&shown)]);
 }
 
 #[test]

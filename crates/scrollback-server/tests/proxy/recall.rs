@@ -41,6 +41,26 @@ fn a_recall_is_out_of_sight() {
     assert_eq!(server.messages(), [user("Which colour?"), says("It is red.")]);
 }
 
+/// What is said before a recall reaches the client and the log, streamed or not.
+#[test]
+fn words_before_a_recall_are_kept_without_a_stream() {
+    let upstream = Upstream::new(|number, _| match number {
+        0 => {
+            let mut first = calls(&[search()]);
+            (first["content"], first["reasoning_content"]) = (json!("Let me see. "), json!("Where was it? "));
+            reply(&first)
+        }
+        _ => reply(&json!({"role": "assistant", "content": "It is red.", "reasoning_content": "There."})),
+    });
+    let server = Server::new(upstream.port, "");
+    let answer = server.ask(&chat(&[user("Which colour?")])).json();
+    let shown =
+        json!({"role": "assistant", "content": "Let me see. It is red.", "reasoning_content": "Where was it? There."});
+    assert_eq!(answer["choices"][0]["message"], shown);
+    assert_eq!(answer["choices"][0]["finish_reason"], "stop");
+    assert_eq!(server.messages(), [user("Which colour?"), shown]);
+}
+
 #[test]
 fn a_model_that_always_recalls_must_answer_in_the_end() {
     let upstream = Upstream::new(|number, asked| {

@@ -46,12 +46,12 @@ impl Speech for Completions {
     }
 }
 
-/// One message: the fields of the last round, the words of all, the calls.
+/// One message: the fields of the last round, the words and thoughts of all, the calls.
 fn message(said: &Said) -> Value {
     let (mut fields, mut calls) = (Map::new(), Vec::new());
     for piece in &said.pieces {
         match piece {
-            Piece::Words { value, .. } | Piece::Other(value) => fields = value.as_object().cloned().unwrap_or_default(),
+            Piece::Words { value, .. } | Piece::Other(value) => fields = thought_on(&fields, value),
             Piece::Call(call) => calls.push(call.value.clone()),
         }
     }
@@ -65,6 +65,18 @@ fn message(said: &Said) -> Value {
         fields.insert("tool_calls".into(), calls.into());
     }
     fields.into()
+}
+
+/// The fields of a round, with what was thought before it in front of its own thoughts.
+fn thought_on(earlier: &Map<String, Value>, value: &Value) -> Map<String, Value> {
+    let mut fields = value.as_object().cloned().unwrap_or_default();
+    for name in ["reasoning_content", "reasoning"] {
+        if let Some(Value::String(before)) = earlier.get(name) {
+            let all = format!("{before}{}", fields.get(name).and_then(Value::as_str).unwrap_or_default());
+            fields.insert(name.into(), all.into());
+        }
+    }
+    fields
 }
 
 /// Adds the output of earlier rounds to reported usage; their input is not, as clients size their window by it.
