@@ -132,6 +132,11 @@ impl Exchange {
         body
     }
 
+    /// Whether the model has recalled, and goes on.
+    pub(super) fn is_later(&self) -> bool {
+        self.round > 0
+    }
+
     /// How often the model may recall. One with tools of the client's is first asked to leave ours alone, and only then
     /// kept from all.
     fn most_rounds(&self) -> u32 {

@@ -27,6 +27,10 @@ const LAST_WORD: Duration = Duration::from_millis(250);
 /// While a round is prepared, a comment is sent this often, so that nobody takes the stream for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// What is told of a round that ended before it began.
+const NOTHING_CAME: &str =
+    "the upstream failed while the reply was under way: its answer ended before it said anything";
+
 type Next = Pin<Box<dyn Future<Output = Result<Answer, Silence>> + Send>>;
 
 /// Where a stream is.
@@ -202,6 +206,10 @@ impl Streaming {
         } else {
             let said = self.relay.take();
             self.relay.close(&said, &mut self.out);
+            // Without a word of the upstream's own, nothing would tell the client that the reply has no end.
+            if exchange.is_later() && said.is_empty() && !said.failed {
+                self.relay.fail(NOTHING_CAME, &mut self.out);
+            }
             broken_off(exchange, said);
             Phase::Over
         };
@@ -212,6 +220,7 @@ impl Streaming {
     /// The next round of the same reply.
     async fn next_round(&mut self, exchange: Exchange, answer: Result<Answer, Silence>) -> Phase {
         self.splitter = Splitter::default();
+        self.relay.begin(&mut self.out);
         let refusal = match answer {
             Ok(answer) if answer.status.is_success() => return Phase::Coming(Box::new(exchange), answer.body),
             refusal => refusal,

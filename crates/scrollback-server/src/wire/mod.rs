@@ -82,8 +82,10 @@ pub(crate) trait Relay: Send {
     /// Hears an event; what the client may see of it now goes to `out`. Calls of ours are kept back, and the end is if it has
     /// to wait.
     fn hear(&mut self, event: &Event, ear: &Ear<'_>, out: &mut BytesMut) -> Heard;
-    /// What was said in this round, as far as it came. The next event belongs to another round.
+    /// What was said in this round, as far as it came. What was kept back of it may still be let out.
     fn take(&mut self) -> Said;
+    /// Begins the next round: nothing of the last one counts any more.
+    fn begin(&mut self, out: &mut BytesMut);
     /// Lets out what was kept back: the reply ends here, and this is what is left of it.
     fn close(&mut self, left: &Said, out: &mut BytesMut);
     /// Whether the round that is coming has ended, though its stream may go on.
@@ -110,15 +112,6 @@ pub(crate) struct Echo {
     pub(crate) request: Request,
     /// The fields of it that were taken out.
     pub(crate) gone: Vec<&'static str>,
-}
-
-/// Which round of a reply a relay is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Round {
-    First,
-    /// A round was taken, and what was kept back of it may still be let out.
-    Taken,
-    Later,
 }
 
 /// What an event means for its round.

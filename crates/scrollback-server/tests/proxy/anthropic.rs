@@ -582,6 +582,21 @@ fn a_later_round_that_fails_is_an_event() {
 }
 
 #[test]
+fn a_round_of_which_nothing_comes_is_told_as_an_error() {
+    for nothing in crate::scene::nothing() {
+        let first = MIXED.replace("\"name\":\"look\"", "\"name\":\"recall_page\"");
+        let upstream =
+            Upstream::new(move |number, _| if number == 0 { stream(&first, 100, true) } else { nothing.clone() });
+        let server = Server::new(upstream.port, "");
+        let mut asked = body(&[user(&[text("Say.")])]);
+        asked["stream"] = json!(true);
+        let answer = ask(&server, &asked).text();
+        assert!(answer.contains("event: error\n") && !answer.contains("message_stop"), "{answer}");
+        assert_eq!((upstream.asked().len(), server.messages()), (2, vec![user(&[text("Say.")])]));
+    }
+}
+
+#[test]
 fn a_client_that_leaves_takes_nothing_with_it() {
     let (head, tail) = STREAMED.split_at(STREAMED.find("event: hologram").unwrap());
     let (head, tail) = (head.to_owned(), tail.to_owned());

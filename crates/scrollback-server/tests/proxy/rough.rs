@@ -8,7 +8,7 @@ use std::time::Duration;
 use scrollback::tokens::Vocabulary;
 use serde_json::{Value, json};
 
-use crate::scene::{Server, Upstream, chat, events, plain, reply, says, stream, try_send, user};
+use crate::scene::{Server, Upstream, chat, events, nothing, plain, reply, says, stream, try_send, user};
 
 const TOO_LONG: &str = "{\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"too long\"}}";
 
@@ -51,6 +51,22 @@ fn has_view(server: &Server) -> bool {
 
 fn named(server: &Server, body: &Value) -> crate::scene::Said {
     server.send("POST /v1/chat/completions", "x-scrollback-session: s\r\n", &body.to_string())
+}
+
+#[test]
+fn a_round_of_which_nothing_comes_is_told_as_an_error() {
+    let own = json!({"tool_calls": [{"index": 0, "id": "own_1", "type": "function", "function": {"name": "search_history", "arguments": "{\"words\":\"tide\"}"}}]});
+    let first = events(&[json!({"role": "assistant", "content": "Let me see. "}), own], "tool_calls");
+    for nothing in nothing() {
+        let first = first.clone();
+        let upstream =
+            Upstream::new(move |number, _| if number == 0 { stream(&first, 40, true) } else { nothing.clone() });
+        let server = Server::new(upstream.port, "");
+        let answer = server.ask(&chat(&[user("Tide?")])).text();
+        assert!(words(&answer) == "Let me see. " && answer.contains("upstream_failed"), "{answer}");
+        assert!(!answer.contains("[DONE]") && !answer.contains("\"finish_reason\":\"stop\""), "{answer}");
+        assert_eq!((upstream.asked().len(), server.messages()), (2, vec![user("Tide?")]));
+    }
 }
 
 #[test]

@@ -161,6 +161,12 @@ pub(crate) fn stream(text: &str, piece: usize, ends: bool) -> Vec<Option<Vec<u8>
     pieces
 }
 
+/// What a model answers that has nothing to say: no events at all, or something that is no stream.
+#[allow(dead_code, reason = "not every test needs it")]
+pub(crate) fn nothing() -> [Vec<Option<Vec<u8>>>; 2] {
+    [stream("", 1, true), plain("200 OK", "content-type: application/json\r\n", "{}")]
+}
+
 /// The events of a stream: one for each delta, then the end.
 pub(crate) fn events(deltas: &[Value], finish: &str) -> String {
     let chunk = |delta: &Value, finish: Value| {

@@ -33,7 +33,8 @@ pub(super) struct Blocks {
     after: BytesMut,
     /// The last word of a stream, as it came.
     stop: Bytes,
-    round: Round,
+    /// Whether another round came before this one.
+    later: bool,
 }
 
 /// The event that says why a reply ended.
@@ -41,14 +42,6 @@ struct Last {
     value: Value,
     raw: Bytes,
     earlier_output: u64,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Round {
-    First,
-    /// A round was taken, and what was kept back of it may still be let out.
-    Taken,
-    Later,
 }
 
 impl Blocks {
@@ -62,17 +55,7 @@ impl Blocks {
             kept_back: None,
             after: BytesMut::new(),
             stop: Bytes::new(),
-            round: Round::First,
-        }
-    }
-
-    /// Begins the next round, if the last one was taken.
-    fn begin(&mut self, out: &mut BytesMut) {
-        if self.round == Round::Taken {
-            self.words.iter_mut().for_each(|words| words.end(out));
-            out.extend_from_slice(&self.after);
-            let words = self.words.take();
-            *self = Self { next: self.next, words, round: Round::Later, ..Self::new(false) };
+            later: false,
         }
     }
 
@@ -117,7 +100,7 @@ impl Blocks {
 
     /// Why the round ended. If the client may not know yet, it is kept back.
     fn ended(&mut self, value: Value, raw: &Bytes, ear: &Ear<'_>, out: &mut BytesMut) {
-        let as_it_came = self.round == Round::First && self.words.is_none() && !ear.waits && !self.has_ours();
+        let as_it_came = !self.later && self.words.is_none() && !ear.waits && !self.has_ours();
         if as_it_came {
             out.extend_from_slice(raw);
         } else {
@@ -149,7 +132,6 @@ impl Blocks {
 
 impl Relay for Blocks {
     fn hear(&mut self, event: &Event, ear: &Ear<'_>, out: &mut BytesMut) -> Heard {
-        self.begin(out);
         let value: Option<Value> = event.data.as_deref().and_then(|data| serde_json::from_slice(data).ok());
         let Some(value) = value.filter(Value::is_object) else {
             self.beside(&event.raw, out);
@@ -157,7 +139,7 @@ impl Relay for Blocks {
         };
         self.gathered.add(&value);
         match value["type"].as_str().unwrap_or_default() {
-            "message_start" if self.round == Round::Later => {}
+            "message_start" if self.later => {}
             "content_block_start" => self.opened(value, &event.raw, ear, out),
             "message_delta" => self.ended(value, &event.raw, ear, out),
             "message_stop" => {
@@ -171,9 +153,15 @@ impl Relay for Blocks {
     }
 
     fn take(&mut self) -> Said {
-        self.round = Round::Taken;
         self.rest = self.words.as_mut().map(Sieved::finish).unwrap_or_default();
         self.gathered.clone().said()
+    }
+
+    fn begin(&mut self, out: &mut BytesMut) {
+        self.words.iter_mut().for_each(|words| words.end(out));
+        out.extend_from_slice(&self.after);
+        let words = self.words.take();
+        *self = Self { next: self.next, words, later: true, ..Self::new(false) };
     }
 
     fn close(&mut self, left: &Said, out: &mut BytesMut) {

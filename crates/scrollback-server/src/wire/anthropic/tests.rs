@@ -43,6 +43,9 @@ fn relayed(rounds: &[&str], piece: usize, hides_markers: bool, waits: bool) -> (
     let (mut relay, mut out, offer) = (Blocks::new(hides_markers), BytesMut::new(), offer());
     let mut said = Vec::new();
     for (i, round) in rounds.iter().enumerate() {
+        if i > 0 {
+            relay.begin(&mut out);
+        }
         let mut splitter = Splitter::default();
         let ear = Ear { offer: &offer, waits, earlier_output: 30 * i as u64 };
         for bytes in round.as_bytes().chunks(piece) {

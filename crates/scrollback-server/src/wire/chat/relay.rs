@@ -11,7 +11,7 @@ use super::speech::{Completions, add_output};
 use crate::wire::offer::Offer;
 use crate::wire::said::Said;
 use crate::wire::sse::{Event, written};
-use crate::wire::{Ear, ErrorKind, Heard, Relay, Round, Speech};
+use crate::wire::{Ear, ErrorKind, Heard, Relay, Speech};
 
 /// The chunks of a reply.
 pub(super) struct Chunks {
@@ -29,7 +29,8 @@ pub(super) struct Chunks {
     first_id: Option<String>,
     /// The last word of a stream, as it came.
     done: Bytes,
-    round: Round,
+    /// Whether another round came before this one.
+    later: bool,
 }
 
 impl Chunks {
@@ -44,15 +45,7 @@ impl Chunks {
             kept_back: Vec::new(),
             first_id: None,
             done: Bytes::new(),
-            round: Round::First,
-        }
-    }
-
-    /// Begins the next round, if the last one was taken.
-    fn begin(&mut self) {
-        if self.round == Round::Taken {
-            let first_id = self.first_id.take();
-            *self = Self { first_id, round: Round::Later, ..Self::new(self.hides_markers) };
+            later: false,
         }
     }
 
@@ -60,7 +53,7 @@ impl Chunks {
         self.first_id = self.first_id.take().or_else(|| chunk.id.clone());
         let calls = chunk.choices.iter().any(|choice| choice.delta.contains_key("tool_calls"));
         let ends = chunk.choices.iter().any(|choice| choice.finish_reason.is_some());
-        let (later, sieved) = (self.round == Round::Later, self.sieve.is_some());
+        let (later, sieved) = (self.later, self.sieve.is_some());
         let held = self.has_ours() || ends && (ear.waits || !self.undecided.is_empty());
         let must_look = calls || later || sieved || held;
         if !must_look {
@@ -97,7 +90,7 @@ impl Chunks {
             value["choices"][0]["delta"] = json!({});
         }
         let delta = value["choices"][0]["delta"].as_object_mut()?;
-        if self.round == Round::Later {
+        if self.later {
             delta.shift_remove("role");
         }
         if let (Some(sieve), Some(Value::String(text))) = (&mut self.sieve, delta.get_mut("content")) {
@@ -176,7 +169,6 @@ impl Chunks {
 
 impl Relay for Chunks {
     fn hear(&mut self, event: &Event, ear: &Ear<'_>, out: &mut BytesMut) -> Heard {
-        self.begin();
         if event.data.as_deref() == Some(b"[DONE]") {
             self.done = event.raw.clone();
             return Heard::End;
@@ -199,9 +191,13 @@ impl Relay for Chunks {
     }
 
     fn take(&mut self) -> Said {
-        self.round = Round::Taken;
         self.rest = self.sieve.take().map(|sieve| sieve.finish().text).unwrap_or_default();
         std::mem::take(&mut self.gathered).said()
+    }
+
+    fn begin(&mut self, _: &mut BytesMut) {
+        let first_id = self.first_id.take();
+        *self = Self { first_id, later: true, ..Self::new(self.hides_markers) };
     }
 
     fn has_ended(&self) -> bool {

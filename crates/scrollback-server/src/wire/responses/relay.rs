@@ -13,7 +13,7 @@ use super::sieved::Sieved;
 use crate::wire::offer::Offer;
 use crate::wire::said::Said;
 use crate::wire::sse::Event;
-use crate::wire::{Ear, Echo, Heard, Relay, Round};
+use crate::wire::{Ear, Echo, Heard, Relay};
 
 /// The events of a reply.
 pub(super) struct Items {
@@ -31,7 +31,8 @@ pub(super) struct Items {
     done: Bytes,
     /// What the response may tell of its request that was not sent as it came.
     echo: Option<Echo>,
-    round: Round,
+    /// Whether another round came before this one.
+    later: bool,
 }
 
 /// How the client's events are numbered.
@@ -68,29 +69,12 @@ impl Items {
     pub(super) fn new(hides_markers: bool) -> Self {
         let (gathered, numbers, nameless, shown, first_id, last, done, echo) = Default::default();
         let sieved = hides_markers.then(Sieved::default);
-        Self { gathered, sieved, numbers, nameless, shown, first_id, last, done, echo, round: Round::First }
-    }
-
-    /// Begins the next round, if the last one was taken.
-    fn begin(&mut self, out: &mut BytesMut) {
-        if self.round != Round::Taken {
-            return;
-        }
-        if let Some(sieved) = self.sieved.take() {
-            for event in sieved.asked() {
-                self.tell(None, event, out);
-            }
-            self.sieved = Some(Sieved::default());
-        }
-        self.numbers.places.clear();
-        self.numbers.shifted = true;
-        (self.gathered, self.nameless, self.last, self.done) = Default::default();
-        self.round = Round::Later;
+        Self { gathered, sieved, numbers, nameless, shown, first_id, last, done, echo, later: false }
     }
 
     /// An event that tells of the response as a whole, and not of its end.
     fn opening(&mut self, event: &Event, mut value: Value, ear: &Ear<'_>, out: &mut BytesMut) {
-        if self.round == Round::Later {
+        if self.later {
             return;
         }
         let id = value["response"]["id"].as_str().map(str::to_owned);
@@ -178,7 +162,6 @@ impl Items {
 
 impl Relay for Items {
     fn hear(&mut self, event: &Event, ear: &Ear<'_>, out: &mut BytesMut) -> Heard {
-        self.begin(out);
         if event.data.as_deref() == Some(b"[DONE]") {
             self.done = event.raw.clone();
             return Heard::End;
@@ -206,8 +189,19 @@ impl Relay for Items {
     }
 
     fn take(&mut self) -> Said {
-        self.round = Round::Taken;
         std::mem::take(&mut self.gathered).said()
+    }
+
+    fn begin(&mut self, out: &mut BytesMut) {
+        if let Some(sieved) = self.sieved.take() {
+            for event in sieved.asked() {
+                self.tell(None, event, out);
+            }
+            self.sieved = Some(Sieved::default());
+        }
+        self.numbers.places.clear();
+        (self.numbers.shifted, self.later) = (true, true);
+        (self.gathered, self.nameless, self.last, self.done) = Default::default();
     }
 
     fn close(&mut self, _: &Said, out: &mut BytesMut) {
@@ -232,7 +226,6 @@ impl Relay for Items {
     }
 
     fn fail(&mut self, why: &str, out: &mut BytesMut) {
-        self.begin(out);
         let told = serde_json::from_str::<Value>(why).ok().map(|told| told["error"].clone()).filter(Value::is_object);
         let message = told.as_ref().and_then(|error| error["message"].as_str()).unwrap_or(why);
         let code = told.as_ref().and_then(|error| error["code"].as_str()).unwrap_or("server_error");

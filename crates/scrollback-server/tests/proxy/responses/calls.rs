@@ -71,6 +71,24 @@ fn a_round_that_fails_in_the_middle_is_told() {
 }
 
 #[test]
+fn a_round_of_which_nothing_comes_is_told_as_an_error() {
+    for nothing in crate::scene::nothing() {
+        let upstream = Upstream::new(move |number, asked| match number {
+            0 => recalls(0, asked),
+            _ => nothing.clone(),
+        });
+        let server = Server::new(upstream.port, "");
+        let mut body = full(&[user("Which colour?")]);
+        body["stream"] = json!(true);
+        let told = told(&ask(&server, &body).text());
+        let last = told.last().unwrap();
+        assert_eq!((&last["type"], &last["response"]["id"]), (&json!("response.failed"), &json!("resp_1")));
+        assert!(told.iter().all(|event| event["type"] != "response.completed"), "{told:?}");
+        assert_eq!((upstream.asked().len(), server.messages()), (2, vec![user("Which colour?")]));
+    }
+}
+
+#[test]
 fn a_model_that_always_recalls_must_answer_in_the_end() {
     let upstream = Upstream::new(|number, asked| match asked.json()["tool_choice"].as_str() {
         Some("none") => replies("resp_9", &[says("msg_9", "All right.")]),
