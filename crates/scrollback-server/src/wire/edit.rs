@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use super::ErrorKind;
 
+/// What stands in the place of a result that never came.
+pub(crate) const UNANSWERED: &str = "No result of this call is known.";
+
 /// A JSON value as text.
 pub(crate) fn raw(value: &Value) -> Box<RawValue> {
     to_raw_value(value).expect("a JSON value is valid JSON")

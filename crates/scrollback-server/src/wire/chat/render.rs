@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use scrollback::window::{Block, Reason};
 use serde_json::{Value, json};
 
+use super::results;
 use crate::wire::Dress;
 use crate::wire::edit::{addressing, array};
 use crate::wire::foreign::{Answered, Foreign, Saying, Words, shape};
@@ -17,8 +18,8 @@ pub(super) fn messages(dress: &Dress<'_>) -> String {
     let (head, tail) = blocks.split_at(instructions);
     let own = dress.instruction.map(|text| json!({"role": "system", "content": text}).to_string().into());
     let head: Vec<Cow<'_, str>> = head.iter().flat_map(|block| written(block, &foreign, dress.handle)).collect();
-    let tail = tail.iter().flat_map(|block| written(block, &foreign, dress.handle));
-    array(head.into_iter().chain(own).chain(tail))
+    let tail = tail.iter().flat_map(|block| written(block, &foreign, dress.handle)).collect();
+    array(head.into_iter().chain(own).chain(results::gathered(tail)))
 }
 
 fn written<'b>(block: &'b Block, foreign: &Foreign, handle: Option<&str>) -> Vec<Cow<'b, str>> {

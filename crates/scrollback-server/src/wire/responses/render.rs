@@ -6,7 +6,7 @@ use scrollback::store::Origin;
 use scrollback::window::{Block, Body, Reason, Window};
 use serde_json::Value;
 
-use super::{imported, items, opened};
+use super::{imported, items, opened, results};
 use crate::wire::edit::{addressed, array};
 use crate::wire::foreign::{Foreign, shape};
 use crate::wire::request::Request;
@@ -58,7 +58,7 @@ impl<'a> Scribe<'a> {
         let own = instruction.map(|text| items::message("developer", text).to_string().into());
         let head: Vec<Cow<'_, str>> = self.standing(head).flat_map(|block| self.items(block)).collect();
         let tail: Vec<Cow<'_, str>> = tail.iter().flat_map(|block| self.items(block)).collect();
-        array(head.into_iter().chain(own).chain(tail))
+        array(head.into_iter().chain(own).chain(results::completed(tail)))
     }
 
     /// The instructions that stand among the items. Where a request brings some of a kind, they stand for older ones.

@@ -221,6 +221,22 @@ fn mixed_calls_are_put_back_for_a_client_that_sends_only_what_is_new() {
     mixed(false, true, true);
 }
 
+/// Who follows a response by its id may say something else than the result it waits for.
+#[test]
+fn a_call_that_nobody_answers_has_a_result_all_the_same() {
+    let upstream = Upstream::new(|number, asked| match number {
+        0 => answers(asked, "resp_0", &[calls("call_7", "look", &json!({"at": 1}))]),
+        _ => answers(asked, "resp_1", &[says("msg_1", "Here.")]),
+    });
+    let server = Server::new(upstream.port, "");
+    let first = heard(&server, &json!({"model": "gpt-5", "input": [user("Look.")], "tools": look()}));
+    let next = json!({"model": "gpt-5", "input": [user("Are you there?")], "tools": look(), "previous_response_id": first["id"]});
+    heard(&server, &next);
+    let asked = input(&upstream.asked()[1]);
+    assert_eq!(kinds(&asked), ["user", "function_call", "function_call_output", "user"]);
+    assert_eq!(asked[2]["call_id"], "call_7");
+}
+
 #[test]
 fn a_call_without_a_name_waits_for_it() {
     let nameless = |text: String| {

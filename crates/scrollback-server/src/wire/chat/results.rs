@@ -1,0 +1,157 @@
+//! Results directly behind their calls, as every provider wants them. Whoever sends only what is new may say something while a call
+//! is open, answer it too late, or never do.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::wire::edit::UNANSWERED;
+
+/// What is known of a message without its words.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Head {
+    role: Value,
+    tool_calls: Value,
+    tool_call_id: Value,
+}
+
+/// A message on its way to be sent.
+struct Line<'w> {
+    text: Cow<'w, str>,
+    head: Head,
+}
+
+/// The same messages, with results brought to their calls. A call that nobody has answered gets a result that says so, and an answer
+/// that comes after the next reply is told in words.
+pub(super) fn gathered(messages: Vec<Cow<'_, str>>) -> Vec<Cow<'_, str>> {
+    if !messages.iter().any(|message| message.contains("\"tool_calls\"")) {
+        return messages;
+    }
+    let mut out = Vec::with_capacity(messages.len());
+    let mut known: HashSet<String> = HashSet::new();
+    let mut rest = messages.into_iter().map(Line::new).peekable();
+    while let Some(line) = rest.next() {
+        let calls = line.calls();
+        out.push(line.written(&known));
+        if calls.is_empty() {
+            continue;
+        }
+        let mut behind = Vec::new();
+        while let Some(line) = rest.next_if(|line| !line.is_reply()) {
+            behind.push(line);
+        }
+        if !behind.is_empty() || rest.peek().is_some() {
+            out.extend(answered(&calls, behind, &known));
+        }
+        known.extend(calls);
+    }
+    out
+}
+
+/// What stands between calls and the next reply, the results first.
+fn answered<'w>(calls: &[String], behind: Vec<Line<'w>>, known: &HashSet<String>) -> Vec<Cow<'w, str>> {
+    let is_theirs = |line: &Line<'w>| line.answers().is_some_and(|id| calls.iter().any(|call| call == id));
+    let (results, others): (Vec<Line<'w>>, Vec<Line<'w>>) = behind.into_iter().partition(is_theirs);
+    let is_open = |call: &&String| !results.iter().any(|line| line.answers() == Some(call.as_str()));
+    let unanswered = |call: &String| json!({"role": "tool", "tool_call_id": call, "content": UNANSWERED}).to_string();
+    let open: Vec<Cow<'w, str>> = calls.iter().filter(is_open).map(|call| unanswered(call).into()).collect();
+    let results = results.into_iter().map(|line| line.text);
+    results.chain(open).chain(others.into_iter().map(|line| line.written(known))).collect()
+}
+
+impl<'w> Line<'w> {
+    fn new(text: Cow<'w, str>) -> Self {
+        let head = serde_json::from_str(&text).unwrap_or_default();
+        Self { text, head }
+    }
+
+    fn is_reply(&self) -> bool {
+        self.head.role == "assistant"
+    }
+
+    /// The ids of the calls it makes.
+    fn calls(&self) -> Vec<String> {
+        let calls = self.head.tool_calls.as_array().filter(|_| self.is_reply()).into_iter().flatten();
+        calls.filter_map(|call| call["id"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// The call it is the result of.
+    fn answers(&self) -> Option<&str> {
+        self.head.tool_call_id.as_str().filter(|_| self.head.role == "tool")
+    }
+
+    /// As it is sent: as it came, unless it answers a call that another reply has come after.
+    fn written(self, known: &HashSet<String>) -> Cow<'w, str> {
+        match self.answers().filter(|id| known.contains(*id)) {
+            Some(id) => late(id, &self.text).into(),
+            None => self.text,
+        }
+    }
+}
+
+/// A result that comes too late to stand behind its call, in words.
+fn late(id: &str, text: &str) -> String {
+    let message: Value = serde_json::from_str(text).unwrap_or_default();
+    let (lead, content) = (format!("The result of the call {id} came late:"), &message["content"]);
+    let content: Value = match (content.as_array(), content.as_str()) {
+        (Some(parts), _) => {
+            std::iter::once(json!({"type": "text", "text": lead})).chain(parts.iter().cloned()).collect()
+        }
+        (None, Some(words)) => format!("{lead}\n\n{words}").into(),
+        (None, None) => format!("{lead}\n\n{content}").into(),
+    };
+    json!({"role": "user", "content": content}).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reply(calls: &[&str]) -> String {
+        let call = |id: &&str| json!({"id": id, "type": "function", "function": {"name": "look", "arguments": "{}"}});
+        json!({"role": "assistant", "content": null, "tool_calls": calls.iter().map(call).collect::<Value>()})
+            .to_string()
+    }
+
+    fn result(id: &str) -> String {
+        json!({"role": "tool", "tool_call_id": id, "content": "a boat"}).to_string()
+    }
+
+    fn said(role: &str) -> String {
+        json!({"role": role, "content": "words"}).to_string()
+    }
+
+    fn check(messages: &[String], expect: &[String]) {
+        let gathered = gathered(messages.iter().map(|message| message.as_str().into()).collect());
+        assert_eq!(gathered, expect);
+    }
+
+    #[test]
+    fn what_is_in_order_stays_as_it_came() {
+        let [user, words] = ["user", "assistant"].map(said);
+        let (two, one) = (reply(&["a", "b"]), reply(&["c"]));
+        let whole =
+            [&user, &two, &result("b"), &result("a"), &words, &user, &one, &result("c"), &user].map(String::clone);
+        check(&whole, &whole);
+        // The last word is a call: nobody can have answered it yet.
+        check(&whole[..2], &whole[..2]);
+    }
+
+    #[test]
+    fn every_call_has_its_result_behind_it() {
+        let [user, words] = ["user", "assistant"].map(said);
+        let open = |id: &str| json!({"role": "tool", "tool_call_id": id, "content": UNANSWERED}).to_string();
+        let call = reply(&["a"]);
+        check(&[call.clone(), user.clone()], &[call.clone(), open("a"), user.clone()]);
+        check(&[call.clone(), words.clone()], &[call.clone(), open("a"), words.clone()]);
+        check(&[call.clone(), user.clone(), result("a")], &[call.clone(), result("a"), user.clone()]);
+        let both = reply(&["a", "b"]);
+        check(&[both.clone(), user.clone(), result("b")], &[both, result("b"), open("a"), user.clone()]);
+        let late = json!({"role": "user", "content": "The result of the call a came late:\n\na boat"}).to_string();
+        let said = [call.clone(), user.clone(), words.clone(), result("a")];
+        check(&said, &[call, open("a"), user, words, late]);
+    }
+}
