@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use scrollback::Error;
 use scrollback::recall::{RecallCall, RecallTool};
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::place::Place;
@@ -17,8 +18,16 @@ pub(super) const RENDER: &str = "/v1/context/render";
 /// Where something is recalled.
 pub(super) const RECALL: &str = "/v1/context/recall";
 
-/// The dialect of a request: as it says in its address, or as its fields tell.
+/// What a request looks like.
+const LIKE: &str = r#"{"model": "gpt-5", "messages": [{"role": "user", "content": "…"}]}"#;
+
+/// The dialect of a request: as it says in its address, or as its fields tell. What is no request in it is refused.
 pub(super) fn dialect(ask: &Ask, headers: &HeaderMap) -> Result<&'static dyn Wire, Refusal> {
+    let bad = |why: String| Refusal::invalid(format!("the body is not understood ({why}); it looks like {LIKE}"));
+    if !ask.body.trim_ascii_start().starts_with(b"{") {
+        return Err(bad("it is no object".into()));
+    }
+    let telling: Telling<'_> = serde_json::from_slice(&ask.body).map_err(|error| bad(error.to_string()))?;
     let name = match ask.text("format") {
         Some("chat") => WireName::Chat,
         Some("responses") => WireName::Responses,
@@ -26,32 +35,80 @@ pub(super) fn dialect(ask: &Ask, headers: &HeaderMap) -> Result<&'static dyn Wir
         Some(other) => {
             return Err(Refusal::invalid(format!("“{other}” is no format: there are chat, responses and anthropic")));
         }
-        None => guessed(&ask.body, headers)?,
+        None => telling.dialect(headers),
     };
-    wire::of_path(name.path()).ok_or_else(|| Refusal::invalid("this format cannot be laid out"))
+    let wire = wire::of_path(name.path()).ok_or_else(|| Refusal::invalid("this format cannot be laid out"))?;
+    if !telling.is_request(name) {
+        return Err(bad(format!("“{}” is no list of messages, each with a role", wire.history())));
+    }
+    Ok(wire)
 }
 
-/// The fields that tell dialects apart.
+/// The fields that tell dialects apart, and those that hold messages.
 #[derive(Deserialize)]
-struct Telling {
-    #[serde(default)]
-    input: Option<serde::de::IgnoredAny>,
+struct Telling<'a> {
+    #[serde(default, borrow)]
+    input: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    messages: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    tools: Option<&'a RawValue>,
     #[serde(default)]
     system: Option<serde::de::IgnoredAny>,
 }
 
-fn guessed(body: &[u8], headers: &HeaderMap) -> Result<WireName, Refusal> {
-    let like = r#"{"model": "gpt-5", "messages": [{"role": "user", "content": "…"}]}"#;
-    let bad = |error| Refusal::invalid(format!("the body is not understood ({error}); it looks like {like}"));
-    let telling: Telling = serde_json::from_slice(body).map_err(bad)?;
-    let anthropic = telling.system.is_some() || headers.contains_key("anthropic-version");
-    Ok(if telling.input.is_some() {
-        WireName::Responses
-    } else if anthropic {
-        WireName::Anthropic
-    } else {
-        WireName::Chat
-    })
+/// Who speaks in a message, or what kind of item it is.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Spoken {
+    role: Value,
+    r#type: Value,
+}
+
+impl Telling<'_> {
+    fn dialect(&self, headers: &HeaderMap) -> WireName {
+        if self.input.is_some() {
+            WireName::Responses
+        } else if self.system.is_some() || headers.contains_key("anthropic-version") || self.is_like_anthropic() {
+            WireName::Anthropic
+        } else {
+            WireName::Chat
+        }
+    }
+
+    /// Whether tools or blocks are written as Anthropic alone writes them.
+    fn is_like_anthropic(&self) -> bool {
+        let entries = |raw: Option<&RawValue>, signs: &[&str]| {
+            let told = raw.map(RawValue::get).filter(|text| signs.iter().any(|sign| text.contains(sign)));
+            told.and_then(|text| serde_json::from_str::<Vec<Value>>(text).ok()).unwrap_or_default()
+        };
+        let tools = entries(self.tools, &["\"input_schema\""]);
+        let messages = entries(self.messages, &["\"tool_use\"", "\"tool_result\"", "\"thinking\""]);
+        let mut blocks = messages.iter().filter_map(|message| message["content"].as_array()).flatten();
+        tools.iter().any(|tool| tool["input_schema"].is_object()) || blocks.any(is_anthropic)
+    }
+
+    /// Whether there are messages in it. Responses takes a text for one, and has items that nobody speaks.
+    fn is_request(&self, name: WireName) -> bool {
+        let has_items = name == WireName::Responses;
+        let text = if has_items { self.input } else { self.messages }.map(RawValue::get).unwrap_or_default();
+        let is_entry = |entry: &&RawValue| {
+            let spoken: Spoken = serde_json::from_str(entry.get()).unwrap_or_default();
+            let is_told = spoken.role.is_string() || has_items && spoken.r#type.is_string();
+            entry.get().starts_with('{') && is_told
+        };
+        has_items && text.starts_with('"')
+            || serde_json::from_str::<Vec<&RawValue>>(text).is_ok_and(|entries| entries.iter().all(is_entry))
+    }
+}
+
+/// Whether a block is one that only Anthropic has. Others think in lists.
+fn is_anthropic(block: &Value) -> bool {
+    match block["type"].as_str() {
+        Some("tool_use" | "tool_result") => true,
+        Some("thinking") => block["thinking"].is_string(),
+        _ => false,
+    }
 }
 
 /// A call of one of our tools, as a model made it.

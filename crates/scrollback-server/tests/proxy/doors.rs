@@ -158,6 +158,44 @@ fn a_window_is_laid_out_without_being_sent() {
     assert_eq!(send(server.port, "GET /v1/context/render", "", "").status(), 405);
 }
 
+#[test]
+fn a_request_is_laid_out_in_its_own_dialect_and_what_is_none_is_refused() {
+    let upstream = Upstream::new(|_, _| reply(&says("hi")));
+    let server = Server::new(upstream.port, "");
+    let lay = |body: &Value| server.send("POST /v1/context/render", "", &body.to_string());
+    let call = json!({"type": "tool_use", "id": "t", "name": "look", "input": {}});
+    let result = json!({"type": "tool_result", "tool_use_id": "t", "content": "a boat"});
+    let thought = json!({"type": "thinking", "thinking": "hm", "signature": "c2ln"});
+    let said = |block: &Value| json!({"role": "assistant", "content": [block]});
+    for body in [
+        json!({"model": "claude", "messages": [user("hi")], "tools": [{"name": "look", "input_schema": {"type": "object"}}]}),
+        json!({"model": "claude", "messages": [user("hi"), said(&call), {"role": "user", "content": [result]}]}),
+        json!({"model": "claude", "messages": [user("hi"), said(&thought), user("well?")]}),
+    ] {
+        let told = lay(&body).json();
+        let tools = told["request"]["tools"].as_array().unwrap();
+        assert!(tools.iter().all(|tool| tool["input_schema"].is_object()), "{told}");
+    }
+    let before = server.messages().len();
+    for body in [
+        json!({"messages": "x"}),
+        json!({"messages": [1]}),
+        json!({"messages": [{}]}),
+        json!({"messages": [["user", "x"]]}),
+        json!({"input": [{}]}),
+        json!([1]),
+    ] {
+        let refused = lay(&body);
+        assert_eq!(
+            (refused.status(), refused.header("content-type")),
+            (400, Some("application/problem+json")),
+            "{body}"
+        );
+    }
+    assert_eq!(server.messages().len(), before, "nothing of it is kept");
+    assert_eq!(lay(&json!({"model": "gpt-5", "input": "hi"})).status(), 200, "a text is a message here");
+}
+
 /// Whoever lays out windows here and sends them elsewhere is told for its model what the proxy tells one.
 #[test]
 fn what_a_person_leaves_out_is_recalled_for_no_model() {
