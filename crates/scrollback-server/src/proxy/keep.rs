@@ -77,7 +77,7 @@ impl Exchange {
         let whole = self.turn.path_tokens() + self.plan.tools;
         let mut told = vec![
             ("session", self.turn.received().session.id.to_string()),
-            ("view", self.turn.view()),
+            ("view", self.view.clone()),
             ("tokens", tokens.to_string()),
             ("saved-tokens", whole.saturating_sub(tokens).to_string()),
         ];
@@ -106,6 +106,7 @@ impl Exchange {
 
     /// What would be sent, and nothing is: the window as a request, and where it is in the log.
     pub(super) async fn rendered(mut self) -> Response<Body> {
+        self.name_view().await;
         let body = self.compose();
         let told = self.told().into_iter().map(|(name, value)| {
             let value = serde_json::from_str::<Value>(&value).ok().filter(Value::is_number).unwrap_or(value.into());

@@ -148,12 +148,16 @@ impl Proxy {
 }
 
 impl Exchange {
-    /// Tells that the turn has begun, and answers.
-    pub(super) async fn begun(mut self) -> Response<Body> {
-        // Only what was sent before can have been answered before.
+    /// Learns what people will call its view. Only what was sent before can have been answered before.
+    pub(super) async fn name_view(&mut self) {
         if self.turn.received().added == 0 {
             self.view = self.proxy.engine.next_view(&self.turn).await.unwrap_or_else(|_| self.turn.view());
         }
+    }
+
+    /// Tells that the turn has begun, and answers.
+    pub(super) async fn begun(mut self) -> Response<Body> {
+        self.name_view().await;
         let begun = || Begun {
             question: self.question(),
             branch: self.turn.received().head.map_or(0, |head| head.branch.0),

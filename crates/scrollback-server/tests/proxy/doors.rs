@@ -127,6 +127,23 @@ fn a_stream_can_end_with_a_comment_that_tells_the_same() {
     assert!(comment.contains(answer.header("x-scrollback-session").unwrap()));
 }
 
+/// A question that is asked again is answered under another view.
+#[test]
+fn each_reply_to_one_question_names_its_own_view() {
+    let upstream = Upstream::new(|number, _| reply(&says(&format!("Answer {number}."))));
+    let server = Server::new(upstream.port, "");
+    let asked = chat(&[user("Which key?")]);
+    for view in ["v0", "v0.2", "v0.3"] {
+        let answer = server.ask(&asked);
+        assert_eq!(answer.header("x-scrollback-view"), Some(view));
+        server.messages();
+        let told = server.shown_view(answer.header("x-scrollback-session").unwrap(), view);
+        assert!(!told.is_empty(), "{view} is on record");
+    }
+    let laid_out = server.send("POST /v1/context/render", "", &asked.to_string()).json();
+    assert_eq!(laid_out["view"], "v0.4");
+}
+
 #[test]
 fn a_window_is_laid_out_without_being_sent() {
     let upstream = Upstream::new(|_, _| reply(&says("Noted, and I will remember it.")));
