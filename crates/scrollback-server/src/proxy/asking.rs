@@ -10,6 +10,7 @@ use super::exchange::{Exchange, Verdict};
 use super::later::ended;
 use super::{Incoming, pass, stream};
 use crate::upstream::{Answer, AnswerBody, Outgoing, Silence};
+use crate::wire::Output;
 use crate::wire::edit::is_overflow;
 use crate::wire::said::Said;
 
@@ -30,8 +31,8 @@ struct Whole {
     body: Bytes,
     said: Said,
     verdict: Verdict,
-    /// What earlier rounds of it put out, in tokens.
-    earlier: u64,
+    /// What earlier rounds of it put out.
+    earlier: Output,
 }
 
 /// An exchange that is recorded as failed if nobody takes it.
@@ -105,7 +106,7 @@ impl Exchange {
         headers.extend(self.labels());
         let left = self.left(&said);
         let shown = left.clone().after(self.shown.clone());
-        let changed = shown.pieces != said.pieces || earlier > 0;
+        let changed = shown.pieces != said.pieces || earlier != Output::default();
         let body = if changed { speech.edited(&body, &shown, earlier) } else { body };
         let body = speech.restored(body, &self.echo());
         ended(self.concluded(said, left, verdict)).await;

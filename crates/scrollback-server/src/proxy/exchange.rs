@@ -52,6 +52,8 @@ pub(super) struct Exchange {
     /// The id by which the client knows the response.
     pub(super) response: Option<String>,
     pub(super) calls: Vec<Call>,
+    /// How much of their output was thought and not said, in tokens.
+    pub(super) reasoning: u64,
     /// What had to be done to the window, for the view.
     pub(super) notices: Vec<String>,
     /// What the reply's reasoning is bound to.
@@ -78,7 +80,8 @@ impl Exchange {
         let (Managed { wire, incoming, request, offer }, sent) = (managed, Instant::now());
         let view = turn.view();
         let under_way = plan.ours.as_ref().map(|_| proxy.later.turn(plan.conversation.clone()));
-        let (round, shown, rounds, gone, response, calls, notices, bound, shrunk) = Default::default();
+        let (round, shown, rounds, gone, response, calls) = Default::default();
+        let (reasoning, notices, bound, shrunk) = Default::default();
         Self {
             proxy,
             upstream,
@@ -95,6 +98,7 @@ impl Exchange {
             gone,
             response,
             calls,
+            reasoning,
             notices,
             bound,
             sent,
@@ -178,7 +182,7 @@ impl Exchange {
 
     /// What has to be known where the reply passes.
     pub(super) fn ear(&self) -> Ear<'_> {
-        Ear { offer: &self.offer, waits: self.must_wait(), earlier_output: self.output_before() }
+        Ear { offer: &self.offer, waits: self.must_wait(), earlier: self.output_before() }
     }
 
     /// What a reply may tell of the request that was not sent as it came.

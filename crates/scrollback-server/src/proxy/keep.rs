@@ -16,7 +16,8 @@ use super::later::ended;
 use super::pass;
 use crate::clock::now;
 use crate::live::What;
-use crate::wire::edit::raw;
+use crate::wire::Output;
+use crate::wire::edit::{raw, reasoning_tokens};
 
 /// How the layouts of windows begin that sort messages into topics.
 const TOPICS: &str = "topics@";
@@ -48,11 +49,13 @@ impl Exchange {
             self.proxy.gauge.learn(model, self.turn.window(), self.plan.tools, reported.input);
         }
         self.calls.push(call);
+        self.reasoning += usage.map_or(0, reasoning_tokens);
     }
 
     /// The output of the rounds so far, as reported.
-    pub(super) fn output_before(&self) -> u64 {
-        self.calls.iter().filter_map(|call| call.reported).map(|usage| u64::from(usage.output)).sum()
+    pub(super) fn output_before(&self) -> Output {
+        let tokens = self.calls.iter().filter_map(|call| call.reported).map(|usage| u64::from(usage.output)).sum();
+        Output { tokens, reasoning: self.reasoning }
     }
 
     /// What tells the client where its request is in the log, and what it was worth.

@@ -27,6 +27,23 @@ pub(crate) fn array<'a>(values: impl Iterator<Item = Cow<'a, str>>) -> String {
     out
 }
 
+/// Adds to the counts that a reply tells, where it tells them.
+pub(crate) fn add_counts(reply: &mut Value, counts: &[(&str, u64)]) {
+    for (place, more) in counts {
+        if let Some(count) = reply.pointer_mut(place)
+            && let Some(told) = count.as_u64()
+        {
+            *count = (told + more).into();
+        }
+    }
+}
+
+/// The tokens that a reported usage says were thought and not said.
+pub(crate) fn reasoning_tokens(usage: &Value) -> u64 {
+    let details = [&usage["output_tokens_details"], &usage["completion_tokens_details"]];
+    details.into_iter().find_map(|details| details["reasoning_tokens"].as_u64()).unwrap_or(0)
+}
+
 /// A text of ours, with the name of the session where the model has to say it to recall something.
 pub(crate) fn addressed<'t>(text: &'t str, handle: Option<&str>) -> Cow<'t, str> {
     match handle {

@@ -60,7 +60,7 @@ pub(crate) trait Speech: Send + Sync {
     fn read(&self, body: &[u8]) -> Option<Said>;
     /// A whole reply's body that says this instead, with the output of earlier rounds counted in. Their input is not, as
     /// clients size their window by it.
-    fn edited(&self, body: &[u8], said: &Said, earlier_output: u64) -> Bytes;
+    fn edited(&self, body: &[u8], said: &Said, earlier: Output) -> Bytes;
     /// A whole reply's body that tells of its request as the client sent it. Most dialects' replies tell nothing of it.
     fn restored(&self, body: Bytes, _: &Echo) -> Bytes {
         body
@@ -99,8 +99,16 @@ pub(crate) struct Ear<'a> {
     pub(crate) offer: &'a Offer,
     /// Whether the end of the reply may only be told once it is kept.
     pub(crate) waits: bool,
-    /// The output of earlier rounds, in tokens.
-    pub(crate) earlier_output: u64,
+    /// The output of earlier rounds.
+    pub(crate) earlier: Output,
+}
+
+/// What rounds of a reply put out, in tokens, as reported.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Output {
+    pub(crate) tokens: u64,
+    /// Those of them that were thought and not said, where that is told.
+    pub(crate) reasoning: u64,
 }
 
 /// What a reply may tell of its request that was not sent as it came.

@@ -132,13 +132,15 @@ fn a_streamed_recall_goes_on_in_the_same_stream() {
 /// Some servers tell what a reply cost where they tell that it ends.
 #[test]
 fn the_output_of_all_rounds_is_told_wherever_it_stands() {
-    let usage = "\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":7,\"total_tokens\":12},\"choices\"";
+    let usage = "\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":7,\"total_tokens\":12,\"completion_tokens_details\":{\"reasoning_tokens\":4}},\"choices\"";
     let first = events(&[calls(&[search()])], "tool_calls").replace("\"choices\"", usage);
     let second = events(&[json!({"content": "Red."})], "stop").replace("\"choices\"", usage);
     let upstream = Upstream::new(move |number, _| stream(if number == 0 { &first } else { &second }, 7, true));
     let server = Server::new(upstream.port, "");
     let told = chunks(&server.ask(&chat(&[user("Colour?")])).text());
-    assert_eq!(told.last().unwrap()["usage"]["completion_tokens"], 14, "{told:?}");
+    let usage = &told.last().unwrap()["usage"];
+    assert_eq!(usage["completion_tokens"], 14, "{told:?}");
+    assert_eq!(usage["completion_tokens_details"]["reasoning_tokens"], 8, "{told:?}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::sieved::Sieved;
 use super::speech::{Messages, add_output, end};
 use crate::wire::said::Said;
 use crate::wire::sse::Event;
-use crate::wire::{Ear, ErrorKind, Heard, Relay, Speech};
+use crate::wire::{Ear, ErrorKind, Heard, Output, Relay, Speech};
 
 /// What a later round's usage tells of its input, where its last event does not.
 const INPUT: [&str; 3] = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
@@ -41,7 +41,7 @@ pub(super) struct Blocks {
 struct Last {
     value: Value,
     raw: Bytes,
-    earlier_output: u64,
+    earlier: Output,
 }
 
 impl Blocks {
@@ -104,7 +104,7 @@ impl Blocks {
         if as_it_came {
             out.extend_from_slice(raw);
         } else {
-            self.kept_back = Some(Last { value, raw: raw.clone(), earlier_output: ear.earlier_output });
+            self.kept_back = Some(Last { value, raw: raw.clone(), earlier: ear.earlier });
         }
     }
 
@@ -118,8 +118,8 @@ impl Blocks {
     fn last(&self, last: Last, left: &Said) -> Bytes {
         let mut value = last.value.clone();
         value.pointer_mut("/delta/stop_reason").into_iter().for_each(|stop| end(stop, left));
-        if let Some(usage) = value.get_mut("usage").filter(|usage| usage.is_object() && last.earlier_output > 0) {
-            add_output(usage, last.earlier_output);
+        if let Some(usage) = value.get_mut("usage").filter(|usage| usage.is_object() && last.earlier.tokens > 0) {
+            add_output(usage, last.earlier);
             for name in INPUT.iter().filter(|name| last.value["usage"].get(**name).is_none()) {
                 if let Some(known) = self.gathered.usage().get(*name) {
                     usage[*name] = known.clone();

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use super::answer;
 use super::relay::Blocks;
 use super::reply::Gathered;
+use crate::wire::edit::add_counts;
 use crate::wire::said::{Piece, Said};
-use crate::wire::{ErrorKind, Own, Relay, Speech};
+use crate::wire::{ErrorKind, Output, Own, Relay, Speech};
 
 /// How replies are read and written here.
 pub(super) struct Messages;
@@ -17,11 +18,11 @@ impl Speech for Messages {
         Gathered::whole(body).map(Gathered::said)
     }
 
-    fn edited(&self, body: &[u8], said: &Said, earlier_output: u64) -> Bytes {
+    fn edited(&self, body: &[u8], said: &Said, earlier: Output) -> Bytes {
         let Ok(mut reply) = serde_json::from_slice::<Value>(body) else { return Bytes::copy_from_slice(body) };
         reply["content"] = content(said);
         reply.get_mut("stop_reason").into_iter().for_each(|stop| end(stop, said));
-        reply.get_mut("usage").into_iter().for_each(|usage| add_output(usage, earlier_output));
+        reply.get_mut("usage").into_iter().for_each(|usage| add_output(usage, earlier));
         reply.to_string().into()
     }
 
@@ -74,8 +75,6 @@ pub(super) fn end(stop_reason: &mut Value, left: &Said) {
 }
 
 /// Adds the output of earlier rounds to reported usage; their input is not, as clients size their window by it.
-pub(super) fn add_output(usage: &mut Value, earlier: u64) {
-    if let Some(tokens) = usage["output_tokens"].as_u64().filter(|_| earlier > 0) {
-        usage["output_tokens"] = (tokens + earlier).into();
-    }
+pub(super) fn add_output(usage: &mut Value, earlier: Output) {
+    add_counts(usage, &[("/output_tokens", earlier.tokens)]);
 }

@@ -15,7 +15,7 @@ use crate::wire::offer::Offer;
 use crate::wire::request::Request;
 use crate::wire::said::{End, Piece, Said};
 use crate::wire::sse::Splitter;
-use crate::wire::{Ear, Heard, Opened, Own, Relay, Speech, Wire};
+use crate::wire::{Ear, Heard, Opened, Output, Own, Relay, Speech, Wire};
 
 const AGENT: &str = include_str!("../../../../../fixtures/wire/anthropic/agent.json");
 const PLAIN: &str = include_str!("../../../../../fixtures/wire/anthropic/plain.json");
@@ -47,7 +47,7 @@ fn relayed(rounds: &[&str], piece: usize, hides_markers: bool, waits: bool) -> (
             relay.begin(&mut out);
         }
         let mut splitter = Splitter::default();
-        let ear = Ear { offer: &offer, waits, earlier_output: 30 * i as u64 };
+        let ear = Ear { offer: &offer, waits, earlier: Output { tokens: 30 * i as u64, reasoning: 0 } };
         for bytes in round.as_bytes().chunks(piece) {
             splitter.push(bytes);
             while let Some(event) = splitter.next() {
@@ -88,7 +88,7 @@ fn a_stream_and_a_body_say_the_same() {
     let call = whole.calls().next().unwrap();
     assert_eq!((call.id.as_str(), call.name.as_str()), ("toolu_2", "look"));
     assert_eq!(serde_json::from_str::<Value>(&call.arguments).unwrap(), call.value["input"]);
-    assert_eq!(Messages.edited(REPLY.as_bytes(), &whole, 0), REPLY.trim_end());
+    assert_eq!(Messages.edited(REPLY.as_bytes(), &whole, Output::default()), REPLY.trim_end());
 }
 
 #[test]
@@ -133,7 +133,8 @@ fn a_reply_with_no_call_left_has_ended() {
         "end_turn"
     );
     let said = Messages.read(REPLY.as_bytes()).unwrap().without(|_| true);
-    let edited: Value = serde_json::from_slice(&Messages.edited(REPLY.as_bytes(), &said, 5)).unwrap();
+    let earlier = Output { tokens: 5, reasoning: 0 };
+    let edited: Value = serde_json::from_slice(&Messages.edited(REPLY.as_bytes(), &said, earlier)).unwrap();
     assert_eq!((&edited["stop_reason"], &edited["usage"]["output_tokens"]), (&json!("end_turn"), &json!(82)));
     assert_eq!(edited["content"].as_array().unwrap().len(), 3);
 }
@@ -194,7 +195,7 @@ fn an_error_in_a_stream_ends_no_reply() {
     let (head, _) = REPLY_SSE.split_once("event: content_block_stop").unwrap();
     let (mut relay, mut out, mut splitter, offer) = (Blocks::new(false), BytesMut::new(), Splitter::default(), offer());
     splitter.push(format!("{head}{error}").as_bytes());
-    let ear = Ear { offer: &offer, waits: false, earlier_output: 0 };
+    let ear = Ear { offer: &offer, waits: false, earlier: Output::default() };
     while let Some(event) = splitter.next() {
         assert_eq!(relay.hear(&event, &ear, &mut out), Heard::More);
     }

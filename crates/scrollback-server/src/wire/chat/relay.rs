@@ -82,7 +82,7 @@ impl Chunks {
         if let Some(id) = &self.first_id {
             value["id"] = id.clone().into();
         }
-        add_output(&mut value, ear.earlier_output);
+        add_output(&mut value, ear.earlier);
         if chunk.choices.is_empty() {
             return Some(value);
         }

@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 use super::answer;
 use super::relay::Chunks;
 use super::reply::Gathered;
-use crate::wire::edit::openai_error;
+use crate::wire::edit::{add_counts, openai_error};
 use crate::wire::said::{Piece, Said};
-use crate::wire::{ErrorKind, Own, Relay, Speech};
+use crate::wire::{ErrorKind, Output, Own, Relay, Speech};
 
 /// How replies are read and written here.
 pub(super) struct Completions;
@@ -18,14 +18,14 @@ impl Speech for Completions {
         Gathered::whole(body).map(Gathered::said)
     }
 
-    fn edited(&self, body: &[u8], said: &Said, earlier_output: u64) -> Bytes {
+    fn edited(&self, body: &[u8], said: &Said, earlier: Output) -> Bytes {
         let Ok(mut reply) = serde_json::from_slice::<Value>(body) else { return Bytes::copy_from_slice(body) };
         let choice = &mut reply["choices"][0];
         choice["message"] = message(said);
         if choice["finish_reason"] == "tool_calls" && said.calls().next().is_none() {
             choice["finish_reason"] = "stop".into();
         }
-        add_output(&mut reply, earlier_output);
+        add_output(&mut reply, earlier);
         reply.to_string().into()
     }
 
@@ -80,10 +80,11 @@ fn thought_on(earlier: &Map<String, Value>, value: &Value) -> Map<String, Value>
 }
 
 /// Adds the output of earlier rounds to reported usage; their input is not, as clients size their window by it.
-pub(super) fn add_output(reply: &mut Value, earlier: u64) {
-    for name in ["completion_tokens", "total_tokens"] {
-        if let Some(tokens) = reply["usage"][name].as_u64() {
-            reply["usage"][name] = (tokens + earlier).into();
-        }
-    }
+pub(super) fn add_output(reply: &mut Value, earlier: Output) {
+    let counts = [
+        ("/usage/completion_tokens", earlier.tokens),
+        ("/usage/total_tokens", earlier.tokens),
+        ("/usage/completion_tokens_details/reasoning_tokens", earlier.reasoning),
+    ];
+    add_counts(reply, &counts);
 }

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::wire::Output;
+use crate::wire::edit::add_counts;
 use crate::wire::said::{Called, Piece};
 
 /// An item of a reply as a piece of it.
@@ -64,12 +66,13 @@ fn saying(mut item: Value, text: &str) -> Value {
 }
 
 /// Adds the output of earlier rounds to the usage that a response reports.
-pub(super) fn add_output(response: &mut Value, earlier: u64) {
-    for name in ["output_tokens", "total_tokens"] {
-        if let Some(tokens) = response["usage"][name].as_u64() {
-            response["usage"][name] = (tokens + earlier).into();
-        }
-    }
+pub(super) fn add_output(response: &mut Value, earlier: Output) {
+    let counts = [
+        ("/usage/output_tokens", earlier.tokens),
+        ("/usage/total_tokens", earlier.tokens),
+        ("/usage/output_tokens_details/reasoning_tokens", earlier.reasoning),
+    ];
+    add_counts(response, &counts);
 }
 
 /// A message of ours.

@@ -154,7 +154,7 @@ impl Items {
         if let Some(id) = &self.first_id {
             value["response"]["id"] = id.as_str().into();
         }
-        items::add_output(&mut value["response"], ear.earlier_output);
+        items::add_output(&mut value["response"], ear.earlier);
         self.restore(&mut value["response"], ear);
         self.last = Some((event.raw.clone(), value));
     }

@@ -7,7 +7,7 @@ use super::relay::Items;
 use super::{answer, echo, items};
 use crate::wire::edit::openai_error;
 use crate::wire::said::{End, Said};
-use crate::wire::{Echo, ErrorKind, Own, Relay, Speech};
+use crate::wire::{Echo, ErrorKind, Output, Own, Relay, Speech};
 
 /// How replies are read and written here.
 pub(super) struct Outputs;
@@ -20,10 +20,10 @@ impl Speech for Outputs {
         ended.end.map(|_| Said { pieces: output.iter().map(items::piece).collect(), ..ended })
     }
 
-    fn edited(&self, body: &[u8], said: &Said, earlier_output: u64) -> Bytes {
+    fn edited(&self, body: &[u8], said: &Said, earlier: Output) -> Bytes {
         let Ok(mut response) = serde_json::from_slice::<Value>(body) else { return Bytes::copy_from_slice(body) };
         response["output"] = self.messages(said).into();
-        items::add_output(&mut response, earlier_output);
+        items::add_output(&mut response, earlier);
         response.to_string().into()
     }
 

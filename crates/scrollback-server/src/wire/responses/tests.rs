@@ -12,7 +12,7 @@ use crate::wire::offer::Offer;
 use crate::wire::request::Request;
 use crate::wire::said::{Called, End, Piece};
 use crate::wire::sse::Splitter;
-use crate::wire::{Ear, Echo, ErrorKind, Follows, Own, Wire};
+use crate::wire::{Ear, Echo, ErrorKind, Follows, Output, Own, Wire};
 
 const AGENT: &str = include_str!("../../../../../fixtures/wire/responses/agent.json");
 const PLAIN: &str = include_str!("../../../../../fixtures/wire/responses/plain.sse");
@@ -119,7 +119,7 @@ fn tools_are_always_the_same_bytes() {
 fn relayed(pieces: &[&[u8]]) -> (String, Vec<String>) {
     let body = r#"{"input":[],"tools":[{"type":"function","name":"look"}]}"#;
     let offer = offer(body);
-    let ear = Ear { offer: &offer, waits: true, earlier_output: 0 };
+    let ear = Ear { offer: &offer, waits: true, earlier: Output::default() };
     let (mut relay, mut splitter, mut out) = (Responses.speech().relay(false), Splitter::default(), BytesMut::new());
     for piece in pieces {
         splitter.push(piece);
@@ -163,13 +163,15 @@ fn whole_replies_are_read_and_edited() {
     let call = json!({"type": "function_call", "call_id": "own_1", "name": "search_history", "arguments": "{}"});
     let words = json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "a"},
                        {"type": "refusal", "refusal": "no"}, {"type": "output_text", "text": "b"}]});
-    let body = json!({"id": "resp_1", "status": "incomplete", "output": [words, call], "usage": {"output_tokens": 2, "total_tokens": 9}});
+    let body = json!({"id": "resp_1", "status": "incomplete", "output": [words, call], "usage": {"output_tokens": 2, "total_tokens": 9, "output_tokens_details": {"reasoning_tokens": 1}}});
     let said = speech.read(body.to_string().as_bytes()).unwrap();
     assert_eq!((said.id.as_deref(), said.end, said.text().as_str()), (Some("resp_1"), Some(End::Cut), "ab"));
     assert_eq!(speech.messages(&said), [words.clone(), call]);
     let left = said.without(|_| true).saying("c".into());
-    let edited: Value = serde_json::from_slice(&speech.edited(body.to_string().as_bytes(), &left, 5)).unwrap();
+    let earlier = Output { tokens: 5, reasoning: 3 };
+    let edited: Value = serde_json::from_slice(&speech.edited(body.to_string().as_bytes(), &left, earlier)).unwrap();
     assert_eq!((&edited["usage"]["output_tokens"], &edited["usage"]["total_tokens"]), (&json!(7), &json!(14)));
+    assert_eq!(edited["usage"]["output_tokens_details"]["reasoning_tokens"], 4);
     let content = json!([{"type": "output_text", "text": "c"}, {"type": "refusal", "refusal": "no"}]);
     assert_eq!(edited["output"], json!([{"type": "message", "role": "assistant", "content": content}]));
     for status in ["failed", "cancelled", "queued", "in_progress"] {
