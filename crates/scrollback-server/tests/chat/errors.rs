@@ -18,9 +18,10 @@ fn a_request_that_cannot_be_answered_is_refused_before_anything_is_sent() {
     let done = super::ask(&server, &json!({"message": "hello"}));
     let session = done["session"].as_str().unwrap();
     let before = upstream.asked().len();
-    let tried: [(Value, u16, &str); 10] = [
+    let tried: [(Value, u16, &str); 11] = [
         (json!({"message": "  "}), 400, "empty"),
         (json!({"session": "nowhere", "message": "hi"}), 404, "nowhere"),
+        (json!({"session": "nowhere", "message": "hi", "strategy": "topics"}), 404, "nowhere"),
         (json!({"session": session, "message": "hi", "after": "m99"}), 404, "m99"),
         (json!({"session": session, "message": "hi", "after": "what"}), 400, "what"),
         (json!({"session": session, "message": "hi", "branch": 7}), 404, "branch 7"),

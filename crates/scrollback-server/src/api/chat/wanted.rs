@@ -64,12 +64,12 @@ impl Wanted {
             }
             return Ok(Place::New(format!("chat-{}", drawn())));
         };
+        let id = room.session(name).await?.0.id;
         if said(self.strategy.as_ref()).is_some() {
             let what =
                 format!("the session “{name}” is laid out already: PUT /api/sessions/{name}/strategy changes that");
             return Err(Refusal::invalid(what));
         }
-        let id = room.session(name).await?.0.id;
         proxy.settled_in(id).await;
         let (session, key) = room.session(&id.to_string()).await?;
         let message = match said(self.after.as_ref()) {
