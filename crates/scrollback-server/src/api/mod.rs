@@ -63,6 +63,7 @@ pub(crate) use notes::{Entry as NoteEntry, NoteKind, NoteList, Whole as WholeNot
 pub(crate) use place::{branch, find_session};
 pub(crate) use refusal::Refusal;
 pub(crate) use rules::{RuleLine, Rules};
+pub(crate) use search::ROLES;
 pub(crate) use sessions::{one_line, title_of, title_without};
 pub(crate) use tellings::{Telling, tellings};
 pub(crate) use views::{Change, Line as ViewLine, NEWEST, changes, cost, named as view_named};

@@ -16,6 +16,8 @@ use super::{Ask, Refusal, Room};
 
 /// How many are found unless somebody says.
 const COUNT: u32 = 20;
+/// The roles that messages have.
+pub(crate) const ROLES: [&str; 6] = ["user", "assistant", "tool", "system", "developer", "function"];
 /// More is no question.
 const WORDS_CHARS: usize = 1_000;
 
@@ -69,7 +71,13 @@ enum End {
 
 /// Searches.
 pub(super) async fn answer(room: &Room, ask: &Ask) -> Result<Value, Refusal> {
-    let found = find(&**room.engine.log().store(), &room.tenant, &query(room, ask).await?).await?;
+    let query = query(room, ask).await?;
+    let found = find(&**room.engine.log().store(), &room.tenant, &query).await?;
+    // Clients may give messages any role: one that others do not know is refused only where nothing has it.
+    if let Some(role) = query.role.as_deref().filter(|role| found.is_empty() && !ROLES.contains(role)) {
+        let what = format!("nothing of the role “{role}” is found; there are {}", ROLES.join(", "));
+        return Err(Refusal::not_found(what));
+    }
     let mut sessions: HashMap<SessionId, Named> = HashMap::new();
     let mut hits = Vec::with_capacity(found.len());
     for one in found {

@@ -14,9 +14,7 @@ use serde::Serialize;
 
 use super::show::{Line, branch};
 use super::{Desk, bold, local, say, say_json, sessions, talk};
-
-/// The roles that messages have.
-const ROLES: [&str; 6] = ["user", "assistant", "tool", "system", "developer", "function"];
+use crate::api::ROLES;
 
 #[derive(Debug, Args)]
 pub(super) struct Search {

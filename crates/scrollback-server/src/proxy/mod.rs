@@ -215,6 +215,10 @@ impl Proxy {
             Some(end)
         });
         let request = read.ok_or(Stop::AsItIs(None))?;
+        if incoming.headers.get(HISTORY_HEADER).is_some_and(|value| value.as_bytes() != b"new") {
+            let what = format!("{HISTORY_HEADER} can only be “new”: leave it out to send the whole conversation");
+            return Err(Stop::said(refused(wire, "invalid_request", &what)));
+        }
         // A dialect may take a text for a conversation of one message.
         let spoken = request.raw(wire.history()).filter(|text| text.starts_with('"'));
         let spoken = spoken.map(|text| format!("[{{\"role\":\"user\",\"content\":{text}}}]"));

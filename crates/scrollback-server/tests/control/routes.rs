@@ -53,6 +53,8 @@ fn folds_and_notes() {
     assert!(words["text"].as_str().unwrap().contains("Gardner 6LXB"), "{words}");
     let from = server.asks(&format!("GET /api/sessions/petrel/summary/{summary}?from=m50"), "");
     assert!(from["text"].as_str().unwrap().contains("[m50 "), "{from}");
+    let (status, told) = server.refuses(&format!("GET /api/sessions/petrel/summary/{summary}?from=m99999"), "");
+    assert!(status == 404 && told.contains("m99999"), "{status} {told}");
     assert_eq!(server.asks("PUT /api/sessions/petrel/strategy", r#"{"strategy": "default"}"#)["strategy"], json!(null));
     assert_eq!(server.asks("GET /api/sessions/petrel/views", "")["views"], json!([]));
     assert!(server.asks("GET /api/jobs", "")["jobs"].is_array());
@@ -116,6 +118,8 @@ fn what_cannot_be_done_is_refused_with_a_word() {
         ("GET /api/sessions/petrel/notes/what", "", 400, "written #42"),
         ("PUT /api/sessions/petrel/notes/s9", "no json", 400, "looks like"),
         ("GET /api/sessions/petrel/summary/s999", "", 404, "no summary s999"),
+        ("GET /api/sessions/petrel/summary/s20", "", 404, "no summary s20"),
+        ("GET /api/search?words=engine&role=foo", "", 404, "“foo”"),
         ("GET /api/sessions/%ff", "", 400, "UTF-8"),
     ] {
         let (got, told) = server.refuses(line, body);

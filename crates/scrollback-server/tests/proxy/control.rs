@@ -108,6 +108,17 @@ fn what_goes_wrong_is_told_as_an_answer() {
     assert!(told.contains("something went wrong") && told.contains("must name its session"), "{told}");
 }
 
+#[test]
+fn a_history_that_is_neither_whole_nor_new_is_refused() {
+    let upstream = Upstream::new(|_, _| reply(&says("Noted.")));
+    let server = Server::new(upstream.port, "");
+    let headers = "x-scrollback-session: s\r\nx-scrollback-history: bogus\r\n";
+    let answer = server.send("POST /v1/chat/completions", headers, &chat(&[user("hello")]).to_string());
+    assert_eq!(answer.status(), 400);
+    assert!(answer.text().contains("x-scrollback-history"), "{}", answer.text());
+    assert!(upstream.asked().is_empty() && server.messages().is_empty());
+}
+
 /// A helper that fails is no reason not to fold.
 #[test]
 fn it_folds_without_its_helper() {
