@@ -130,6 +130,31 @@ fn what_the_protocol_does_not_know_is_refused_with_its_codes() {
 }
 
 #[test]
+fn what_is_not_there_and_what_cannot_be_read_is_told_as_it_is() {
+    let home = home();
+    let server = Server::start(&home);
+    let answer = |method: &str, params: Value| {
+        post(&server, &[], &json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})).1
+    };
+    let called = |name: &str, arguments: Value| {
+        let told = answer("tools/call", json!({"name": name, "arguments": arguments}));
+        told["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{told}")).to_owned()
+    };
+    assert_eq!(called("list_sessions", json!({"skip": 100_000})), "There are no more conversations.");
+    let none = called("search_history", json!({"session": "tides", "words": "zeppelin"}));
+    assert!(none.starts_with("Nothing matches “zeppelin”"), "{none}");
+    for (method, params, word) in [
+        ("tools/call", json!({"name": "search_history", "arguments": []}), "`arguments`"),
+        ("resources/read", json!({}), "`uri`"),
+    ] {
+        let told = answer(method, params);
+        assert_eq!(told["error"]["code"], -32602, "{told}");
+        assert!(told["error"]["message"].as_str().unwrap().contains(word), "{told}");
+    }
+    assert_eq!(answer("tools/forget", json!({}))["error"]["code"], -32601);
+}
+
+#[test]
 fn only_those_who_may_are_answered() {
     let home = home();
     let server = Server::start(&home);

@@ -15,9 +15,9 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::future::BoxFuture;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, Implementation, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode, Implementation,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -79,6 +79,17 @@ fn unreadable(refusal: Refusal) -> ErrorData {
     }
 }
 
+/// What is told of a request that cannot be read: what to say, where it is one of those that are answered here.
+fn misread(method: String) -> ErrorData {
+    let wanted = match &*method {
+        "tools/call" => "name a tool as `name`, a text, and what it is called with as `arguments`, an object",
+        "resources/read" => "name what to read as `uri`, a text such as scrollback://sessions",
+        "tools/list" | "resources/list" | "resources/templates/list" => "a `cursor` is a text; leave it out to begin",
+        _ => return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None),
+    };
+    ErrorData::invalid_params(wanted, None)
+}
+
 type Context = RequestContext<RoleServer>;
 type Page = Option<PaginatedRequestParams>;
 
@@ -117,5 +128,9 @@ impl ServerHandler for Reader {
         _: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
         Box::pin(read::read(self, &request.uri)).await.map(Into::into).map_err(unreadable)
+    }
+
+    async fn on_custom_request(&self, request: CustomRequest, _: Context) -> Result<CustomResult, ErrorData> {
+        Err(misread(request.method))
     }
 }

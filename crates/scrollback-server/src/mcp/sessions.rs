@@ -20,6 +20,9 @@ pub(super) struct Page {
     pub(super) sessions: Vec<Line>,
     /// How many to pass over for the next page, if there is one.
     pub(super) next: Option<usize>,
+    /// How many were passed over.
+    #[serde(skip)]
+    skipped: usize,
 }
 
 /// A session as it is listed.
@@ -50,7 +53,7 @@ pub(super) async fn page(room: &Room, skip: usize, limit: usize) -> Result<Page,
         let title = title_without(store, &room.tenant, &session, &excluded).await?;
         sessions.push(Line::of(session, &title));
     }
-    Ok(Page { sessions, next })
+    Ok(Page { sessions, next, skipped: skip })
 }
 
 impl Line {
@@ -77,7 +80,9 @@ impl Page {
     /// As text; `onward` says how to go on.
     pub(super) fn text(&self, onward: impl Fn(usize) -> String) -> String {
         if self.sessions.is_empty() {
-            return "No conversation is kept here.".to_owned();
+            let none =
+                if self.skipped > 0 { "There are no more conversations." } else { "No conversation is kept here." };
+            return none.to_owned();
         }
         let lines = self.sessions.iter().map(Line::text).chain(self.next.map(|next| format!("[{}]", onward(next))));
         fence("sessions", "Conversations, the newest first", &lines.collect::<Vec<_>>().join("\n"))

@@ -252,8 +252,8 @@ impl Engine {
         });
         let sections = self.sections(sight, words, room).await?;
         if lines.is_empty() && more.is_none() && sections.is_none() {
-            let words = passages::told(words);
-            return Ok(format!("Nothing outside the window matches “{words}”. Try other words, or fewer."));
+            let (words, outside) = (passages::told(words), sight.window.map_or("", |_| " outside the window"));
+            return Ok(format!("Nothing{outside} matches “{words}”. Try other words, or fewer."));
         }
         lines.extend(more);
         let title = format!("What matches “{}”", passages::told(words));
