@@ -77,7 +77,7 @@ fn recalls(recorded: &Recorded) -> anyhow::Result<()> {
 /// The view a person means: `v42`, `v42.2`, or the newest.
 pub(super) async fn named(engine: &Engine, key: &SessionKey, name: &str) -> anyhow::Result<Recorded> {
     let Some(newest) = engine.newest_view(key).await? else {
-        bail!("no window of this session was ever sent: views are made by `scrollback serve`");
+        bail!("no window of this session was ever sent: views are made by `scrollback serve` and `scrollback chat`");
     };
     if name == NEWEST {
         return Ok(newest);

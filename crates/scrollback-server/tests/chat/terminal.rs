@@ -319,8 +319,14 @@ fn what_failed_before_its_first_word_is_asked_again_in_the_same_conversation() {
     terminal.sees("Ctrl-D leaves");
     terminal.types("Tell me a story.\r");
     terminal.sees("overloaded");
+    terminal.types("/pin\r");
+    terminal.sees("there is no reply yet");
+    terminal.types("/\r");
+    terminal.sees("there is no /:");
     terminal.types("Tell me a story.\r");
     terminal.sees("Back again.");
+    terminal.types("/pin\r");
+    terminal.sees("m1 is in every window");
     terminal.types("/quit\r");
     terminal.ends();
     let sessions = home.says("", &["sessions", "--json"]);

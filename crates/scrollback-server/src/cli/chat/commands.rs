@@ -58,10 +58,14 @@ pub(super) enum Line<'a> {
     Unknown(&'a str),
 }
 
-/// Reads a line. A slash and letters are a command; anything that only begins with a slash, such as a path, is a message.
+/// Reads a line. A slash and letters are a command, and a slash alone is none; anything else that begins with a slash, such as a
+/// path, is a message.
 pub(super) fn read(line: &str) -> Line<'_> {
     if line.trim().is_empty() {
         return Line::Empty;
+    }
+    if line.trim_end() == "/" {
+        return Line::Unknown("/");
     }
     let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let letters = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic());
@@ -126,6 +130,7 @@ mod tests {
         assert_eq!(read("/undo"), Line::Command("undo", ""));
         assert_eq!(read("/Recall  page 42 "), Line::Command("recall", "page 42"));
         assert_eq!(read("/unfold now"), Line::Unknown("/unfold"));
+        assert_eq!(read("/ "), Line::Unknown("/"));
         assert_eq!(read("   "), Line::Empty);
     }
 
@@ -135,6 +140,7 @@ mod tests {
         assert_eq!(read("/etc/hosts is wrong"), message("/etc/hosts is wrong"));
         assert_eq!(read(" /undo is a command"), message("/undo is a command"));
         assert_eq!(read("/ hello"), message("/ hello"));
+        assert_eq!(read(" /"), message("/"));
         assert_eq!(read("/undo\nsecond line"), message("/undo\nsecond line"));
         assert_eq!(read("one\\\ntwo"), message("one\ntwo"));
         assert_eq!(read("潮位是多少？"), message("潮位是多少？"));

@@ -60,7 +60,10 @@ impl Talk<'_> {
     /// Lets the program's own command do it.
     async fn program(&mut self, name: &str, rest: &str) -> anyhow::Result<()> {
         if let ("pin" | "unpin" | "exclude" | "include", "", None) = (name, rest, &self.place.last) {
-            self.place.last = self.head().await?;
+            self.place.last = self.last_reply().await?;
+            if self.place.last.is_none() && self.place.session.is_some() {
+                return self.screen.aside(&format!("there is no reply yet: name a message, such as /{name} m0"));
+            }
         }
         let Some(words) = commands::program(name, rest, &self.place) else {
             return self.screen.aside("there is no conversation yet: say something, or /open one");
@@ -118,8 +121,9 @@ impl Talk<'_> {
     /// Goes on with a conversation.
     async fn open(&mut self, name: &str) -> anyhow::Result<()> {
         let branch = self.place.branch.filter(|_| self.place.session.as_deref() == Some(name));
-        let whole = self.server.ask(&Ask::new(Method::GET, &["sessions", name]).with("branch", branch)).await?;
-        self.place = Place { session: Some(name.to_owned()), branch, last: head_of(&whole) };
+        // Whoever names one that is not there stays where they are.
+        self.server.ask(&Ask::new(Method::GET, &["sessions", name]).with("branch", branch)).await?;
+        self.place = Place { session: Some(name.to_owned()), branch, last: None };
         if let Some(words) = commands::program("show", &format!("--last {SHOWN}"), &self.place) {
             self.perform(words).await?;
         }
@@ -138,8 +142,8 @@ impl Talk<'_> {
         };
         let whole = self.server.ask(&Ask::new(Method::GET, &["sessions", &session]).with("branch", chosen)).await?;
         if !number.is_empty() {
-            (self.place.branch, self.place.last) = (chosen, head_of(&whole));
-            let last = self.place.last.as_deref().unwrap_or("its beginning");
+            (self.place.branch, self.place.last) = (chosen, None);
+            let last = head_of(&whole).unwrap_or("its beginning");
             return self.screen.aside(&format!("branch {number} goes on from {last}"));
         }
         let mut lines = table(&["branch", "from", "to", "messages", "last", ""], &[0, 3]);
@@ -153,19 +157,20 @@ impl Talk<'_> {
         say(lines.trim_fmt())
     }
 
-    /// The last message of the conversation.
-    async fn head(&self) -> anyhow::Result<Option<String>> {
+    /// The last reply of the conversation, among its newest messages.
+    async fn last_reply(&self) -> anyhow::Result<Option<String>> {
         let Some(session) = &self.place.session else { return Ok(None) };
-        let ask = Ask::new(Method::GET, &["sessions", session]).with("branch", self.place.branch);
-        Ok(head_of(&self.server.ask(&ask).await?))
+        let ask = Ask::new(Method::GET, &["sessions", session, "messages"]).with("branch", self.place.branch);
+        let newest = self.server.ask(&ask).await?;
+        let reply = newest["messages"].as_array().into_iter().flatten().rfind(|message| message["role"] == "assistant");
+        Ok(reply.and_then(|message| message["id"].as_str().map(str::to_owned)))
     }
 }
 
 /// The last message of the branch that is meant.
-fn head_of(whole: &Value) -> Option<String> {
+fn head_of(whole: &Value) -> Option<&str> {
     let branches = whole["branches"].as_array()?;
-    let branch = branches.iter().find(|branch| branch["id"] == whole["branch"])?;
-    branch["head"].as_str().map(str::to_owned)
+    branches.iter().find(|branch| branch["id"] == whole["branch"])?["head"].as_str()
 }
 
 /// What is wrong with the arguments of a command, without the words for whoever typed it at a shell.

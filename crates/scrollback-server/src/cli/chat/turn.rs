@@ -42,6 +42,10 @@ impl Talk<'_> {
         {
             self.place.session = Some(turn.session.chars().take(SHOWN_ID).collect());
         }
+        if ended.is_err() {
+            // As much of the reply as came may be kept.
+            self.place.last = None;
+        }
         match ended? {
             Ended::Done(told) => self.done(told, text).await.map(|()| true),
             Ended::Stopped => self.stopped(turn).await.map(|()| false),

@@ -19,7 +19,7 @@ use crate::cli::{Desk, say_json, talk};
 pub(in crate::cli) struct Edit {
     #[command(flatten)]
     place: Where,
-    /// The note, such as #42, s60 or a12; `scrollback notes SESSION` lists them
+    /// The note, such as 42, s60 or a12; `scrollback notes SESSION` lists them
     name: String,
     /// A file with what it is to say; - reads standard input
     #[arg(long, value_name = "FILE")]

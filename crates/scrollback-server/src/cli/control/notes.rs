@@ -22,7 +22,7 @@ const NAMED: usize = 12;
 pub(in crate::cli) struct Notes {
     #[command(flatten)]
     place: Where,
-    /// A note, such as #42, s60 or a12; shown whole
+    /// A note, such as 42, s60 or a12; shown whole
     name: Option<String>,
 }
 

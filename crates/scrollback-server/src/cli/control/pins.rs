@@ -95,11 +95,14 @@ fn tell(place: &str, deed: &Deed, changed: &Effect) -> anyhow::Result<()> {
         return Ok(());
     }
     say(format!("already told of in {}", places(&changed.told)))?;
-    let note = &changed.told[0].note;
-    talk(&format!(
-        "`scrollback edit {place} {note}` puts your words there; `scrollback undo {place}` takes the fold back"
-    ));
+    talk(&hint(place, &changed.told[0].note));
     Ok(())
+}
+
+/// How to change what is told of a message. To a shell, what follows a number sign is a comment.
+fn hint(place: &str, note: &str) -> String {
+    let note = note.trim_start_matches('#');
+    format!("`scrollback edit {place} {note}` puts your words there; `scrollback undo {place}` takes the fold back")
 }
 
 impl Pins {
@@ -123,5 +126,16 @@ impl Pins {
         lines.add_rows(controlled.excluded.iter().map(|line| row("left out", line)));
         say(lines.trim_fmt())?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hint;
+
+    #[test]
+    fn a_hint_can_be_typed_into_a_shell() {
+        assert!(hint("harbour", "#3").starts_with("`scrollback edit harbour 3` "));
+        assert!(hint("harbour", "s60").starts_with("`scrollback edit harbour s60` "));
     }
 }
