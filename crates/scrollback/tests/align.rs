@@ -352,13 +352,14 @@ async fn a_question_blacked_out_in_the_middle_is_an_edit() {
 
 #[tokio::test]
 async fn what_is_changed_or_put_in_the_middle_counts_from_then_on() {
+    type Edit = fn(&mut Vec<Value>, String);
     let told = |text: &str| format!("{text}, and so on until all of it is told from the beginning to the end of it");
-    let edit: [(&str, fn(&mut Vec<Value>, String)); 3] = [
+    let edits: [(&str, Edit); 3] = [
         ("another question", |history, text| history[4] = user(&text)),
         ("another reply", |history, text| history[5] = assistant(&text)),
         ("one more", |history, text| drop(history.splice(4..4, [user(&text), assistant("I see.")]))),
     ];
-    for (what, edit) in edit {
+    for (what, edit) in edits {
         let bench = Bench::sqlite();
         let mut history = talk("ann", 6);
         let first = bench.send(None, &history).await;
