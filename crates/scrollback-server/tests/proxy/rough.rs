@@ -89,11 +89,12 @@ fn a_round_in_a_stream_that_is_too_long_is_sent_smaller() {
 /// Law 3, with what a model says while it recalls.
 #[test]
 fn what_a_model_says_while_it_recalls_takes_room_from_what_it_is_shown() {
-    let upstream = Upstream::new(|number, _| {
+    let said = "Let me think about the tide and the harbour for a while. ".repeat(120);
+    let whole = format!("{said}Two metres.");
+    let upstream = Upstream::new(move |number, _| {
         if number < 2 {
             return reply(&says("Noted."));
         }
-        let said = "Let me think about the tide and the harbour for a while. ".repeat(120);
         let calls: Vec<Value> = (0..4).map(|i| recall_page(&format!("own_{i}"), 2 * i)).collect();
         let recalls = json!({"role": "assistant", "content": said, "tool_calls": calls});
         if number == 2 { reply(&recalls) } else { reply(&says("Two metres.")) }
@@ -105,7 +106,7 @@ fn what_a_model_says_while_it_recalls_takes_room_from_what_it_is_shown() {
         history.extend([says("Noted."), user("Go on.")]);
     }
     let answer = named(&server, &chat(&history));
-    assert_eq!(answer.json()["choices"][0]["message"]["content"], "Two metres.");
+    assert_eq!(answer.json()["choices"][0]["message"]["content"], whole);
     let asked = upstream.asked();
     let tokens = Vocabulary::O200k.count(&asked[3].json()["messages"].to_string());
     assert!(asked.len() == 4 && tokens < 8_000, "{tokens} tokens in {} requests", asked.len());
