@@ -18,6 +18,8 @@ pub(crate) use words::is_grammar;
 pub use words::{each_term, folded, is_unspaced, terms};
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::ops::Bound;
 
 use crate::ids::{At, MessageId, SessionId};
 use crate::message::Message;
@@ -53,6 +55,14 @@ impl Term {
     fn beginning(&self) -> &str {
         let common = self.forms.iter().fold(self.text.len(), |least, form| least.min(shared(&self.text, form)));
         &self.text[..common]
+    }
+
+    /// What some terms lead to that count as it.
+    pub(crate) fn among<'t, T>(&self, terms: &'t BTreeMap<String, T>) -> impl Iterator<Item = &'t T> {
+        let beginning = self.beginning();
+        let from = terms.range::<str, _>((Bound::Included(beginning), Bound::Unbounded));
+        let near = from.take_while(move |(term, _)| term.starts_with(beginning));
+        near.filter(|(term, _)| self.accepts(term) || self.forms.contains(term)).map(|(_, led)| led)
     }
 
     /// Whether it, which begins so, occurs among terms in order.

@@ -8,6 +8,7 @@ mod append;
 mod backup;
 mod doctor;
 mod forget;
+mod fresh;
 mod parcel;
 mod query;
 mod readers;
@@ -67,7 +68,7 @@ pub struct SqliteStore {
     // Dropped in this order: the writer closes the file last, which empties the journal, and then gives up the lock.
     readers: Readers,
     writer: Option<Writer>,
-    fresh: Arc<words::Fresh>,
+    fresh: Arc<fresh::Fresh>,
     path: PathBuf,
     _lock: Option<File>,
 }

@@ -6,10 +6,11 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, params};
 
+use super::fresh::Fresh;
 use super::query::session_no;
 use super::rows::{MESSAGE, id_of, key_of, session_of, stored};
 use super::trouble::Fault;
-use super::words::{Fresh, message_at, unindexed};
+use super::words::{message_at, unindexed};
 use crate::ids::{Hash128, MessageId, SessionId, SessionKey, Tenant};
 use crate::search::{Need, Probe, Reach, Term};
 use crate::store::asked::{FREQUENCY_CAP, STORE_MESSAGES};
@@ -105,15 +106,14 @@ fn unindexed_hits(
     (tenant, probe, bounds): (&Tenant, &Probe, &Bounds),
     frequencies: &mut [u32],
 ) -> Result<Vec<Waiting>, Fault> {
-    let (mut found, hits_among) = (Vec::new(), probe.hits());
+    let mut found = Vec::new();
     let unindexed = unindexed(connection)?;
     fresh.forget_indexed(&unindexed);
     for (no, since) in unindexed {
         let outside = no < session_of(bounds.low) || no > session_of(bounds.high);
         let Some(session) = (if outside { None } else { visible(connection, tenant, no, bounds)? }) else { continue };
-        for key in key_of(no, since)..=last_key(connection, no)?.min(bounds.high) {
-            let Some(terms) = fresh.terms(connection, key)? else { continue };
-            let hits = hits_among(&terms);
+        let keys = key_of(no, since)..=last_key(connection, no)?.min(bounds.high);
+        for (key, hits) in fresh.hits(connection, keys, probe)? {
             frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));
             if probe.suffices(&hits) {
                 found.push(Waiting { key, session, hits });

@@ -3,8 +3,7 @@
 //! Messages are indexed in groups after they are stored, not with them: an index change costs many pages, a group of
 //! them hardly more. What is not indexed yet is read directly, so a search always sees everything.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::collections::HashSet;
 
 use rusqlite::{Connection, params};
 
@@ -18,8 +17,6 @@ use crate::store::Stored;
 /// How many messages one transaction indexes at most, and about how many bytes of them: whoever writes waits for it.
 const INDEX_ROWS: usize = 512;
 const INDEX_BYTES: usize = 256 << 10;
-/// How many bytes of terms are kept in mind until their messages are indexed.
-const FRESH_BYTES: usize = 4 << 20;
 
 /// Notes that a session has unindexed messages from a number on.
 pub(super) fn mark_unindexed(connection: &Connection, session: i64, since: MessageId) -> rusqlite::Result<()> {
@@ -105,63 +102,6 @@ fn index_session(
     Ok((count, true))
 }
 
-/// The terms of messages that are not indexed yet, by their keys, made once: until they are indexed, every search looks at
-/// them.
-#[derive(Debug, Default)]
-pub(super) struct Fresh(Mutex<Terms>);
-
-#[derive(Debug, Default)]
-struct Terms {
-    /// Each with what it takes in memory, roughly.
-    of: HashMap<i64, (Arc<[String]>, usize)>,
-    bytes: usize,
-}
-
-impl Terms {
-    fn keep(&mut self, key: i64, terms: Arc<[String]>) {
-        let bytes = terms.iter().map(|term| term.len() + size_of::<String>()).sum();
-        if self.bytes + bytes > FRESH_BYTES {
-            *self = Self::default();
-        }
-        if bytes <= FRESH_BYTES && self.of.insert(key, (terms, bytes)).is_none() {
-            self.bytes += bytes;
-        }
-    }
-
-    fn retain(&mut self, stays: impl Fn(i64) -> bool) {
-        self.of.retain(|key, _| stays(*key));
-        self.bytes = self.of.values().map(|(_, bytes)| bytes).sum();
-    }
-}
-
-impl Fresh {
-    /// The terms of a message; `None` if there is none with this key, or it is damaged.
-    pub(super) fn terms(&self, connection: &Connection, key: i64) -> Result<Option<Arc<[String]>>, Fault> {
-        if let Some((known, _)) = self.lock().of.get(&key) {
-            return Ok(Some(known.clone()));
-        }
-        let Some(message) = message_at(connection, key)? else { return Ok(None) };
-        let terms: Arc<[String]> = index_terms(&message.message()).into();
-        self.lock().keep(key, terms.clone());
-        Ok(Some(terms))
-    }
-
-    /// Forgets those of messages that are indexed by now; sessions with others are given in order.
-    pub(super) fn forget_indexed(&self, unindexed: &[(i64, MessageId)]) {
-        let since = |session: i64| unindexed.binary_search_by_key(&session, |(no, _)| *no).map(|at| unindexed[at].1);
-        self.lock().retain(|key| since(session_of(key)).is_ok_and(|since| id_of(key) >= since));
-    }
-
-    /// Forgets them; needed after something was erased.
-    pub(super) fn forget(&self) {
-        *self.lock() = Terms::default();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Terms> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// A message by its key; `None` if there is none, or it is damaged.
 pub(super) fn message_at(connection: &Connection, key: i64) -> Result<Option<Stored>, Fault> {
     let sql = format!("SELECT {MESSAGE} FROM message m WHERE m.id = ?1");
@@ -227,42 +167,4 @@ pub(super) fn lost_ends(connection: &Connection) -> Result<Vec<(i64, MessageId)>
         ends.map(|key| key.map(|key| (session_of(key), id_of(key)))).collect()
     };
     ends().map_err(|cause| Error::Damaged(format!("the search index cannot be read: {cause}")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn held(fresh: &Fresh) -> (usize, usize) {
-        let terms = fresh.lock();
-        (terms.of.len(), terms.bytes)
-    }
-
-    #[test]
-    fn terms_in_mind_are_bounded_in_bytes() {
-        let fresh = Fresh::default();
-        let terms: Arc<[String]> = (0..1_000).map(|i| format!("{i:01000}")).collect();
-        for id in 0..100 {
-            fresh.lock().keep(key_of(1, MessageId(id)), terms.clone());
-            let (count, bytes) = held(&fresh);
-            assert!(count > 0 && count * 1_000_000 <= bytes && bytes <= FRESH_BYTES, "{count} in {bytes}");
-        }
-        let endless: Arc<[String]> = [" ".repeat(FRESH_BYTES)].into();
-        fresh.lock().keep(key_of(1, MessageId(100)), endless);
-        assert_eq!(held(&fresh), (0, 0));
-    }
-
-    #[test]
-    fn terms_of_what_is_indexed_are_forgotten() {
-        let fresh = Fresh::default();
-        for (session, id) in [(1, 7), (2, 3), (2, 4), (3, 0)] {
-            fresh.lock().keep(key_of(session, MessageId(id)), ["term".to_owned()].into());
-        }
-        fresh.forget_indexed(&[(2, MessageId(4)), (3, MessageId(0)), (4, MessageId(0))]);
-        let mut left: Vec<i64> = fresh.lock().of.keys().copied().collect();
-        left.sort_unstable();
-        assert_eq!(left, [key_of(2, MessageId(4)), key_of(3, MessageId(0))]);
-        fresh.forget_indexed(&[]);
-        assert_eq!(held(&fresh), (0, 0));
-    }
 }
