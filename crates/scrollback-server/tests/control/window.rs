@@ -53,14 +53,14 @@ fn a_window_tells_how_many_rules_do_not_fit() {
     let home = Home::new("");
     let said = |role: &str, text: &str| format!(r#"{{"role": "{role}", "content": "{text}"}}"#);
     let rules = (0..100).map(|n| format!("Never round the height of pier {n} in a report."));
-    let talk = (0..400).map(|n| format!("Ferry {n} carries crates of oranges, and somebody counts them twice."));
+    let talk = (0..900).map(|n| format!("Ferry {n} carries crates of oranges, and somebody counts them twice."));
     let lines = rules.chain(talk).flat_map(|text| [said("user", &text), said("assistant", "Noted in the book.")]);
     let file = format!(r#"{{"id": "piers", "messages": [{}]}}"#, lines.collect::<Vec<_>>().join(", "));
     std::fs::write(home.0.path().join("piers.jsonl"), file).unwrap();
     home.says(&["import", "piers.jsonl"]);
     let small = home.says(&["window", "piers", "--tokens", "4000"]);
     assert!(small.contains(" more rules do not fit") && !small.contains("rules 100 "), "{small}");
-    let large = home.says(&["window", "piers", "--tokens", "10000"]);
+    let large = home.says(&["window", "piers", "--tokens", "20000"]);
     assert!(large.contains("rules 100 ") && !large.contains("do not fit"), "{large}");
 }
 

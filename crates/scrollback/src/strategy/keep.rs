@@ -18,21 +18,18 @@ const OF_THE_PERSON: &str = "What the person said earlier and wants kept in mind
 const STATED: &str = "Rules the person stated; they hold until the person says otherwise:";
 /// Tokens that a fence and its headings cost, and the line on what does not fit.
 const DRESS: u32 = 60;
-/// Tokens more that this line costs where it tells of rules.
-const MISSING: u32 = 20;
 /// Words have seldom more characters a token.
 const TOKEN_CHARS: usize = 8;
 /// Tokens below which it is not worth showing the beginning of one.
 const PIN_LEAST: u32 = 60;
 
-/// How much of a window is kept as a rule, in hundredths: rules and images (rules that need it, twice as much), and those with what a
-/// person pinned.
+/// How much of a window is kept as a rule, in hundredths: rules and images, and those with what a person pinned.
 const USUAL: [u32; 2] = [15, 40];
 
 /// How many tokens may be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepLimits {
-    /// For rules and images: they are found, nobody asked for each of them. Rules alone may have twice as much.
+    /// For rules and images: they are found, nobody asked for each of them.
     pub found: u32,
     /// For these and what a person pinned; with 0, nothing but rules is kept.
     pub all: u32,
@@ -136,17 +133,11 @@ pub fn kept(keeping: &Keeping<'_>, limits: KeepLimits) -> Option<Kept> {
     (!text.is_empty() || !media.is_empty()).then(|| Kept::recorded(&text, media))
 }
 
-/// The newest rules that fit, and what they take with their fence. Where not all of them fit into what is for rules and images,
-/// they alone have twice as much, as far as there is so much for all.
+/// The newest rules that fit, and what they take with their fence.
 fn stated(rules: &[String], limits: KeepLimits) -> (&[String], u32) {
-    let within = |limit: u32, dress: u32| {
-        let mut room = limit.saturating_sub(dress);
-        let stated = newest(rules, &mut room, |line| tokens_of(line));
-        (stated, (limit - room).max(DRESS))
-    };
-    let (stated, spent) = within(limits.found, DRESS);
-    let twice = limits.found.saturating_mul(2).min(limits.all);
-    if stated.len() == rules.len() || twice <= limits.found { (stated, spent) } else { within(twice, DRESS + MISSING) }
+    let mut room = limits.found.saturating_sub(DRESS);
+    let stated = newest(rules, &mut room, |line| tokens_of(line));
+    (stated, (limits.found - room).max(DRESS))
 }
 
 fn pieces_of(words: Vec<(MessageId, String)>) -> Vec<String> {
