@@ -4,6 +4,7 @@
 //! question included; those of baselines hold nothing but quotations. Only whole messages count.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -104,11 +105,32 @@ pub struct Measured {
 }
 
 /// How many steps measuring a dataset takes.
-pub fn steps(dataset: &Dataset, strategies: &[StrategyName], with: &With<'_>) -> usize {
-    dataset.talks.len() * Method::all(strategies, with.embedder.is_some()).len()
+pub fn steps(dataset: &Dataset, with: &With<'_>, (strategies, rooms): (&[StrategyName], &[u32])) -> usize {
+    jobs(dataset, &Method::all(strategies, with.embedder.is_some()), rooms.len()).len()
 }
 
-/// Measures every way of choosing on a dataset; `step` is called after each conversation under each.
+/// A conversation, by one way of choosing, for some of the sizes.
+struct Job {
+    talk: usize,
+    method: usize,
+    rooms: Range<usize>,
+}
+
+/// What is measured side by side: the engine in each size by itself, so that sets that are one conversation take all cores too.
+fn jobs(dataset: &Dataset, methods: &[Method], rooms: usize) -> Vec<Job> {
+    let stretches = |method: &Method| -> Vec<Range<usize>> {
+        let most = if matches!(method, Method::Engine(_)) { 1 } else { rooms.max(1) };
+        (0..rooms).step_by(most).map(|room| room..room + most).collect()
+    };
+    let of_talk = |talk: usize| {
+        methods.iter().enumerate().flat_map(move |(method, chosen)| {
+            stretches(chosen).into_iter().map(move |rooms| Job { talk, method, rooms })
+        })
+    };
+    (0..dataset.talks.len()).flat_map(of_talk).collect()
+}
+
+/// Measures every way of choosing on a dataset; `step` is called after each job.
 pub fn measure(
     dataset: &Dataset,
     with: &With<'_>,
@@ -116,26 +138,24 @@ pub fn measure(
     step: impl FnMut(),
 ) -> scrollback::Result<Measured> {
     let methods = Method::all(strategies, with.embedder.is_some());
-    // Sets that are one conversation are measured side by side as well: by each way of choosing.
     let known: Vec<Known> = dataset.talks.iter().map(|_| Known::default()).collect();
-    let jobs: Vec<(&Talk, &Known, &Method)> = dataset
-        .talks
-        .iter()
-        .zip(&known)
-        .flat_map(|(talk, known)| methods.iter().map(move |method| (talk, known, method)))
-        .collect();
-    let choose = |(talk, known, method): &(&Talk, &Known, &Method), step: &dyn Fn()| {
-        let means = known.of(talk, with)?;
-        let begun = Instant::now();
-        let windows = method.windows((talk, &means.index), (with, means.meanings.as_ref()), rooms)?;
+    let choose = |job: &Job, step: &dyn Fn()| {
+        let talk = &dataset.talks[job.talk];
+        let means = known[job.talk].of(talk, with)?;
+        let (begun, rooms) = (Instant::now(), &rooms[job.rooms.clone()]);
+        let windows = methods[job.method].windows((talk, &means.index), (with, means.meanings.as_ref()), rooms)?;
         step();
         Ok((windows, begun.elapsed()))
     };
+    let jobs = jobs(dataset, &methods, rooms.len());
     let chosen = abreast(&jobs, choose, step)?;
     let questions = dataset.talks.iter().map(|talk| talk.questions.len()).sum();
-    let of_method = |(i, method): (usize, &Method)| {
-        let talks = dataset.talks.iter().zip(chosen.iter().skip(i).step_by(methods.len()));
-        result(*method, talks, (questions, rooms.len()))
+    let of_method = |(number, method): (usize, &Method)| {
+        let of_talk = |(place, talk)| {
+            let is_its = |job: &Job| job.method == number && job.talk == place;
+            (talk, joined(jobs.iter().zip(&chosen).filter(|(job, _)| is_its(job)).map(|(_, chosen)| chosen)))
+        };
+        result(*method, dataset.talks.iter().enumerate().map(of_talk), (questions, rooms.len()))
     };
     let results = methods.iter().enumerate().map(of_method).collect();
     let tokens: u64 = dataset.talks.iter().flat_map(|talk| &talk.messages).map(|said| u64::from(said.tokens)).sum();
@@ -147,6 +167,17 @@ pub fn measure(
         rooms: rooms.to_vec(),
         results,
     })
+}
+
+/// The windows of all sizes, and how long they took.
+fn joined<'a>(parts: impl Iterator<Item = &'a (Windows, Duration)>) -> (Windows, Duration) {
+    let (mut all, mut took) = (Windows::new(), Duration::ZERO);
+    for (windows, time) in parts {
+        took += *time;
+        all.resize(windows.len(), Vec::new());
+        all.iter_mut().zip(windows).for_each(|(all, some)| all.extend(some.iter().cloned()));
+    }
+    (all, took)
 }
 
 /// What baselines choose by.
@@ -173,15 +204,15 @@ impl Known {
 #[expect(clippy::cast_precision_loss, reason = "windows are few")]
 fn result<'a>(
     method: Method,
-    talks: impl Iterator<Item = (&'a Talk, &'a (Windows, Duration))>,
+    talks: impl Iterator<Item = (&'a Talk, (Windows, Duration))>,
     (questions, rooms): (usize, usize),
 ) -> Result {
     let (mut tallies, mut took) = (vec![Tally::default(); rooms], Duration::ZERO);
     for (talk, (windows, time)) in talks {
-        took += *time;
+        took += time;
         for (asked, windows) in talk.questions.iter().zip(windows) {
             for (tally, window) in tallies.iter_mut().zip(windows) {
-                tally.count(&asked.kind, window, &asked.evidence);
+                tally.count(&asked.kind, &window, &asked.evidence);
             }
         }
     }
@@ -231,9 +262,10 @@ mod tests {
         let dataset = Dataset { name: "small".into(), talks: vec![talk()] };
         let (settings, mut taken) = (EngineSettings::default(), 0);
         let with = With { settings: &settings, embedder: None };
-        let measured = measure(&dataset, &with, (&[StrategyName::Topics], &[20, 2_000]), || taken += 1).unwrap();
+        let wanted: (&[StrategyName], &[u32]) = (&[StrategyName::Topics], &[20, 2_000]);
+        let measured = measure(&dataset, &with, wanted, || taken += 1).unwrap();
         assert_eq!((measured.questions, measured.conversations), (2, 1));
-        assert_eq!(taken, steps(&dataset, &[StrategyName::Topics], &with));
+        assert_eq!(taken, steps(&dataset, &with, wanted));
         let last = measured.results.last().unwrap();
         assert_eq!((last.method, last.ours, last.sizes[1].all), ("topics", true, 1.0));
         assert_eq!(last.kinds["fact"].len(), 2);

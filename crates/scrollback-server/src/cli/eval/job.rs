@@ -216,7 +216,7 @@ impl Job {
         let set = self.as_asked(set);
         let embedder = self.ours.embedding.as_ref().map(|embedding| embedding.0.clone());
         let with = With { settings: &self.ours.settings, embedder };
-        let step = steps(recall::steps(&set, &self.strategies, &with), tell);
+        let step = steps(recall::steps(&set, &with, (&self.strategies, limits)), tell);
         let measured = recall::measure(&set, &with, (&self.strategies, limits), step)?;
         Ok((measured.tables(), measured.kinds()))
     }
