@@ -31,7 +31,7 @@ pub fn summary(window: &Window) -> String {
     };
     let mut kept = window.blocks().iter().filter(|block| block.reason == Reason::Kept);
     let rules = kept.find_map(|block| rules_missing(block.text()));
-    let rules = rules.map(|count| format!(", {count} more rules do not fit")).unwrap_or_default();
+    let rules = rules.map(|count| format!("\n{count} more rules do not fit")).unwrap_or_default();
     format!("{blocks}, {tokens} of {budget} tokens, {lost}{rules}")
 }
 
