@@ -167,8 +167,14 @@ async fn expanded(desk: &Desk, turn: &mut Turn, stored: &Stored, last: MessageId
 }
 
 async fn loaded(desk: &Desk, turn: &mut Turn, stored: &Stored) {
+    let whole = recall(desk, turn, hold(stored.id, Part::Whole)).await;
     let Some(text) = load(desk, turn, stored.id).await else { return };
-    assert_eq!(flat(&text), flat(&stored.message().to_text()), "{}", stored.id);
+    let said = stored.message().to_text();
+    assert_eq!(flat(&text), flat(&said), "{}", stored.id);
+    // What is not cut comes back to the letter, its line ends included.
+    if whole.starts_with("<result-") && !whole.contains("[cut after line ") {
+        assert!(whole.contains(&said), "{}: {said:?} is not in {whole:?}", stored.id);
+    }
 }
 
 async fn reachable(desk: &Desk, turn: &mut Turn, stored: &Stored) {

@@ -246,9 +246,11 @@ impl World {
             let asked: Vec<Value> =
                 ids.iter().map(|id| tool_call(id, "look", &serde_json::json!({"step": step}))).collect();
             self.finish(turns, calls(&asked)).await;
-            for id in &ids {
+            for (i, id) in ids.iter().enumerate() {
                 let rare = self.rare();
-                let row = format!("row {rare} of src/{rare}.rs 潮\n");
+                // Lines of either kind, and one that is endless.
+                let end = ["\n", "\r\n", " "][(self.said + step + i) % 3];
+                let row = format!("row {rare} of src/{rare}.rs 潮{end}");
                 self.history.push(result(id, &row.repeat(chars / row.len() + 1)));
             }
         }
