@@ -1,4 +1,5 @@
-//! Work that is done side by side, on as many threads as the machine has. What comes of it does not depend on how many that is.
+//! Work that is done side by side, on as many threads as the machine has. What comes of it does not depend on how many
+//! that is.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Sender};
@@ -9,7 +10,8 @@ use scrollback::{Error, Result};
 /// What a thread tells: that a step is done, or what came of a job.
 type Told<T> = Option<(usize, Result<T>)>;
 
-/// Does every job and hands back what came of each, in their order. A job may tell that it has done a step as often as it likes.
+/// Does every job and hands back what came of each, in their order. A job may tell that it has done a step as often as
+/// it likes.
 pub fn abreast<J: Sync, T: Send>(
     jobs: &[J],
     work: impl Fn(&J, &dyn Fn()) -> Result<T> + Sync,

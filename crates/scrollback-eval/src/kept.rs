@@ -1,7 +1,8 @@
 //! Measurements that are finished, kept in a file, so that what was cut short goes on where it stopped.
 //!
-//! A line of JSON each, written as soon as it is measured. A measurement is found again by its suite, its dataset, its settings and
-//! the program's version. A line that was cut off is passed over; what follows it begins on a line of its own.
+//! A line of JSON each, written as soon as it is measured. A measurement is found again by its suite, its dataset, its
+//! settings and the program's version. A line that was cut off is passed over; what follows it begins on a line of its
+//! own.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};

@@ -1,7 +1,7 @@
 //! Measure Scrollback: datasets, metrics, baselines, reports.
 //!
-//! A `suite` runs what we do beside baselines over a `dataset`, scores both with `metrics`, and hands back a `report`. Gold labels
-//! never reach what is measured. Nothing here prints; the command line does.
+//! A `suite` runs what we do beside baselines over a `dataset`, scores both with `metrics`, and hands back a `report`.
+//! Gold labels never reach what is measured. Nothing here prints; the command line does.
 
 pub mod abreast;
 pub mod baseline;

@@ -20,7 +20,8 @@ pub struct Tariff {
 }
 
 impl Tariff {
-    /// A plain one: a token costs 1.25, or 0.1 if it stands in the beginning that the prompt shares with an earlier one.
+    /// A plain one: a token costs 1.25, or 0.1 if it stands in the beginning that the prompt shares with an earlier
+    /// one.
     pub fn plain() -> Self {
         let rule =
             Rule { mode: Mode::Prefix, step: NonZeroU32::MIN, min_tokens: 0, ttl_seconds: u32::MAX, lookback: None };
@@ -95,7 +96,8 @@ impl Meter {
         self.accounts.iter_mut().for_each(|account| account.cache = CacheModel::default());
     }
 
-    /// Time passes until the next prompt is sent, if it is known when that is. Many data tell the day alone, and some clocks go back.
+    /// Time passes until the next prompt is sent, if it is known when that is. Many data tell the day alone, and some
+    /// clocks go back.
     pub fn wait(&mut self, until: Option<At>) {
         self.now = until.filter(|until| *until > self.now).unwrap_or(At(self.now.0.saturating_add(STEP)));
     }
@@ -148,8 +150,8 @@ pub fn ratio(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// A window as a provider's cache sees it, after tools that cost so much. Marks stand where the program puts them: behind what stands
-/// for what is folded, and before what is new.
+/// A window as a provider's cache sees it, after tools that cost so much. Marks stand where the program puts them:
+/// behind what stands for what is folded, and before what is new.
 pub fn chain(window: &Window, tools: u32) -> Vec<Link> {
     let blocks: Vec<_> = window.blocks().iter().filter(|block| block.reason != Reason::LeftOut).collect();
     let link = |block: &&scrollback::window::Block| match (

@@ -1,6 +1,8 @@
-//! Models that take part in a measurement: the main model answers, the helper serves the engine, the judge tells what an answer is worth.
+//! Models that take part in a measurement: the main model answers, the helper serves the engine, the judge tells what
+//! an answer is worth.
 //!
-//! Nothing here knows a network: whoever runs a suite brings the models. They keep to what may be spent, and say when it is over.
+//! Nothing here knows a network: whoever runs a suite brings the models. They keep to what may be spent, and say when
+//! it is over.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -34,8 +36,9 @@ impl Who {
 
 /// Models that can be asked.
 ///
-/// `file` says where a transcript belongs: a path of names without endings. An implementation retries what may succeed later, and
-/// keeps to its own limits of money and of calls at once. Once [`Models::halted`] says why, nothing more is asked.
+/// `file` says where a transcript belongs: a path of names without endings. An implementation retries what may succeed
+/// later, and keeps to its own limits of money and of calls at once. Once [`Models::halted`] says why, nothing more is
+/// asked.
 #[async_trait]
 pub trait Models: Send + Sync {
     /// Has the main model answer a window. It may recall through the engine, as often as a server lets it.

@@ -1,7 +1,7 @@
 //! Plays a conversation through the real engine, turn by turn, over a store in a temporary folder.
 //!
-//! A turn sends only what is new, so that it costs the same however long the conversation is. No helper model takes part unless it
-//! is brought along. What a window holds is told by [`Shown`].
+//! A turn sends only what is new, so that it costs the same however long the conversation is. No helper model takes
+//! part unless it is brought along. What a window holds is told by [`Shown`].
 
 mod room;
 mod shown;

@@ -61,8 +61,8 @@ async fn links(lines: &[Line]) -> Result<Vec<Link>> {
     if links.len() == lines.len() { Ok(links) } else { Err(Error::Invalid("instructions must come first".into())) }
 }
 
-/// Plays a conversation in a room and sends every call; `seen` is shown each call's number and window. A call that no window can hold
-/// is sent as it came, and has none.
+/// Plays a conversation in a room and sends every call; `seen` is shown each call's number and window. A call that no
+/// window can hold is sent as it came, and has none.
 pub async fn replay(
     script: &Script,
     (settings, room): (&EngineSettings, Room),

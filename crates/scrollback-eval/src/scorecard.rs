@@ -1,7 +1,8 @@
 //! What is wanted of the numbers, and whether it was reached.
 //!
-//! Goals are read from TOML, one `[[goal]]` each: a table by its title, a row (ours if none is said), a column, and a bound: `least`,
-//! `most`, or `near` with `within`: at most so much worse than the same row and column of another table.
+//! Goals are read from TOML, one `[[goal]]` each: a table by its title, a row (ours if none is said), a column, and a
+//! bound: `least`, `most`, or `near` with `within`: at most so much worse than the same row and column of another
+//! table.
 
 use std::fmt;
 

@@ -58,7 +58,8 @@ pub struct Row {
 }
 
 impl Table {
-    /// The best number of a column, bounds aside; none where numbers are neither good nor bad, or where nothing is compared with us.
+    /// The best number of a column, bounds aside; none where numbers are neither good nor bad, or where nothing is
+    /// compared with us.
     pub fn best(&self, column: usize) -> Option<f64> {
         let numbers = || self.rows.iter().filter(|row| !row.limit).filter_map(|row| row.number(column));
         let best = match self.columns.get(column)?.good {

@@ -1,7 +1,7 @@
 //! A window of quotations, as a model would read it, and what it costs.
 //!
-//! Every message is a line `m12 Ann: words`, whole; a line `2023-05-08` stands before the first of a day. Tokens are counted in
-//! `o200k_base`.
+//! Every message is a line `m12 Ann: words`, whole; a line `2023-05-08` stands before the first of a day. Tokens are
+//! counted in `o200k_base`.
 
 use scrollback::At;
 use scrollback::tokens::Vocabulary;

@@ -1,7 +1,8 @@
-//! Where the server of a store listens: a file beside the store, so that other processes can ask it for what only it may do.
+//! Where the server of a store listens: a file beside the store, so that other processes can ask it for what only it
+//! may do.
 //!
-//! The file says which process wrote it, and how whoever can read it gets in. It counts only while that process holds the store's lock; a file that a killed server
-//! left behind leads nowhere.
+//! The file says which process wrote it, and how whoever can read it gets in. It counts only while that process holds
+//! the store's lock; a file that a killed server left behind leads nowhere.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

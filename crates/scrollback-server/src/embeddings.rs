@@ -1,7 +1,7 @@
 //! Embeddings: a model from a folder of files, or any API that speaks OpenAI's `/v1/embeddings`.
 //!
-//! An API that fails is asked again a few times, and if it keeps failing left alone for a while; what it was for waits or goes
-//! without. See `scrollback::embed` for what vectors are used for.
+//! An API that fails is asked again a few times, and if it keeps failing left alone for a while; what it was for waits
+//! or goes without. See `scrollback::embed` for what vectors are used for.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -1,7 +1,8 @@
-//! Erasing on a person's word. What is erased is gone for everybody at once; its bytes are written over soon after, when that is due.
+//! Erasing on a person's word. What is erased is gone for everybody at once; its bytes are written over soon after,
+//! when that is due.
 //!
-//! Writing a file anew takes time in proportion to the file, and whoever writes waits meanwhile. So it is done beside requests, once
-//! for all that was erased by then, and not again until many times as long has passed as it took.
+//! Writing a file anew takes time in proportion to the file, and whoever writes waits meanwhile. So it is done beside
+//! requests, once for all that was erased by then, and not again until many times as long has passed as it took.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -47,8 +48,8 @@ impl Eraser {
         }
     }
 
-    /// Does so whenever something was erased; first of all for what was erased before this process began. Where it fails, as it does
-    /// while another process reads for long, it is tried again, after ever longer pauses.
+    /// Does so whenever something was erased; first of all for what was erased before this process began. Where it
+    /// fails, as it does while another process reads for long, it is tried again, after ever longer pauses.
     pub(crate) async fn keep_wiping(self) {
         let mut times: u32 = 1;
         loop {

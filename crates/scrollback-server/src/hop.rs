@@ -1,4 +1,5 @@
-//! Knows another Scrollback on the way, by the `via` header that proxies leave: two would fold the same conversation twice.
+//! Knows another Scrollback on the way, by the `via` header that proxies leave: two would fold the same conversation
+//! twice.
 
 use std::sync::LazyLock;
 

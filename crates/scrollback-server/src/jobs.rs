@@ -1,7 +1,7 @@
 //! Queued work while the proxy runs: what an earlier run left undone, then whatever comes, a few pieces at a time.
 //!
-//! Turns never wait for it. Of several processes on one store, one has each piece; if that one stops on the way, another takes
-//! over once its claim runs out.
+//! Turns never wait for it. Of several processes on one store, one has each piece; if that one stops on the way,
+//! another takes over once its claim runs out.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -15,8 +15,8 @@ use scrollback::engine::Claimed;
 use crate::access::Tokens;
 use crate::clock::now;
 
-/// How often it is looked whether there is work that had to wait; that looks at no store while there is none. What is submitted here is
-/// begun at once.
+/// How often it is looked whether there is work that had to wait; that looks at no store while there is none. What is
+/// submitted here is begun at once.
 const EVERY: Duration = Duration::from_secs(1);
 /// How often all work is looked through, for what another process left behind.
 const LOOKED_THROUGH_EVERY: Duration = Duration::from_mins(3);

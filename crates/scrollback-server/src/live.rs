@@ -1,7 +1,7 @@
 //! What happens to conversations, told while it happens: a bus that anybody of the same tenant may listen to.
 //!
-//! Whoever does something publishes it; while nobody listens that costs nothing. A listener that falls behind is told that it
-//! missed something and goes on. `GET /api/events` is this bus as a stream.
+//! Whoever does something publishes it; while nobody listens that costs nothing. A listener that falls behind is told
+//! that it missed something and goes on. `GET /api/events` is this bus as a stream.
 
 use std::sync::Arc;
 

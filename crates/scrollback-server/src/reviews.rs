@@ -1,6 +1,8 @@
-//! The daily review while the proxy runs: asks now and then whether it is due, then reviews the conversations one by one.
+//! The daily review while the proxy runs: asks now and then whether it is due, then reviews the conversations one by
+//! one.
 //!
-//! Turns never wait for it. Of several processes on one store, one does it; if that one stops on the way, another takes over.
+//! Turns never wait for it. Of several processes on one store, one does it; if that one stops on the way, another takes
+//! over.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,6 +1,8 @@
-//! What can be read of a store that is damaged: everything but what is not as it was written, and which messages those are.
+//! What can be read of a store that is damaged: everything but what is not as it was written, and which messages those
+//! are.
 //!
-//! For people who save or look at what is there. A window is never laid out of it: a model must not miss what nobody left out.
+//! For people who save or look at what is there. A window is never laid out of it: a model must not miss what nobody
+//! left out.
 
 use scrollback::store::{Lineage, Position, Session, Span, Stored, Which};
 use scrollback::{Error, MessageId, Result, SessionKey, Store, Tenant};

@@ -1,4 +1,5 @@
-//! Where conversations are kept: a file, or a database that several nodes share. What a command does with it is the same.
+//! Where conversations are kept: a file, or a database that several nodes share. What a command does with it is the
+//! same.
 
 mod pulse;
 mod served;

@@ -1,7 +1,8 @@
 //! Upstreams: the APIs that requests are sent on to, by the names in the settings and no others.
 //!
-//! A client cannot choose an address, redirects are not followed, and a key from our environment goes only to the upstream it
-//! is meant for. `quote` is built in: a responder that answers from what it is shown, for when there is no model.
+//! A client cannot choose an address, redirects are not followed, and a key from our environment goes only to the
+//! upstream it is meant for. `quote` is built in: a responder that answers from what it is shown, for when there is no
+//! model.
 
 use std::time::Duration;
 

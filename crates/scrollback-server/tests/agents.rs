@@ -1,5 +1,6 @@
-//! Coding agents as people run them, headless: Claude Code, Codex and opencode, a scripted model, and `scrollback serve` between
-//! them. What is checked is in `agents/suite.py`; this installs the clients under `target/clients/agents` and makes it run.
+//! Coding agents as people run them, headless: Claude Code, Codex and opencode, a scripted model, and
+//! `scrollback serve` between them. What is checked is in `agents/suite.py`; this installs the clients under
+//! `target/clients/agents` and makes it run.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failing test may panic, and tells what the suite said")]
 
 mod stage;

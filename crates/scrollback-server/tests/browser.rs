@@ -1,6 +1,7 @@
-//! The web UI in a real Chromium, over `scrollback serve` with no model but `quote`. What is checked is in `browser`, a file for
-//! each part of the UI; this makes it run: a browser, Playwright and axe-core under `target/clients`, conversations, an end to all.
-//! With `PICTURES=1`, pictures of every screen are left in `target/tmp/screens`; those of what failed always are.
+//! The web UI in a real Chromium, over `scrollback serve` with no model but `quote`. What is checked is in `browser`, a
+//! file for each part of the UI; this makes it run: a browser, Playwright and axe-core under `target/clients`,
+//! conversations, an end to all. With `PICTURES=1`, pictures of every screen are left in `target/tmp/screens`; those of
+//! what failed always are.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failing test may panic, and tells what the suite said")]
 
 mod stage;

@@ -1,6 +1,6 @@
-//! Real client libraries, a scripted model, and `scrollback serve` between them. What is checked is in `clients` (Chat Completions)
-//! and `wires` (Anthropic Messages, OpenAI Responses); this makes it run: libraries of fixed versions under `target/clients`, free
-//! ports, and an end to all.
+//! Real client libraries, a scripted model, and `scrollback serve` between them. What is checked is in `clients` (Chat
+//! Completions) and `wires` (Anthropic Messages, OpenAI Responses); this makes it run: libraries of fixed versions
+//! under `target/clients`, free ports, and an end to all.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,

@@ -1,4 +1,5 @@
-//! The API against its own description: `contract/suite.py` reads everything there is, then lets schemathesis ask what nobody would.
+//! The API against its own description: `contract/suite.py` reads everything there is, then lets schemathesis ask what
+//! nobody would.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a failing test may panic, and tells what the suite said")]
 
 mod stage;

@@ -1,5 +1,5 @@
-//! MCP as bytes, over HTTP and over stdio, in every revision of the protocol. What the official client makes of it is in
-//! `clients/mcp_client.py`.
+//! MCP as bytes, over HTTP and over stdio, in every revision of the protocol. What the official client makes of it is
+//! in `clients/mcp_client.py`.
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 #[path = "control/home.rs"]

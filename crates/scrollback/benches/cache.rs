@@ -1,7 +1,9 @@
-//! How much of what is sent a provider finds in its cache: conversations replayed through the engine, strategy by strategy.
+//! How much of what is sent a provider finds in its cache: conversations replayed through the engine, strategy by
+//! strategy.
 //!
-//! `cargo bench --bench cache -- [--window 32000] FILE…` reads OpenAI-style JSONL, a conversation a line; without files, the
-//! shipped samples. Every reply of the model is one call; its request is what the engine lays out. Prints Markdown rows.
+//! `cargo bench --bench cache -- [--window 32000] FILE…` reads OpenAI-style JSONL, a conversation a line; without
+//! files, the shipped samples. Every reply of the model is one call; its request is what the engine lays out. Prints
+//! Markdown rows.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark may panic and prints its result")]
 #![allow(clippy::cast_precision_loss, reason = "figures, not amounts")]
 

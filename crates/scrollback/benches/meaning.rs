@@ -1,6 +1,7 @@
 //! What comparing a question with every vector of a session takes, as the session grows.
 //!
-//! `cargo bench --bench meaning -- [DIMENSIONS]`; 384 numbers if nothing is said. A vector a message. Prints Markdown rows.
+//! `cargo bench --bench meaning -- [DIMENSIONS]`; 384 numbers if nothing is said. A vector a message. Prints Markdown
+//! rows.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark may panic and prints its result")]
 #![allow(clippy::cast_precision_loss, reason = "figures, not amounts")]
 

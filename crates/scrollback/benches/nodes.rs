@@ -1,8 +1,9 @@
 //! What nodes over one PostgreSQL can do beside one over a file, and what a turn takes in a large database:
-//! `cargo bench --bench nodes --features postgres`. `NODES_SESSIONS` sets how many sessions of ten messages the large one has.
+//! `cargo bench --bench nodes --features postgres`. `NODES_SESSIONS` sets how many sessions of ten messages the large
+//! one has.
 //!
-//! Nodes are stores and engines of their own in this process, so that what is measured is the database and not the cost of HTTP.
-//! The database is one of this machine, with every commit on its disk.
+//! Nodes are stores and engines of their own in this process, so that what is measured is the database and not the cost
+//! of HTTP. The database is one of this machine, with every commit on its disk.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its result")]
 
 #[path = "../tests/kit/postgres.rs"]

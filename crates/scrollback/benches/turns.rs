@@ -1,7 +1,7 @@
 //! What a turn takes under each strategy, beside a strategy that does nothing: `cargo bench --bench turns`.
 //!
-//! A conversation of 500 turns at a window of 32,000 tokens over SQLite, the whole history with every request, as chat clients
-//! send it. Times are those of laying out the window; the helper answers at once and in the background.
+//! A conversation of 500 turns at a window of 32,000 tokens over SQLite, the whole history with every request, as chat
+//! clients send it. Times are those of laying out the window; the helper answers at once and in the background.
 #![allow(clippy::print_stdout, reason = "a benchmark prints its result")]
 
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Controls: what a person decided about a session. They say what windows show from then on; nothing is ever lost by them.
+//! Controls: what a person decided about a session. They say what windows show from then on; nothing is ever lost by
+//! them.
 
 use std::collections::BTreeSet;
 

@@ -35,8 +35,8 @@ pub enum Error {
         #[source]
         source: Option<Box<dyn std::error::Error + Send + Sync>>,
     },
-    /// The helper model was asked and failed, which it may charge for. Whatever it was for is answered offline; mend the helper
-    /// when it suits.
+    /// The helper model was asked and failed, which it may charge for. Whatever it was for is answered offline; mend
+    /// the helper when it suits.
     #[error("{what}")]
     Model {
         /// What happened.

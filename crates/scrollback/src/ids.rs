@@ -1,7 +1,7 @@
 //! The names of things: tenants, sessions, nodes, messages, and the time they carry.
 //!
-//! Every id is its own type, so that a depth is never taken for an ordinal. Hashes are BLAKE3 cut to 128 bits, each with a
-//! leading tag so that a node can never equal a session.
+//! Every id is its own type, so that a depth is never taken for an ordinal. Hashes are BLAKE3 cut to 128 bits, each
+//! with a leading tag so that a node can never equal a session.
 
 use std::fmt;
 use std::str::FromStr;
@@ -102,8 +102,8 @@ impl<'de> Deserialize<'de> for Hash128 {
     }
 }
 
-/// One conversation, computed from what the client declares or from its first message, never drawn at random: any process
-/// that sees the same request arrives at the same id.
+/// One conversation, computed from what the client declares or from its first message, never drawn at random: any
+/// process that sees the same request arrives at the same id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionId(pub Hash128);

@@ -1,7 +1,8 @@
 //! Notes: what we write to stand for messages that are not shown.
 //!
-//! A note covers a stretch of a path and never replaces it: the messages stay in the log, and the note's number leads back to
-//! them. A fold is the state of a path's notes after some of it went under them; undoing a fold is going back to the one before.
+//! A note covers a stretch of a path and never replaces it: the messages stay in the log, and the note's number leads
+//! back to them. A fold is the state of a path's notes after some of it went under them; undoing a fold is going back
+//! to the one before.
 
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +69,8 @@ impl Author {
     }
 }
 
-/// The note of a page: one turn, or a part of a long one. It is named after its first message: page #42 begins with m42.
+/// The note of a page: one turn, or a part of a long one. It is named after its first message: page #42 begins with
+/// m42.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Note {
     /// What it covers.
@@ -116,8 +118,8 @@ pub struct Fold {
     /// What the messages under it cost, as far as they were counted.
     #[serde(default)]
     pub original_tokens: u32,
-    /// Instructions among the messages under it, as far as they were read: they hold however old they are. Of equal ones the last
-    /// is named, of very many the first and the newest.
+    /// Instructions among the messages under it, as far as they were read: they hold however old they are. Of equal
+    /// ones the last is named, of very many the first and the newest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instructions: Vec<MessageId>,
     /// The message that began the turn which goes on after it: what is being worked at.
@@ -154,7 +156,8 @@ impl Fold {
         Self { original_tokens, instructions, question, untold, ..self }
     }
 
-    /// The same with one more stretch of which nothing is told. Those that meet are one, and so are the last of very many.
+    /// The same with one more stretch of which nothing is told. Those that meet are one, and so are the last of very
+    /// many.
     #[must_use]
     pub(crate) fn not_telling(mut self, covers: Covers) -> Self {
         let many = self.untold.len() >= UNTOLD;

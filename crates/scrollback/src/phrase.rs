@@ -1,8 +1,9 @@
 //! Phrases: words with gaps, for telling what a person means by how they put it.
 //!
-//! A phrase is written as it is said. `a/b` is either, `[a]` may be missing, `_` joins the words of one choice, `…` (or `...`)
-//! is a few words of the same clause, `.` is where a clause begins or ends, `?` where a question does, `#` a number. Languages
-//! without spaces are matched by characters. Everything can be read as a phrase, so settings cannot break it.
+//! A phrase is written as it is said. `a/b` is either, `[a]` may be missing, `_` joins the words of one choice, `…` (or
+//! `...`) is a few words of the same clause, `.` is where a clause begins or ends, `?` where a question does, `#` a
+//! number. Languages without spaces are matched by characters. Everything can be read as a phrase, so settings cannot
+//! break it.
 
 use std::collections::HashMap;
 
@@ -215,7 +216,8 @@ fn is_stop(word: &str) -> bool {
     matches!(word, "." | "?")
 }
 
-/// The words of what a person says themselves, between stops: clauses end in `.` or `?`, code and quotations are one word.
+/// The words of what a person says themselves, between stops: clauses end in `.` or `?`, code and quotations are one
+/// word.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let mut own = String::new();
     let mut fenced = false;

@@ -1,7 +1,8 @@
-//! Summaries: a note that tells the whole beginning of a path in few words, with what must not be paraphrased beside it.
+//! Summaries: a note that tells the whole beginning of a path in few words, with what must not be paraphrased beside
+//! it.
 //!
-//! A summary is named after the last message it covers: s60 tells everything up to m60. The next one is made from it and what
-//! was said since, so there is one at a time, and every one leads back to the messages themselves.
+//! A summary is named after the last message it covers: s60 tells everything up to m60. The next one is made from it
+//! and what was said since, so there is one at a time, and every one leads back to the messages themselves.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +22,8 @@ pub struct Summary {
     /// The newest messages with images or files, which no words stand for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<MessageId>,
-    /// Names, numbers, paths and the like that the originals hold and neither the text nor the quotes do, the most telling first.
+    /// Names, numbers, paths and the like that the originals hold and neither the text nor the quotes do, the most
+    /// telling first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lost: Vec<String>,
     /// Who wrote it.

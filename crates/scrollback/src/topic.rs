@@ -1,7 +1,7 @@
 //! Topics: notes that cover what belongs together, however far apart it was said.
 //!
-//! A topic is named after its first message, like a page: t42 begins with m42. What it holds is on its path's log; a card says
-//! what it is about, and a reading what of it matters to the messages that are open now.
+//! A topic is named after its first message, like a page: t42 begins with m42. What it holds is on its path's log; a
+//! card says what it is about, and a reading what of it matters to the messages that are open now.
 
 use std::fmt;
 use std::str::FromStr;

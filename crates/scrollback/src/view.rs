@@ -1,7 +1,7 @@
 //! A view: the record of one window that was sent, block by block, with the reason each was there.
 //!
-//! Blocks are written as runs over the path, so a view costs a few hundred bytes however long the conversation is, and the
-//! window can be drawn again from the log. Views can be compared, and asked why a message was shown or was not.
+//! Blocks are written as runs over the path, so a view costs a few hundred bytes however long the conversation is, and
+//! the window can be drawn again from the log. Views can be compared, and asked why a message was shown or was not.
 
 use serde::{Deserialize, Serialize};
 

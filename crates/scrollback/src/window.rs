@@ -1,7 +1,7 @@
 //! A window: what is shown to a model, block by block, and why each block is there.
 //!
-//! Blocks can be added and nothing can be taken out: what does not fit is never put in, it is folded or held. The record of
-//! a window that was sent is a view.
+//! Blocks can be added and nothing can be taken out: what does not fit is never put in, it is folded or held. The
+//! record of a window that was sent is a view.
 
 mod chat;
 

@@ -1,5 +1,5 @@
-//! Notes are written ahead of need, so that turns do not wait: a long replay with a helper that takes its time, in a clock that
-//! jumps from one event to the next.
+//! Notes are written ahead of need, so that turns do not wait: a long replay with a helper that takes its time, in a
+//! clock that jumps from one event to the next.
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 mod kit;

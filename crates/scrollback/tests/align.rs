@@ -583,7 +583,8 @@ async fn a_history_that_begins_anew_with_a_summary_continues_the_conversation_it
     }
 }
 
-/// What quotes a reply is no new beginning of the conversation it is from: nor in another session, nor as the last word.
+/// What quotes a reply is no new beginning of the conversation it is from: nor in another session, nor as the last
+/// word.
 #[tokio::test]
 async fn a_quotation_is_no_summary() {
     let bench = Bench::sqlite();
@@ -596,7 +597,8 @@ async fn a_quotation_is_no_summary() {
     assert_eq!(bench.send(None, &elsewhere).await.outcome, Outcome::New);
 }
 
-/// Tools of different conversations answer alike, and some servers count their calls: neither makes them one conversation.
+/// Tools of different conversations answer alike, and some servers count their calls: neither makes them one
+/// conversation.
 #[tokio::test]
 async fn conversations_whose_tools_answer_alike_stay_apart() {
     let tool_talk = |id: &str, asked: &str, tool: &str| {

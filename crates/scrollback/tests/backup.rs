@@ -1,5 +1,5 @@
-//! What is exported is everything: read back it is the same, branch by branch, with all that stands beside them and all that a
-//! person decided.
+//! What is exported is everything: read back it is the same, branch by branch, with all that stands beside them and all
+//! that a person decided.
 
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 

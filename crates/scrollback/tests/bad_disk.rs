@@ -1,4 +1,5 @@
-//! Files and folders as they should not be: in use, read-only, foreign, from the future, cut, damaged. And erasing for good.
+//! Files and folders as they should not be: in use, read-only, foreign, from the future, cut, damaged. And erasing for
+//! good.
 
 mod durable;
 
@@ -184,7 +185,8 @@ async fn a_read_only_folder_is_said_to_be_one() {
     assert!(told.contains("\nreads"), "{told}");
 }
 
-/// Opens a store in a folder that cannot be written, as a test of that name does: as an ordinary user, because nothing is read-only to root.
+/// Opens a store in a folder that cannot be written, as a test of that name does: as an ordinary user, because nothing
+/// is read-only to root.
 #[cfg(target_os = "linux")]
 fn done_by_nobody(errand: &str, folder: &Path, path: &Path) -> String {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -241,8 +243,8 @@ async fn a_store_from_the_future_is_left_alone() {
     assert!(place.bytes() == before);
 }
 
-/// Every version before the present one has to open. Before the first there is only an empty file, and one whose creation
-/// was broken off after the switch to a journal.
+/// Every version before the present one has to open. Before the first there is only an empty file, and one whose
+/// creation was broken off after the switch to a journal.
 #[tokio::test]
 async fn stores_of_every_earlier_version_open() {
     let place = Place::new();

@@ -115,8 +115,8 @@ impl Lane {
         format!("lane {}, part {}", self.lane, self.life / LIVES_A_SESSION)
     }
 
-    /// Something never said before. In some lives pictures come with it, so that the journal fills up and is folded into
-    /// the file while others write.
+    /// Something never said before. In some lives pictures come with it, so that the journal fills up and is folded
+    /// into the file while others write.
     fn says(self, step: usize, role: &str) -> String {
         let text = format!("The {role} in lane {}, life {}, step {step}.", self.lane, self.life);
         if self.life.is_multiple_of(PICTURE_LIVES) { shown(role, &text, PICTURE_BYTES) } else { said(role, &text) }

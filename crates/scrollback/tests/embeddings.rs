@@ -1,4 +1,5 @@
-//! Embeddings through the engine: what means the same is quoted, nobody waits for vectors, and they are kept and made anew.
+//! Embeddings through the engine: what means the same is quoted, nobody waits for vectors, and they are kept and made
+//! anew.
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 mod kit;

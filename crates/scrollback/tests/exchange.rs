@@ -381,7 +381,8 @@ async fn an_imported_session_that_was_compacted_goes_on_live() {
     assert!(path.len() == 10 && path[9].raw.get().contains("Thanks."), "{path:?}");
 }
 
-/// Imports editions of one file one after another; how many messages each added, and how many branches there are in the end.
+/// Imports editions of one file one after another; how many messages each added, and how many branches there are in the
+/// end.
 async fn editions(format: Format, editions: &[String]) -> (Vec<usize>, usize) {
     let (log, mut added) = (new_log(), Vec::new());
     for text in editions {

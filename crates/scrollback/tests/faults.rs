@@ -1,8 +1,8 @@
 //! Disks that fail: full, broken, or without power, at every single call that a store makes of them.
 //!
-//! A child works on a store (`script`) with a shim preloaded (`shim.c`) that makes one call fail; afterwards the file must
-//! hold all that was acknowledged. First the script runs unharmed and is traced: that counts the calls, and gives the
-//! stream of writes and syncs that `disk` cuts off at any point as a power failure would.
+//! A child works on a store (`script`) with a shim preloaded (`shim.c`) that makes one call fail; afterwards the file
+//! must hold all that was acknowledged. First the script runs unharmed and is traced: that counts the calls, and gives
+//! the stream of writes and syncs that `disk` cuts off at any point as a power failure would.
 //!
 //! Every fault meets a fresh file, but a child serves many in turn: reading its vocabulary takes longer than a run.
 
@@ -68,7 +68,8 @@ async fn a_power_failure_while_the_journal_begins_anew_loses_nothing() {
     assert!(lost.is_empty(), "{} of {tried} power failures did harm, first: {}", lost.len(), lost[0]);
 }
 
-/// Whether this test would notice: a store that does not wait for the disk must be seen to lose messages, and only those.
+/// Whether this test would notice: a store that does not wait for the disk must be seen to lose messages, and only
+/// those.
 #[tokio::test]
 async fn a_power_failure_shows_when_nobody_waits_for_the_disk() {
     let Some(bench) = Bench::new() else { return println!("{NO_COMPILER}") };
@@ -211,7 +212,8 @@ struct Bench {
 impl Bench {
     /// `None` if there is no C compiler.
     fn new() -> Option<Self> {
-        // In memory where that is possible: a sync there costs nothing, and it is the shim that decides what a sync means.
+        // In memory where that is possible: a sync there costs nothing, and it is the shim that decides what a sync
+        // means.
         let memory = Path::new("/dev/shm");
         let base = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() }.expect("a folder of our own");
         let shim = base.path().join("shim.so");
@@ -250,8 +252,8 @@ impl Bench {
         told
     }
 
-    /// Lets the power fail before every `stride`-th call, and right before and after each sync and each removal of a file.
-    /// Returns how often, and each time that it did harm.
+    /// Lets the power fail before every `stride`-th call, and right before and after each sync and each removal of a
+    /// file. Returns how often, and each time that it did harm.
     async fn every_power_failure(&self, trace: Vec<Line>, stride: u64) -> (usize, Vec<String>) {
         let (mut disk, mut promises) = (Disk::default(), Promises::default());
         let (mut tried, mut lost, mut call, mut after) = (0, Vec::new(), 0_u64, false);

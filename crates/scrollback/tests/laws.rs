@@ -1,8 +1,8 @@
 //! The laws that concern the log, over random conversations: 1 Kept, and 6 Idempotent.
 //!
-//! Several clients talk at once, under ids of their own or none, and do what clients do to their histories. Whatever they
-//! do, every message they sent is in the log byte for byte, exactly once at its place; sending again adds nothing; and no
-//! path ever shows a word of another client.
+//! Several clients talk at once, under ids of their own or none, and do what clients do to their histories. Whatever
+//! they do, every message they sent is in the log byte for byte, exactly once at its place; sending again adds nothing;
+//! and no path ever shows a word of another client.
 
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 

@@ -1,5 +1,5 @@
-//! What only a store that many nodes share can get wrong: writers in each other's way, caches of others, a database that is
-//! away, damaged or not ours.
+//! What only a store that many nodes share can get wrong: writers in each other's way, caches of others, a database
+//! that is away, damaged or not ours.
 #![cfg(feature = "postgres")]
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 

@@ -1,4 +1,5 @@
-//! Laws 2 Reachable, 3 Fits and 5 Stable, over random paths, for every strategy that claims them; and windows as sketches.
+//! Laws 2 Reachable, 3 Fits and 5 Stable, over random paths, for every strategy that claims them; and windows as
+//! sketches.
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 mod kit;

@@ -1,7 +1,7 @@
 //! Conversations with gold labels, one JSON object a line, plain or gzip.
 //!
-//! `topics` reads conversations that people sorted, `recall` those that questions are asked about, `traces` what agents did. Labels stay here: what is measured
-//! sees what was said, by whom and when.
+//! `topics` reads conversations that people sorted, `recall` those that questions are asked about, `traces` what agents
+//! did. Labels stay here: what is measured sees what was said, by whom and when.
 
 mod published;
 pub mod recall;

@@ -1,6 +1,7 @@
 //! `LoCoMo` and `LongMemEval` as they are published: one JSON array, turned into rows of ours.
 //!
-//! `LoCoMo`'s evidence names turns; a picture's caption is part of what was said. `LongMemEval` marks turns with `has_answer`.
+//! `LoCoMo`'s evidence names turns; a picture's caption is part of what was said. `LongMemEval` marks turns with
+//! `has_answer`.
 
 use std::collections::BTreeSet;
 

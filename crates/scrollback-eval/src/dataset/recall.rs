@@ -1,7 +1,8 @@
 //! Conversations that questions are asked about, and the messages that answer them.
 //!
-//! `{"id", "messages": [{"id", "role", "name", "time", "session", "text"}], "questions": [{"id", "kind", "text", "evidence": [ids], "answer"}]}`.
-//! A question is asked after the last message. `evidence`, `kind`, `answer` and `session` stay here.
+//! `{"id", "messages": [{"id", "role", "name", "time", "session", "text"}], "questions": [{"id", "kind", "text",
+//! "evidence": [ids], "answer"}]}`. A question is asked after the last message. `evidence`, `kind`, `answer` and
+//! `session` stay here.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Times as people and datasets write them: RFC 3339, `1:56 pm on 8 May, 2023`, `March-15-2024`, `2023/05/20 (Sat) 02:21`,
-//! `2024年04月01日 08:30`. Without a zone they are read as UTC: only days and distances matter.
+//! Times as people and datasets write them: RFC 3339, `1:56 pm on 8 May, 2023`, `March-15-2024`,
+//! `2023/05/20 (Sat) 02:21`, `2024年04月01日 08:30`. Without a zone they are read as UTC: only days and distances matter.
 
 use scrollback::At;
 

@@ -1,7 +1,7 @@
 //! Conversations that people sorted into topics.
 //!
-//! `{"id", "interleaved", "before": [lines], "messages": [{"name", "time", "text", "system", "topic"}]}`. What comes `before` is
-//! sorted too, but not scored. `topic` and `interleaved` stay here: what is measured sees the units alone.
+//! `{"id", "interleaved", "before": [lines], "messages": [{"name", "time", "text", "system", "topic"}]}`. What comes
+//! `before` is sorted too, but not scored. `topic` and `interleaved` stay here: what is measured sees the units alone.
 
 use std::path::Path;
 

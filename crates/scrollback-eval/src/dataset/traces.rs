@@ -1,8 +1,9 @@
 //! What agents did: sessions of models that call tools.
 //!
-//! `{"id", "events": [{"role", "name", "text"}]}` tells everything that was said, in order; a call of the model is each stretch of
-//! its words and of the tools it calls. `{"id", "messages": [{"role", "text"}], "calls": [{"input": [places], "output"}]}` tells for
-//! every call what it was shown; calls that go on from one another are one thread.
+//! `{"id", "events": [{"role", "name", "text"}]}` tells everything that was said, in order; a call of the model is each
+//! stretch of its words and of the tools it calls.
+//! `{"id", "messages": [{"role", "text"}], "calls": [{"input": [places], "output"}]}` tells for every call what it was
+//! shown; calls that go on from one another are one thread.
 
 use std::path::Path;
 

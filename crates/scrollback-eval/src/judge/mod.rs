@@ -1,7 +1,7 @@
 //! The judge: what an answer is worth, said by a model in strict JSON.
 //!
-//! Each judgement is a task: what cannot be read is complained about and asked once more. What a judge does not tell is not judged; it
-//! never counts for or against.
+//! Each judgement is a task: what cannot be read is complained about and asked once more. What a judge does not tell is
+//! not judged; it never counts for or against.
 
 mod answer;
 mod rule;

@@ -1,4 +1,5 @@
-//! How alike two ways of sorting are, as groups where topics interleave, as cuts where they follow one another; how much evidence a window holds.
+//! How alike two ways of sorting are, as groups where topics interleave, as cuts where they follow one another; how
+//! much evidence a window holds.
 
 mod assignment;
 mod evidence;

@@ -1,8 +1,8 @@
 //! How alike two groupings are.
 //!
-//! As in the paper on untangling chat channels (Kummerfeld and others, ACL 2019): variation of information scaled by its largest
-//! value, one-to-one overlap under the best assignment, and exact threads, where threads of one message do not count. Beside them
-//! the adjusted Rand index and mutual information. Conversations are pooled: no group spans two.
+//! As in the paper on untangling chat channels (Kummerfeld and others, ACL 2019): variation of information scaled by
+//! its largest value, one-to-one overlap under the best assignment, and exact threads, where threads of one message do
+//! not count. Beside them the adjusted Rand index and mutual information. Conversations are pooled: no group spans two.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,8 @@
 //! How well cuts are placed, where one topic follows another.
 //!
-//! Pk and `WindowDiff` slide a window of half a mean gold segment over a conversation and count the places where gold and ours
-//! disagree on whether, or how often, it is cut. Both and F1 are means over conversations, the score is the one of `SuperDialseg`.
+//! Pk and `WindowDiff` slide a window of half a mean gold segment over a conversation and count the places where gold
+//! and ours disagree on whether, or how often, it is cut. Both and F1 are means over conversations, the score is the
+//! one of `SuperDialseg`.
 
 use serde::Serialize;
 

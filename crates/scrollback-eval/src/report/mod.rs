@@ -1,7 +1,7 @@
 //! What was measured, for people: Markdown, and a page of HTML. For programs, everything measured serializes.
 //!
-//! Every suite hands back tables; what they say is told here, once for all of them. `tables` turns what the older suites measured
-//! into tables.
+//! Every suite hands back tables; what they say is told here, once for all of them. `tables` turns what the older
+//! suites measured into tables.
 
 pub mod html;
 pub mod markdown;

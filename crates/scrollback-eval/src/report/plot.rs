@@ -1,7 +1,7 @@
 //! A drawing as SVG: a line for each row, ours thick.
 //!
-//! Lines differ in colour, in their dashes and in their marks, so that they can be told apart without colours. Colours are classes
-//! that the page gives values, one set by day and one by night.
+//! Lines differ in colour, in their dashes and in their marks, so that they can be told apart without colours. Colours
+//! are classes that the page gives values, one set by day and one by night.
 
 use std::fmt::Write;
 

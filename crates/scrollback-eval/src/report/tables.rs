@@ -8,8 +8,8 @@ use crate::table::{Column, Good, Line, Plot, Row, Table};
 const OURS: &str = "Scrollback";
 
 impl recall::Measured {
-    /// For each size of window the mean share of the evidence, and the share of questions with all of it, in percent. Nothing
-    /// where nothing is asked.
+    /// For each size of window the mean share of the evidence, and the share of questions with all of it, in percent.
+    /// Nothing where nothing is asked.
     pub fn tables(&self) -> Vec<Table> {
         let Self { dataset, conversations, tokens, questions, .. } = self;
         if *questions == 0 {

@@ -1,7 +1,7 @@
 //! Cache: what it takes to send every call of a conversation, under each strategy and by simpler means.
 //!
-//! A call is made for every message of the model. Hits and costs follow the rules of providers' caches; recall by tools is not
-//! replayed, what is quoted without being asked for is.
+//! A call is made for every message of the model. Hits and costs follow the rules of providers' caches; recall by tools
+//! is not replayed, what is quoted without being asked for is.
 
 mod simple;
 
@@ -91,8 +91,8 @@ pub fn steps(dataset: &Dataset, strategies: &[StrategyName]) -> usize {
     dataset.talks.len() * Method::all(strategies).len()
 }
 
-/// Measures strategies and what is simpler on a dataset, for a model with a limit; `step` is called [`steps`] times. There is
-/// no table for a dataset in which no model speaks.
+/// Measures strategies and what is simpler on a dataset, for a model with a limit; `step` is called [`steps`] times.
+/// There is no table for a dataset in which no model speaks.
 pub fn measure(
     dataset: &Dataset,
     settings: &EngineSettings,

@@ -1,7 +1,7 @@
 //! Constraints: how many of the rules a person stated stand in the window, word for word, after many folds.
 //!
-//! Each conversation states some rules at its beginning and then goes on about other things. A window that drops the oldest messages
-//! loses them sooner or later.
+//! Each conversation states some rules at its beginning and then goes on about other things. A window that drops the
+//! oldest messages loses them sooner or later.
 
 use scrollback::engine::EngineSettings;
 use scrollback::strategy::StrategyName;

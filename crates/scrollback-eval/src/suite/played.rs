@@ -23,8 +23,8 @@ pub struct With<'a> {
     pub embedder: Option<Arc<dyn Embedder>>,
 }
 
-/// Plays a conversation in each room, and asks its questions there: for each question, for each room, the places of the messages
-/// that its window holds word for word. Every room has a store of its own, so that none depends on the others.
+/// Plays a conversation in each room, and asks its questions there: for each question, for each room, the places of the
+/// messages that its window holds word for word. Every room has a store of its own, so that none depends on the others.
 pub async fn play(talk: &Talk, with: &With<'_>, rooms: &[Room]) -> Result<Vec<Vec<Vec<usize>>>> {
     let mut windows = vec![Vec::with_capacity(rooms.len()); talk.questions.len()];
     for room in rooms {

@@ -1,7 +1,7 @@
 //! Recall: how much of what answers a question stands in a window, under each strategy and by simpler means.
 //!
-//! The question is asked after the last message. Windows of the engine hold whatever it lays out, instructions of its own and the
-//! question included; those of baselines hold nothing but quotations. Only whole messages count.
+//! The question is asked after the last message. Windows of the engine hold whatever it lays out, instructions of its
+//! own and the question included; those of baselines hold nothing but quotations. Only whole messages count.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -116,7 +116,8 @@ struct Job {
     rooms: Range<usize>,
 }
 
-/// What is measured side by side: the engine in each size by itself, so that sets that are one conversation take all cores too.
+/// What is measured side by side: the engine in each size by itself, so that sets that are one conversation take all
+/// cores too.
 fn jobs(dataset: &Dataset, methods: &[Method], rooms: usize) -> Vec<Job> {
     let stretches = |method: &Method| -> Vec<Range<usize>> {
         let most = if matches!(method, Method::Engine(_)) { 1 } else { rooms.max(1) };
@@ -290,7 +291,8 @@ mod tests {
         Method::Engine(StrategyName::Topics).windows((talk, &Index::of(talk)), (&with, None), rooms).unwrap()
     }
 
-    /// A long talk folds many times; what is asked about its beginning is quoted in a small window, and costs what it may.
+    /// A long talk folds many times; what is asked about its beginning is quoted in a small window, and costs what it
+    /// may.
     #[test]
     fn what_was_said_long_ago_is_quoted() {
         let mut long = talk();

@@ -1,6 +1,7 @@
 //! Scale: what a turn takes at the end of ever longer conversations, and what it takes to keep them.
 //!
-//! One conversation is played turn by turn and looked at whenever it has reached the next size. Times are those of this machine.
+//! One conversation is played turn by turn and looked at whenever it has reached the next size. Times are those of this
+//! machine.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -36,8 +37,8 @@ struct Reached {
     took: Duration,
 }
 
-/// Plays a conversation with the strategy of the settings, for a model with a limit, up to the last of the sizes; `step` is called
-/// [`STEPS`] times.
+/// Plays a conversation with the strategy of the settings, for a model with a limit, up to the last of the sizes;
+/// `step` is called [`STEPS`] times.
 pub fn measure(settings: &EngineSettings, limit: u32, sizes: &[u64], step: impl FnMut()) -> Result<Vec<Table>> {
     let reached = crate::player::run(played(settings, limit, sizes, step))?;
     Ok(vec![table(settings, limit, &reached)])

@@ -1,7 +1,8 @@
-//! Tools: what it takes to send every call of an agent, whose tools return a great deal, and what the model misses of it.
+//! Tools: what it takes to send every call of an agent, whose tools return a great deal, and what the model misses of
+//! it.
 //!
-//! A fault is a call whose recorded output quotes eight words in a row that were said before, but stand nowhere in the window: what
-//! the model would have had to recall first.
+//! A fault is a call whose recorded output quotes eight words in a row that were said before, but stand nowhere in the
+//! window: what the model would have had to recall first.
 
 mod faults;
 mod simple;
@@ -116,7 +117,8 @@ pub fn steps(dataset: &Dataset, strategies: &[StrategyName], limits: &[u32]) -> 
     dataset.threads.len() * Method::all(strategies, limits).len()
 }
 
-/// Measures strategies and what is simpler on a dataset, for models with these limits; `step` is called [`steps`] times.
+/// Measures strategies and what is simpler on a dataset, for models with these limits; `step` is called [`steps`]
+/// times.
 pub fn measure(
     dataset: &Dataset,
     settings: &EngineSettings,

@@ -1,7 +1,7 @@
 //! Sorting into topics: ours beside the baselines, for every dataset.
 //!
-//! Datasets whose topics alternate are scored by their groups, those whose topics follow one another by their cuts. One way of
-//! sorting serves both, and is not told which it is.
+//! Datasets whose topics alternate are scored by their groups, those whose topics follow one another by their cuts. One
+//! way of sorting serves both, and is not told which it is.
 
 use std::time::{Duration, Instant};
 

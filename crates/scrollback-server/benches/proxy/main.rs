@@ -1,7 +1,8 @@
 //! What the proxy adds to a call, side by side with nginx and with no proxy at all, in one run.
 //!
-//! `cargo bench --bench proxy` runs everything; `-- small history stream throughput grow session memory ready bytes` picks parts, and
-//! `anthropic` or `responses` another wire than chat. The upstream answers at once, so all time is the proxy's own. nginx is left out where it is not installed.
+//! `cargo bench --bench proxy` runs everything; `-- small history stream throughput grow session memory ready bytes`
+//! picks parts, and `anthropic` or `responses` another wire than chat. The upstream answers at once, so all time is the
+//! proxy's own. nginx is left out where it is not installed.
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark reports on stdout and may panic")]
 #![allow(
     clippy::cast_precision_loss,

@@ -1,4 +1,5 @@
-//! Answers that end when the token they were asked with is taken back: what is under way is given up, what streams is cut.
+//! Answers that end when the token they were asked with is taken back: what is under way is given up, what streams is
+//! cut.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -11,7 +12,8 @@ use tokio::sync::OwnedSemaphorePermit as Seat;
 
 use super::guest::Revoked;
 
-/// The answer of somebody with a token; `None` if it was taken back before there was one. Their seat is free when it ends.
+/// The answer of somebody with a token; `None` if it was taken back before there was one. Their seat is free when it
+/// ends.
 pub(super) async fn answered(
     answer: impl Future<Output = Response<Body>> + Send,
     revoked: Revoked,

@@ -1,4 +1,5 @@
-//! Who asks: the answer that every door works with. The layer puts one into each request; nothing behind it looks at keys.
+//! Who asks: the answer that every door works with. The layer puts one into each request; nothing behind it looks at
+//! keys.
 
 use std::sync::Arc;
 

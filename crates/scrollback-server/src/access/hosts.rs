@@ -1,4 +1,5 @@
-//! Whom a request is addressed to, and where it comes from: names and addresses, as headers and the connection tell them.
+//! Whom a request is addressed to, and where it comes from: names and addresses, as headers and the connection tell
+//! them.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -22,8 +23,9 @@ const FORWARDED: [&str; 10] = [
 /// What a browser says of the page that asks.
 const SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
-/// Whether a request is addressed to us by a name of ours, and not sent by a web page from elsewhere. An address is nobody's name,
-/// so it cannot be given to us by somebody else; a page may stand at any address, though, so it must be that of the request.
+/// Whether a request is addressed to us by a name of ours, and not sent by a web page from elsewhere. An address is
+/// nobody's name, so it cannot be given to us by somebody else; a page may stand at any address, though, so it must be
+/// that of the request.
 pub(super) fn is_addressed(headers: &HeaderMap, known: &[String]) -> bool {
     let is_ours = |name: &str| known.iter().any(|known| name_of(known).eq_ignore_ascii_case(name) && name != "*");
     let is_known = |name: &str| is_loopback(name) || is_ours(name);
@@ -36,8 +38,8 @@ pub(super) fn is_addressed(headers: &HeaderMap, known: &[String]) -> bool {
     called && origins.all(|origin| is_known(name_of(origin)) || all(headers, &header::HOST).any(|host| host == origin))
 }
 
-/// Whether a browser says that a page from elsewhere asks, but not which: pages may embed what they cannot read. Where the page is
-/// named (`Origin`), [`is_addressed`] has decided about it.
+/// Whether a browser says that a page from elsewhere asks, but not which: pages may embed what they cannot read. Where
+/// the page is named (`Origin`), [`is_addressed`] has decided about it.
 pub(super) fn is_embedded(headers: &HeaderMap) -> bool {
     let elsewhere = all(headers, &SITE).any(|site| site != "same-origin" && site != "none");
     elsewhere && !headers.contains_key(header::ORIGIN)

@@ -1,5 +1,5 @@
-//! The tokens of two stores that become one. A token that was taken back in either counts no more; a name that several tokens had
-//! is that of the one that counts, and two that do cannot share it.
+//! The tokens of two stores that become one. A token that was taken back in either counts no more; a name that several
+//! tokens had is that of the one that counts, and two that do cannot share it.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,6 @@
-//! Keys, whichever header they travel in. Clients of OpenAI send `Authorization`, those of Anthropic either that or `x-api-key`; a
-//! token of ours may be in either, or in a header of its own. Everything that looks at keys does it here.
+//! Keys, whichever header they travel in. Clients of OpenAI send `Authorization`, those of Anthropic either that or
+//! `x-api-key`; a token of ours may be in either, or in a header of its own. Everything that looks at keys does it
+//! here.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 
@@ -44,8 +45,8 @@ impl Key {
     }
 }
 
-/// Takes the token of ours out of a request, so that it goes nowhere else. Fails if its keys cannot be trusted: more than one,
-/// and not the same.
+/// Takes the token of ours out of a request, so that it goes nowhere else. Fails if its keys cannot be trusted: more
+/// than one, and not the same.
 pub(super) fn taken(headers: &mut HeaderMap) -> Result<Option<HeaderValue>, &'static str> {
     let several = |name| headers.get_all(name).iter().count() > 1;
     if several(header::AUTHORIZATION) || several(API_KEY) || several(TOKEN) {

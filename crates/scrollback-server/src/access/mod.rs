@@ -1,8 +1,9 @@
-//! Who may ask: one layer around every door decides it, and puts a `Guest` into the request. No token of ours goes beyond it.
+//! Who may ask: one layer around every door decides it, and puts a `Guest` into the request. No token of ours goes
+//! beyond it.
 //!
-//! `guest` is who asks, `keys` the headers that keys travel in, `hosts` whom a request is addressed to and where it comes from,
-//! `tokens` who has one, `rate` how often it may be used, `ending` what becomes of answers when it is taken back, `joining` how
-//! those of two stores become one's.
+//! `guest` is who asks, `keys` the headers that keys travel in, `hosts` whom a request is addressed to and where it
+//! comes from, `tokens` who has one, `rate` how often it may be used, `ending` what becomes of answers when it is taken
+//! back, `joining` how those of two stores become one's.
 
 mod ending;
 mod guest;
@@ -159,7 +160,8 @@ fn seat(guest: &Guest, method: &Method, path: &str) -> Result<Option<Seat>, Refu
     seat.map(Some).map_err(|_| Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", what))
 }
 
-/// What is somebody's own is kept by nobody on the way, and shown in no page of others, unless the answer itself says more.
+/// What is somebody's own is kept by nobody on the way, and shown in no page of others, unless the answer itself says
+/// more.
 fn private(mut response: Response<Body>) -> Response<Body> {
     let headers = response.headers_mut();
     headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("private, no-store"));

@@ -1,4 +1,5 @@
-//! How often a token may ask: a bucket that a minute fills. Whoever empties it waits for the next drop. It has no clock of its own.
+//! How often a token may ask: a bucket that a minute fills. Whoever empties it waits for the next drop. It has no clock
+//! of its own.
 
 use std::time::{Duration, Instant};
 

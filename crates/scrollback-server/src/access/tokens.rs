@@ -1,8 +1,8 @@
-//! Tokens: how somebody who does not sit at this machine says who they are. A token is shown once; the store keeps its hash, under
-//! a tenant that nobody can be.
+//! Tokens: how somebody who does not sit at this machine says who they are. A token is shown once; the store keeps its
+//! hash, under a tenant that nobody can be.
 //!
-//! All of them are in memory, so that a request asks no store. They are read again now and then, as another process may have
-//! taken one; one that is not known is looked for at once, as another process may just have given it.
+//! All of them are in memory, so that a request asks no store. They are read again now and then, as another process may
+//! have taken one; one that is not known is looked for at once, as another process may just have given it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -68,7 +68,8 @@ impl Tokens {
         Self { store, per_minute, known: RwLock::default(), reading: tokio::sync::Mutex::default() }
     }
 
-    /// Who comes with a token; `None` if it is none, or was taken back. Too often is an error that says how long to wait.
+    /// Who comes with a token; `None` if it is none, or was taken back. Too often is an error that says how long to
+    /// wait.
     pub(super) fn guest(&self, token: &[u8], now: Instant) -> Option<Result<Guest, Duration>> {
         let hash = hashed(token);
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! A request apart from its transport: what is asked of which thing, with which parameters. It can be read from a URL and
-//! written as one, so that it means the same in this process and over HTTP.
+//! A request apart from its transport: what is asked of which thing, with which parameters. It can be read from a URL
+//! and written as one, so that it means the same in this process and over HTTP.
 
 use axum::http::Method;
 use bytes::Bytes;
@@ -141,7 +141,8 @@ impl Page {
         Refusal::invalid(format!("“{cursor}” is no cursor: take the `next` of the page before"))
     }
 
-    /// Where the next page of a list that is counted begins, if more was found than this one holds; the rest is taken out.
+    /// Where the next page of a list that is counted begins, if more was found than this one holds; the rest is taken
+    /// out.
     pub(super) fn next<T>(&self, found: &mut Vec<T>, skip: usize) -> Option<String> {
         self.rest(found, |_| (skip + self.count).to_string())
     }

@@ -1,5 +1,6 @@
-//! `POST /v1/context/render` and `POST /v1/context/recall`: for those who call their model themselves. A request goes in, in any of
-//! the three dialects, and comes back with the window that a model should be sent; what it asks for with our tools is told.
+//! `POST /v1/context/render` and `POST /v1/context/recall`: for those who call their model themselves. A request goes
+//! in, in any of the three dialects, and comes back with the window that a model should be sent; what it asks for with
+//! our tools is told.
 
 use axum::http::header::ALLOW;
 use axum::http::{HeaderMap, Method, StatusCode};

@@ -31,7 +31,8 @@ pub(super) async fn expand(room: &Room, ask: &Ask, name: &str, summary: &str) ->
     Ok(serde_json::to_value(Words { text })?)
 }
 
-/// Refuses a summary that is not there, and to begin with a message that none covers. What an older summary told, the newest covers too.
+/// Refuses a summary that is not there, and to begin with a message that none covers. What an older summary told, the
+/// newest covers too.
 async fn is_told(
     room: &Room,
     place: &Place,

@@ -1,4 +1,5 @@
-//! Conversations as files: `POST /api/import` reads one and tells how far it is, `GET /api/sessions/{id}/export` writes one.
+//! Conversations as files: `POST /api/import` reads one and tells how far it is, `GET /api/sessions/{id}/export` writes
+//! one.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

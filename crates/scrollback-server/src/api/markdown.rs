@@ -1,6 +1,6 @@
-//! Markdown as HTML that can do no harm: no scripts, no images from elsewhere, links that lead away only where they say. HTML that
-//! somebody wrote is words. Two walls: here it becomes text and odd links are left out, and ammonia lets nothing through that is
-//! not on its list.
+//! Markdown as HTML that can do no harm: no scripts, no images from elsewhere, links that lead away only where they
+//! say. HTML that somebody wrote is words. Two walls: here it becomes text and odd links are left out, and ammonia lets
+//! nothing through that is not on its list.
 
 use std::sync::LazyLock;
 
@@ -31,7 +31,8 @@ pub(super) struct Html {
 
 /// Of the request that asks for it.
 const MOST_BYTES: usize = 1 << 20;
-/// What is longer is shown as it was written: nobody wrote it by hand, and drawing it takes as long as somebody hostile likes.
+/// What is longer is shown as it was written: nobody wrote it by hand, and drawing it takes as long as somebody hostile
+/// likes.
 const LONGEST: usize = 100_000;
 /// The same of what is nested deeper.
 const DEEPEST: usize = 100;
@@ -119,8 +120,8 @@ pub(super) fn html(text: &str) -> String {
     WALL.clean(&drawn).to_string()
 }
 
-/// How many cells the tables of a text may have at most. Rows are filled up to the width of their head: a few thousand bytes can
-/// make millions.
+/// How many cells the tables of a text may have at most. Rows are filled up to the width of their head: a few thousand
+/// bytes can make millions.
 fn cells(text: &str) -> usize {
     let marks = |letter: char| "|:->+*".contains(letter) || letter.is_whitespace() || letter.is_ascii_digit();
     let (mut columns, mut cells) = (0, 0_usize);

@@ -1,8 +1,8 @@
 //! The API: what people and their programs ask and decide about conversations, as JSON under `/api`.
 //!
-//! `routes` lists every route, `ask` is a request apart from its transport, `place` finds the session, branch and limit it is
-//! about; the other files answer, one for each resource. The command line asks the same requests of the same code: in its own
-//! process, or over HTTP of the server that holds the store (`cli/control/door`).
+//! `routes` lists every route, `ask` is a request apart from its transport, `place` finds the session, branch and limit
+//! it is about; the other files answer, one for each resource. The command line asks the same requests of the same
+//! code: in its own process, or over HTTP of the server that holds the store (`cli/control/door`).
 
 mod address;
 mod artifacts;

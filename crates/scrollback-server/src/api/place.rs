@@ -1,7 +1,7 @@
 //! What a request is about: a session, a branch of it, and how windows of that path are laid out.
 //!
-//! The limit is the one a person names, else that of the newest window that was sent, else what the settings say. Whatever
-//! the strategy of that window was, what counts is how the next one will be laid out.
+//! The limit is the one a person names, else that of the newest window that was sent, else what the settings say.
+//! Whatever the strategy of that window was, what counts is how the next one will be laid out.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -105,8 +105,8 @@ fn limit_of(recorded: &Recorded) -> Option<u32> {
     recorded.view.layout.rsplit_once('@').and_then(|(_, limit)| limit.parse().ok())
 }
 
-/// The one session a person means: by its whole name, by the beginning of its name or id, or by its first words, where it is
-/// listed by these.
+/// The one session a person means: by its whole name, by the beginning of its name or id, or by its first words, where
+/// it is listed by these.
 pub(crate) async fn find_session(store: &dyn Store, tenant: &Tenant, name: &str) -> scrollback::Result<Session> {
     if name.trim().is_empty() {
         return Err(Error::Invalid("a session has to be named: `scrollback sessions` lists them".into()));

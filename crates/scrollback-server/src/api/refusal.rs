@@ -1,5 +1,5 @@
-//! Why a request is refused: a status, a code for programs and a sentence for people that says what to do, sent as a problem
-//! (RFC 9457).
+//! Why a request is refused: a status, a code for programs and a sentence for people that says what to do, sent as a
+//! problem (RFC 9457).
 
 use axum::body::Body;
 use axum::http::{HeaderName, HeaderValue, Response, StatusCode, header};

@@ -117,7 +117,8 @@ fn said_of(said: &toml::Table, section: &str, name: &str) -> Option<Value> {
     table.get(name).map(|value| json!(value))
 }
 
-/// What a setting is where nobody says; upstreams of the file have no address of their own, and are otherwise like the first.
+/// What a setting is where nobody says; upstreams of the file have no address of their own, and are otherwise like the
+/// first.
 fn default_of(defaults: &toml::Table, section: &str, name: &str) -> Value {
     let alike = || {
         let first = format!("upstreams.{}", KNOWN[0].name);

@@ -1,5 +1,5 @@
-//! Routes whose answer is no single JSON value: files and streams of events. They are answered where HTTP is spoken; here they
-//! are listed, so that they can be described.
+//! Routes whose answer is no single JSON value: files and streams of events. They are answered where HTTP is spoken;
+//! here they are listed, so that they can be described.
 
 use super::routes::{Kind, Param, Shape, shape};
 use super::{Ask, Refusal, chat};

@@ -56,8 +56,8 @@ pub(super) async fn answer(engine: &Engine, method: &Method, body: &Bytes) -> Re
     )
 }
 
-/// Whether the entries of a list are objects: lists would be read as the fields of a message, in some order. What is no list is told
-/// by whoever reads it.
+/// Whether the entries of a list are objects: lists would be read as the fields of a message, in some order. What is no
+/// list is told by whoever reads it.
 fn are_messages(text: &str) -> bool {
     let messages: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
     messages.iter().all(|message| message.get().starts_with('{'))

@@ -1,5 +1,5 @@
-//! `scrollback holds`: the large tool results that are kept and shown as placeholders. `--clean` erases old ones, and only on a
-//! person's word.
+//! `scrollback holds`: the large tool results that are kept and shown as placeholders. `--clean` erases old ones, and
+//! only on a person's word.
 
 use std::process::ExitCode;
 use std::time::Duration;

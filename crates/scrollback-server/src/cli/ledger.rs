@@ -1,4 +1,5 @@
-//! `scrollback show SESSION --ledger`: what every call was made of and cost, and what it would have cost without folding.
+//! `scrollback show SESSION --ledger`: what every call was made of and cost, and what it would have cost without
+//! folding.
 
 use std::process::ExitCode;
 

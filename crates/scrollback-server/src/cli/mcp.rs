@@ -1,5 +1,5 @@
-//! `scrollback mcp`: the recall tools and the log for clients of MCP, over stdin and stdout. It reads the store beside whoever
-//! writes to it; the protocol has stdout for itself.
+//! `scrollback mcp`: the recall tools and the log for clients of MCP, over stdin and stdout. It reads the store beside
+//! whoever writes to it; the protocol has stdout for itself.
 
 use std::process::ExitCode;
 

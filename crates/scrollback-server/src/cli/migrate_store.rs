@@ -1,5 +1,5 @@
-//! `scrollback migrate-store FROM TO`: everything from one store to another, a file or a database, and back. Cut short, it goes on
-//! where it ended; every parcel is read back and compared.
+//! `scrollback migrate-store FROM TO`: everything from one store to another, a file or a database, and back. Cut short,
+//! it goes on where it ended; every parcel is read back and compared.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -91,8 +91,8 @@ enum Command {
     Chat(chat::Chat),
     /// Read conversations from ChatGPT, Claude, Claude Code, Codex, DeepSeek or OpenAI-style files
     ///
-    /// Importing twice adds nothing, and a newer export adds what is new in it. Ends with 1 if something could not be read; files in
-    /// a folder that hold no conversations are only named.
+    /// Importing twice adds nothing, and a newer export adds what is new in it. Ends with 1 if something could not be
+    /// read; files in a folder that hold no conversations are only named.
     Import(exchange::Import),
     /// Write conversations as JSONL or Markdown
     Export(exchange::Export),
@@ -290,8 +290,8 @@ fn local(at: At) -> String {
     )
 }
 
-/// Lets what goes wrong be told on stderr, as much of it as `SCROLLBACK_LOG` says, or else as usual. What clients of MCP get wrong they are told
-/// themselves, and if stderr is gone nobody need know: saying so would end the request.
+/// Lets what goes wrong be told on stderr, as much of it as `SCROLLBACK_LOG` says, or else as usual. What clients of
+/// MCP get wrong they are told themselves, and if stderr is gone nobody need know: saying so would end the request.
 fn log_to_stderr(usual: &str) {
     let filter = EnvFilter::try_from_env("SCROLLBACK_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);

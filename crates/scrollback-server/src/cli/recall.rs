@@ -1,4 +1,5 @@
-//! `scrollback recall SESSION page 42`, `summary s60`, `hold h12`, `topic t42` or words: what a model would be told if it asked.
+//! `scrollback recall SESSION page 42`, `summary s60`, `hold h12`, `topic t42` or words: what a model would be told if
+//! it asked.
 
 use std::process::ExitCode;
 

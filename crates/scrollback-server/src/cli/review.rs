@@ -1,5 +1,5 @@
-//! `scrollback review`: the daily review of topics, now, with the helper if there is one. `--dry-run` only tells what it would
-//! do. A session that cannot be reviewed is told and does not keep the others from it.
+//! `scrollback review`: the daily review of topics, now, with the helper if there is one. `--dry-run` only tells what
+//! it would do. A session that cannot be reviewed is told and does not keep the others from it.
 
 use std::process::ExitCode;
 use std::sync::Arc;

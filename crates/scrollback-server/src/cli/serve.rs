@@ -45,7 +45,8 @@ impl Serve {
         log_to_stderr(USUAL_LOG);
         checked(&settings).await?;
         let reserved = reserved(&settings.listen).await;
-        // A server that cannot start makes no store. Where there is one, who holds it tells more than that the address is taken.
+        // A server that cannot start makes no store. Where there is one, who holds it tells more than that the address
+        // is taken.
         let reserved = if desk.settings.store.present().is_err() { Ok(reserved?) } else { reserved };
         let proxy = proxy(desk, desk.writing().await?, settings)?;
         let server = Server::over(reserved?, proxy.clone()).await?;
@@ -189,7 +190,8 @@ fn tasks_of(settings: &Settings, helper: &HelperSettings, model: &str) -> anyhow
     Ok(tasks.with_purse(helper.purse.clone(), price).watched(watch(model)))
 }
 
-/// Waits for the word to stop: somebody says so, or the terminal is gone. Whoever says it twice does not want to wait for anything.
+/// Waits for the word to stop: somebody says so, or the terminal is gone. Whoever says it twice does not want to wait
+/// for anything.
 fn stopped() -> anyhow::Result<impl Future<Output = ()>> {
     let listen = |kind| signal(kind).context("signals cannot be listened for");
     // What `nohup` started goes on without its terminal.

@@ -1,4 +1,5 @@
-//! `scrollback show SESSION`: a conversation, message by message, or what was made of it: views, ledger, contents page, topics.
+//! `scrollback show SESSION`: a conversation, message by message, or what was made of it: views, ledger, contents page,
+//! topics.
 
 use std::process::ExitCode;
 

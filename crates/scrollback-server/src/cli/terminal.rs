@@ -1,13 +1,13 @@
-//! The one way to whoever looks: everything that is printed passes here. Where that is a terminal, stored words may not steer
-//! it, and lines are as wide as it is; where it is a pipe or a file, not a byte is changed.
+//! The one way to whoever looks: everything that is printed passes here. Where that is a terminal, stored words may not
+//! steer it, and lines are as wide as it is; where it is a pipe or a file, not a byte is changed.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 
-/// What emphasis begins and ends with until it is written. Unicode keeps these characters for the inside of programs, so that
-/// ours can be told from escapes that somebody else said; in words of theirs they are bold at worst.
+/// What emphasis begins and ends with until it is written. Unicode keeps these characters for the inside of programs,
+/// so that ours can be told from escapes that somebody else said; in words of theirs they are bold at worst.
 const MARKS: [(char, &str); 4] =
     [('\u{FDD0}', "\u{1b}[1m"), ('\u{FDD1}', "\u{1b}[31m"), ('\u{FDD2}', "\u{1b}[32m"), ('\u{FDD3}', "\u{1b}[0m")];
 
@@ -163,7 +163,8 @@ fn words(line: &str) -> Vec<&str> {
     words
 }
 
-/// A table without borders; some of its columns hold numbers. Those, and the first, which tells rows apart, are never parted.
+/// A table without borders; some of its columns hold numbers. Those, and the first, which tells rows apart, are never
+/// parted.
 pub(super) fn table(head: &[&str], numbers: &[usize]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(head);

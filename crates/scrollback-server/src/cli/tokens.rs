@@ -1,4 +1,5 @@
-//! `scrollback tokens`: who else may ask this server. A token is printed once, alone, so that it can be piped; talk goes to stderr.
+//! `scrollback tokens`: who else may ask this server. A token is printed once, alone, so that it can be piped; talk
+//! goes to stderr.
 
 use std::path::Path;
 use std::process::ExitCode;

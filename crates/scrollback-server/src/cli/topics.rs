@@ -1,5 +1,5 @@
-//! `scrollback topics SESSION`: the topics of a conversation as a tree. `show` tells all of one, `export` and `import` write
-//! them to files and read them back; `simulate` plays a written story of scores and needs no store.
+//! `scrollback topics SESSION`: the topics of a conversation as a tree. `show` tells all of one, `export` and `import`
+//! write them to files and read them back; `simulate` plays a written story of scores and needs no store.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

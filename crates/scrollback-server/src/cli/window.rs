@@ -29,7 +29,8 @@ const TRIES: usize = 4;
 pub(super) struct Window {
     /// The session: its name, its id, or the beginning of either
     session: String,
-    /// How the window is laid out: pages, topics, summary, artifacts, truncate, passthrough; as the session's are if not given
+    /// How the window is laid out: pages, topics, summary, artifacts, truncate, passthrough; as the session's are if
+    /// not given
     #[arg(long, value_name = "NAME")]
     strategy: Option<StrategyName>,
     /// How many tokens fit
@@ -73,7 +74,8 @@ impl Window {
     }
 }
 
-/// Lays out a window with the rules and pins of what it folds. They take room, so that more may be folded than without them.
+/// Lays out a window with the rules and pins of what it folds. They take room, so that more may be folded than without
+/// them.
 fn drawn(
     strategy: &dyn Strategy,
     scene: Scene<'_>,

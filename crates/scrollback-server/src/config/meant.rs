@@ -82,8 +82,8 @@ fn store_meant(said: &Said, store: Option<PathBuf>, surroundings: &Surroundings)
     Ok(Place::File(SqliteOptions { path, durability, readers: said.store.readers.max(1) }))
 }
 
-/// What becomes of a request that cannot be kept. One that many nodes share says so, as whoever sends it again finds another node
-/// or a database that is back; a person with a file is better served by an answer.
+/// What becomes of a request that cannot be kept. One that many nodes share says so, as whoever sends it again finds
+/// another node or a database that is back; a person with a file is better served by an answer.
 fn unkept_meant(said: &SaidUnkept, store: &Place) -> Unkept {
     match (said, store) {
         (SaidUnkept::Refuse, _) | (SaidUnkept::Usual, Place::Database(..)) => Unkept::Refused,
@@ -149,7 +149,8 @@ fn serve_meant(said: Said, surroundings: &Surroundings) -> anyhow::Result<Serve>
     })
 }
 
-/// The helper, if one is named. What it charges is known if that is counted, and so is what other models do that are asked.
+/// The helper, if one is named. What it charges is known if that is counted, and so is what other models do that are
+/// asked.
 fn helper_meant(
     said: SaidHelper,
     others: &[&String],

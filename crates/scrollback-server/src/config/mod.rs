@@ -1,6 +1,7 @@
 //! Settings: what was said (file, then environment, then flags), turned at once into what it means.
 //!
-//! The file is `scrollback.toml`; the one in the repository lists every setting with its default, and a test keeps it so.
+//! The file is `scrollback.toml`; the one in the repository lists every setting with its default, and a test keeps it
+//! so.
 
 mod check;
 mod embeddings;

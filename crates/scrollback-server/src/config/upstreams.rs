@@ -1,5 +1,5 @@
-//! `[upstreams.…]`: the APIs that requests are sent on to. OpenAI and Anthropic are always there; what the file says is laid over
-//! what is known of them, setting by setting.
+//! `[upstreams.…]`: the APIs that requests are sent on to. OpenAI and Anthropic are always there; what the file says is
+//! laid over what is known of them, setting by setting.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -76,8 +76,8 @@ fn one(name: &str, said: SaidUpstream, surroundings: &Surroundings) -> anyhow::R
     })
 }
 
-/// The upstream of Anthropic's clients, where nothing is said of it: Anthropic itself, unless all is sent elsewhere, be it under
-/// OpenAI's name, and Anthropic is not spoken of.
+/// The upstream of Anthropic's clients, where nothing is said of it: Anthropic itself, unless all is sent elsewhere, be
+/// it under OpenAI's name, and Anthropic is not spoken of.
 pub(super) fn of_messages(
     said: &BTreeMap<String, SaidUpstream>,
     upstreams: &BTreeMap<String, UpstreamSettings>,

@@ -1,5 +1,5 @@
-//! How helpers do, for whoever runs the server: numbers, and a line in the log when one is left alone, is back, or has spent all it
-//! may. Nothing that is said in conversations is in it.
+//! How helpers do, for whoever runs the server: numbers, and a line in the log when one is left alone, is back, or has
+//! spent all it may. Nothing that is said in conversations is in it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

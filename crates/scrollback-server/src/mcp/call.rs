@@ -1,5 +1,5 @@
-//! Carrying out calls. Whatever the caller can set right is a result that says so; only a tool that is not there, or a store
-//! that cannot be read, is an error of the protocol.
+//! Carrying out calls. Whatever the caller can set right is a result that says so; only a tool that is not there, or a
+//! store that cannot be read, is an error of the protocol.
 
 use axum::http::Method;
 use rmcp::ErrorData;
@@ -10,8 +10,8 @@ use serde_json::Value;
 use super::{Reader, sessions, tools};
 use crate::api::{Ask, Refusal, Room};
 
-/// What a call comes to: words, and the same for programs where they say more than words. Clients show their model the structure
-/// and not the words where there is one, and what was said is best read as it was said.
+/// What a call comes to: words, and the same for programs where they say more than words. Clients show their model the
+/// structure and not the words where there is one, and what was said is best read as it was said.
 struct Told {
     text: String,
     structure: Option<Value>,

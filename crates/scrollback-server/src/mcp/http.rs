@@ -1,5 +1,5 @@
-//! MCP over HTTP, on the server's own port. Every request stands for itself, in every revision: no session is kept, no stream
-//! stays open, so a client may go on after a restart and the server can stop at any time.
+//! MCP over HTTP, on the server's own port. Every request stands for itself, in every revision: no session is kept, no
+//! stream stays open, so a client may go on after a restart and the server can stop at any time.
 
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
-//! MCP: the recall tools and the log, for clients that are not behind the proxy. `scrollback mcp` speaks it over stdio, `/mcp`
-//! on the server over HTTP; both in the revisions with a handshake and in the stateless one of 2026-07-28.
+//! MCP: the recall tools and the log, for clients that are not behind the proxy. `scrollback mcp` speaks it over stdio,
+//! `/mcp` on the server over HTTP; both in the revisions with a handshake and in the stateless one of 2026-07-28.
 //!
-//! The crate `rmcp` speaks the protocol, and only this module knows it. `tools` says what there is to call and `call` does it,
-//! `resources` says what there is to read and `read` reads it, `sessions` lists, `http` stands at the door. Nothing is written.
+//! The crate `rmcp` speaks the protocol, and only this module knows it. `tools` says what there is to call and `call`
+//! does it, `resources` says what there is to read and `read` reads it, `sessions` lists, `http` stands at the door.
+//! Nothing is written.
 
 mod call;
 mod http;

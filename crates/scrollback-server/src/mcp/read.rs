@@ -98,7 +98,8 @@ fn written(stored: &Stored) -> String {
     }
 }
 
-/// As many messages as are shown at once, and the one that they go on with. The last of them is only that, unless they are whole.
+/// As many messages as are shown at once, and the one that they go on with. The last of them is only that, unless they
+/// are whole.
 fn fitting(mut written: Vec<(MessageId, String)>, whole: bool) -> (String, Option<MessageId>) {
     let beyond = if whole { None } else { written.pop() };
     let (mut shown, mut characters) = (Vec::new(), 0);

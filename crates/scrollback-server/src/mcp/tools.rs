@@ -1,5 +1,5 @@
-//! What there is to call: the recall tools as models behind the proxy know them, each with the session it is about, and a list
-//! of the sessions.
+//! What there is to call: the recall tools as models behind the proxy know them, each with the session it is about, and
+//! a list of the sessions.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! The ledger: what each call was made of, what a provider's cache was worth, and what the turn would have cost without us.
+//! The ledger: what each call was made of, what a provider's cache was worth, and what the turn would have cost without
+//! us.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
@@ -60,8 +61,9 @@ impl Book {
         })
     }
 
-    /// Whether a model has seen a turn's conversation before, here or as far as it is on record. If not, all of it would be new to
-    /// it without us too, as after an import or a change of model. What cannot be looked up has been seen: it makes us no better.
+    /// Whether a model has seen a turn's conversation before, here or as far as it is on record. If not, all of it
+    /// would be new to it without us too, as after an import or a change of model. What cannot be looked up has been
+    /// seen: it makes us no better.
     pub(super) async fn has_met(&self, engine: &Engine, turn: &Turn, (upstream, model): (&str, &str)) -> bool {
         let received = turn.received();
         let met = meeting(&received.session, upstream, model);
@@ -85,7 +87,8 @@ impl Book {
         all.insert(met);
     }
 
-    /// What a turn's first call saves in dollars, as far as it can be foretold: both ways in a cache that has lost nothing.
+    /// What a turn's first call saves in dollars, as far as it can be foretold: both ways in a cache that has lost
+    /// nothing.
     pub(super) fn foretold(&self, turn: &Turn, model: &str, (tools, met): (u32, bool)) -> Option<f64> {
         let price = self.prices.of(model)?;
         let new = if met { turn.new_tokens() } else { u32::MAX };

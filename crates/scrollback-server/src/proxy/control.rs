@@ -1,4 +1,5 @@
-//! Control messages: what a person writes to Scrollback in the conversation itself. `/compress` folds now; no model is asked.
+//! Control messages: what a person writes to Scrollback in the conversation itself. `/compress` folds now; no model is
+//! asked.
 //!
 //! The command and what is answered are kept in the log like everything else, and shown to no model.
 

@@ -1,5 +1,5 @@
-//! How many tokens a request would be sent with: `POST /messages/count_tokens` and `POST /responses/input_tokens`. Nothing is
-//! stored, and no model is asked: where the window is not just what the client sent, the count is our own.
+//! How many tokens a request would be sent with: `POST /messages/count_tokens` and `POST /responses/input_tokens`.
+//! Nothing is stored, and no model is asked: where the window is not just what the client sent, the count is our own.
 
 use std::panic::AssertUnwindSafe;
 
@@ -37,7 +37,8 @@ pub(super) fn asked(incoming: &Incoming) -> Option<&'static dyn Wire> {
 /// What a request would come to.
 struct Foreseen {
     tokens: u32,
-    /// The request as it would be sent, if its model would be shown just what the client sent; our tools are among its own.
+    /// The request as it would be sent, if its model would be shown just what the client sent; our tools are among its
+    /// own.
     as_sent: Option<Bytes>,
     /// Whether its model may refuse reasoning in it that would not be sent.
     binds: bool,

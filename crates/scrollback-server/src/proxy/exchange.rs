@@ -1,5 +1,5 @@
-//! One request: its window goes upstream, calls of ours are answered and the model is asked again, at most so many times;
-//! calls of the client's go to the client. What comes back to the client is one reply.
+//! One request: its window goes upstream, calls of ours are answered and the model is asked again, at most so many
+//! times; calls of the client's go to the client. What comes back to the client is one reply.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -174,8 +174,8 @@ impl Exchange {
         self.offer.is_ours(&call.name)
     }
 
-    /// Whether the end of the reply may only be told once it is kept. Where there are other nodes, its client may go on at one
-    /// that knows only what is in the store.
+    /// Whether the end of the reply may only be told once it is kept. Where there are other nodes, its client may go on
+    /// at one that knows only what is in the store.
     pub(super) fn must_wait(&self) -> bool {
         self.proxy.serve.shared || self.turn.has_recalled() || self.plan.is_new() || self.plan.followed
     }
@@ -213,7 +213,8 @@ impl Exchange {
         self.shown.extend(if shown == text { left } else { left.saying(shown) }.pieces);
     }
 
-    /// Answers the model's calls and adds the round to the window: first what the model said, which takes room from the answers.
+    /// Answers the model's calls and adds the round to the window: first what the model said, which takes room from the
+    /// answers.
     pub(super) async fn again(&mut self, said: &Said, calls: &[Result<RecallCall, String>]) {
         self.round += 1;
         self.add_to_round(self.wire.speech().messages(said));
@@ -240,8 +241,8 @@ impl Exchange {
         self.rounds.extend(messages);
     }
 
-    /// What a person has read of a reply that was stopped, with a notice of why. Where its last round has said nothing yet, the words of earlier ones
-    /// count alone: what was recalled for more is of no use.
+    /// What a person has read of a reply that was stopped, with a notice of why. Where its last round has said nothing
+    /// yet, the words of earlier ones count alone: what was recalled for more is of no use.
     pub(super) fn stopped(&mut self, said: Said, why: &str) -> Said {
         self.notices.push(why.into());
         let said = said.stopped();

@@ -49,7 +49,8 @@ struct Models {
 }
 
 impl Models {
-    /// What is known of a model, which is the newest now. For one that is new, the one that was not heard of for longest is forgotten.
+    /// What is known of a model, which is the newest now. For one that is new, the one that was not heard of for
+    /// longest is forgotten.
     fn newest(&mut self, key: String, assumed: Calibration) -> &mut Learned {
         self.learned += 1;
         if self.known.len() >= MOST_MODELS && !self.known.contains_key(&key) {
@@ -63,8 +64,8 @@ impl Models {
 }
 
 impl Gauge {
-    /// How many of our tokens a model's limit holds. Never more than the limit: what was learned from other texts may not hold
-    /// for these.
+    /// How many of our tokens a model's limit holds. Never more than the limit: what was learned from other texts may
+    /// not hold for these.
     pub(super) fn counted(&self, model: Model<'_>, limit: u32) -> u32 {
         rounded(f64::from(limit) / self.ratio(model)).min(limit)
     }

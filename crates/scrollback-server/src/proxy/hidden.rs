@@ -1,4 +1,5 @@
-//! What the client never sees of a reply: calls of ours and their results, and where they truly stand among what it sees.
+//! What the client never sees of a reply: calls of ours and their results, and where they truly stand among what it
+//! sees.
 
 use scrollback::Message;
 use scrollback::engine::Around;
@@ -17,9 +18,9 @@ pub(super) struct Hidden {
 }
 
 impl Hidden {
-    /// Compares all messages of a reply, over all rounds, with those that the client is shown; `results` end it. What is shown
-    /// otherwise than it was said is put back whole. Where nothing that is shown was said just so, it is one message that
-    /// stands for the last.
+    /// Compares all messages of a reply, over all rounds, with those that the client is shown; `results` end it. What
+    /// is shown otherwise than it was said is put back whole. Where nothing that is shown was said just so, it is one
+    /// message that stands for the last.
     pub(super) fn around(all: &[Value], shown: &[Value], results: &[Value]) -> Self {
         let mut hidden = Self::default();
         let mut left = all;

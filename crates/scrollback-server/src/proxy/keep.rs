@@ -73,8 +73,8 @@ impl Exchange {
         self.proxy.serve.comments.then(|| format!(": scrollback {}\n\n", told.join(" ")))
     }
 
-    /// The session, the view, the tokens that were sent and those that were not, and what that saved in dollars: as billed once
-    /// the reply is there, and as foretold before.
+    /// The session, the view, the tokens that were sent and those that were not, and what that saved in dollars: as
+    /// billed once the reply is there, and as foretold before.
     fn told(&self) -> Vec<(&'static str, String)> {
         let tokens = self.turn.window().tokens() + self.plan.tools;
         let whole = self.turn.path_tokens() + self.plan.tools;
@@ -90,8 +90,8 @@ impl Exchange {
         told
     }
 
-    /// Keeps the reply. What the client may need before it comes back is on the disk when this returns; the rest follows, also
-    /// if the client goes away meanwhile.
+    /// Keeps the reply. What the client may need before it comes back is on the disk when this returns; the rest
+    /// follows, also if the client goes away meanwhile.
     pub(super) async fn finish(self, messages: Vec<Value>, hidden: Hidden) {
         let must_wait = !hidden.lead.is_empty() || !hidden.around.is_empty() || self.must_wait();
         let urgency = if must_wait { Urgency::Now } else { Urgency::Soon };

@@ -7,8 +7,8 @@ use scrollback::ids::Fingerprint;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-/// Whoever stops a reply and goes on at once may be here before it is known that they left: a turn that is under way has this
-/// long to end before another goes beside it.
+/// Whoever stops a reply and goes on at once may be here before it is known that they left: a turn that is under way
+/// has this long to end before another goes beside it.
 const LEAVING: Duration = Duration::from_millis(250);
 
 #[derive(Default)]

@@ -1,10 +1,11 @@
-//! The proxy: a client's request becomes a turn, its window goes upstream, and the reply comes back as if nothing were between.
+//! The proxy: a client's request becomes a turn, its window goes upstream, and the reply comes back as if nothing were
+//! between.
 //!
-//! `plan` is what is known of a request at first, `exchange` the state machine of one, `stream` the same for streamed replies,
-//! `hidden` what has to be put back when the client returns, `keep` the end. `book` keeps the ledger, `gauge` learns how models
-//! count, `count` tells what a request would cost, `control` answers what is said to us and not to a model, `responses` what the
-//! Responses API offers beside replies, `later` does what need not be waited for, `pass` sends on what is none of our business, or
-//! what we failed at.
+//! `plan` is what is known of a request at first, `exchange` the state machine of one, `stream` the same for streamed
+//! replies, `hidden` what has to be put back when the client returns, `keep` the end. `book` keeps the ledger, `gauge`
+//! learns how models count, `count` tells what a request would cost, `control` answers what is said to us and not to a
+//! model, `responses` what the Responses API offers beside replies, `later` does what need not be waited for, `pass`
+//! sends on what is none of our business, or what we failed at.
 
 mod arrival;
 mod asking;
@@ -133,7 +134,8 @@ impl Proxy {
         if name == QUOTE { Some(self.quote.clone()) } else { self.upstreams.get(name).cloned() }
     }
 
-    /// The upstream of a request that names none: one for clients of Anthropic, if there is one, and one for all others.
+    /// The upstream of a request that names none: one for clients of Anthropic, if there is one, and one for all
+    /// others.
     pub(crate) fn usual(&self, path: &str, headers: &HeaderMap) -> Option<Arc<Upstream>> {
         let anthropic = path.starts_with(WireName::Anthropic.path()) || headers.contains_key("anthropic-version");
         let theirs = anthropic.then(|| self.upstream(&self.serve.messages_upstream)).flatten();
@@ -256,7 +258,8 @@ impl Proxy {
 
     /// Takes the request into the log and lays out its window.
     async fn begin(&self, history: &History<'_>, plan: &Plan) -> scrollback::Result<Turn> {
-        // A client may be back with a reply before it is kept, and words it in its own way: it would be taken for another.
+        // A client may be back with a reply before it is kept, and words it in its own way: it would be taken for
+        // another.
         self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
         if let Some(Follows::Conversation(name)) = &plan.follows {
             if !self.has_conversation(&plan.tenant, name).await? {
@@ -318,8 +321,8 @@ impl Stop {
             Error::Invalid(what) | Error::NotFound(what) if plan.is_new() => {
                 Self::said(refused(wire, "invalid_request", &what))
             }
-            // Sent on without what it follows it would be answered as if that had never been said, and nobody sends it again.
-            // Where all is kept, so is what somebody erases at this moment: it is sent again, and begins anew.
+            // Sent on without what it follows it would be answered as if that had never been said, and nobody sends it
+            // again. Where all is kept, so is what somebody erases at this moment: it is sent again, and begins anew.
             Error::Store { .. } | Error::NotFound(_) if unkept == Unkept::Refused || plan.is_new() => {
                 Self::unkept(wire, &told)
             }

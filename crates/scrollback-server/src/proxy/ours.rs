@@ -1,5 +1,5 @@
-//! Requests of our own, for people who talk to us and not to a client: what only our code may say of a request, and who hears
-//! what becomes of it. They take the same path as any client's.
+//! Requests of our own, for people who talk to us and not to a client: what only our code may say of a request, and who
+//! hears what becomes of it. They take the same path as any client's.
 
 use std::sync::Arc;
 

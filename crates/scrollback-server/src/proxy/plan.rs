@@ -94,8 +94,8 @@ impl Plan {
     }
 }
 
-/// How much of a model's limit is kept free for the reply: what the request asks for. One that asks for all there is goes to a model
-/// that gives what is left, and half is enough.
+/// How much of a model's limit is kept free for the reply: what the request asks for. One that asks for all there is
+/// goes to a model that gives what is left, and half is enough.
 fn reply_tokens(asked: Option<u32>, usual: u32, limit: u32) -> u32 {
     match asked {
         Some(asked) if asked <= limit - limit / 8 => asked,

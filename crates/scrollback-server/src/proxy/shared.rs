@@ -1,7 +1,8 @@
-//! Accounts that several people share: an upstream with a key of ours keeps what it stores under that one key, whoever asked.
+//! Accounts that several people share: an upstream with a key of ours keeps what it stores under that one key, whoever
+//! asked.
 //!
-//! So that nobody reaches what others have there, only what refers to nothing stored goes on as it came, unless it is asked by the
-//! person at this machine, whose account it is.
+//! So that nobody reaches what others have there, only what refers to nothing stored goes on as it came, unless it is
+//! asked by the person at this machine, whose account it is.
 
 mod names;
 
@@ -50,8 +51,8 @@ pub(super) fn refused_by_name(
     names_stored(upstream, incoming, follows).then(|| refusal(upstream, incoming))
 }
 
-/// Whether a request names something of a shared account of which our log does not tell whose it is. What it `follows` as we read
-/// it, the log does tell; that has to be all there is to read.
+/// Whether a request names something of a shared account of which our log does not tell whose it is. What it `follows`
+/// as we read it, the log does tell; that has to be all there is to read.
 pub(super) fn names_stored(upstream: &Upstream, incoming: &Incoming, follows: Option<&Follows>) -> bool {
     let told = usize::from(matches!(follows, Some(Follows::Response(_) | Follows::Conversation(_))));
     let unknown = |names: Names| names.others || names.repeats || names.followed > told;

@@ -1,5 +1,5 @@
-//! A streamed reply: passed on as it comes, listened to on the way. Calls of ours are kept back; when they are answered, the
-//! next round goes on in the same stream.
+//! A streamed reply: passed on as it comes, listened to on the way. Calls of ours are kept back; when they are
+//! answered, the next round goes on in the same stream.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -249,7 +249,8 @@ impl Drop for Streaming {
     }
 }
 
-/// An answer that had begun has no end: it is paid for all the same. What a person who talks to us has read of it is kept.
+/// An answer that had begun has no end: it is paid for all the same. What a person who talks to us has read of it is
+/// kept.
 fn broken_off(mut exchange: Exchange, said: Said) {
     exchange.warn(StatusCode::OK);
     if exchange.plan.ours.is_some() {
@@ -259,9 +260,9 @@ fn broken_off(mut exchange: Exchange, said: Said) {
     exchange.fail();
 }
 
-/// A client that has seen why a reply ended may leave without waiting for the end: the reply is kept all the same, and so is what
-/// a person who talks to us has read of a reply without an end, for they have no client that would. Otherwise what was asked and
-/// paid for is recorded.
+/// A client that has seen why a reply ended may leave without waiting for the end: the reply is kept all the same, and
+/// so is what a person who talks to us has read of a reply without an end, for they have no client that would.
+/// Otherwise what was asked and paid for is recorded.
 fn cut_short(mut exchange: Exchange, (mut said, why): (Said, &str), is_answered: bool) {
     if (said.end.is_none() || said.failed) && exchange.plan.ours.is_some() {
         said = exchange.stopped(said, why);

@@ -1,5 +1,5 @@
-//! Large requests are worked on by threads of their own. Reading, counting and folding what they say can take seconds, and whoever
-//! asks for little, or is being streamed to, should not wait for that.
+//! Large requests are worked on by threads of their own. Reading, counting and folding what they say can take seconds,
+//! and whoever asks for little, or is being streamed to, should not wait for that.
 
 use std::sync::LazyLock;
 
@@ -14,8 +14,8 @@ use tokio::task::JoinSet;
 /// From so many bytes on a request is large.
 const LARGE: u64 = 256 << 10;
 
-/// The threads for large requests. They last as long as the process: what is kept of a reply after its client has gone is kept by
-/// them.
+/// The threads for large requests. They last as long as the process: what is kept of a reply after its client has gone
+/// is kept by them.
 static THREADS: LazyLock<Option<Runtime>> = LazyLock::new(|| {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let mut builder = Builder::new_multi_thread();
@@ -38,7 +38,8 @@ pub(super) async fn layer(request: Request, next: Next) -> Response {
     }
 }
 
-/// Whether a request says much, or asks for a whole conversation; one that does not tell how much it says may say anything.
+/// Whether a request says much, or asks for a whole conversation; one that does not tell how much it says may say
+/// anything.
 fn is_large(request: &Request) -> bool {
     let headers = request.headers();
     let length = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());

@@ -1,6 +1,6 @@
-//! Connections: each is served by a task of its own. Whoever takes too long to say what they want is let go; whoever is being
-//! answered when the server stops is answered to the end, unless that takes too long. `patient` lets go of whoever takes nothing of
-//! an answer, `crowd` says how many there may be at once.
+//! Connections: each is served by a task of its own. Whoever takes too long to say what they want is let go; whoever is
+//! being answered when the server stops is answered to the end, unless that takes too long. `patient` lets go of
+//! whoever takes nothing of an answer, `crowd` says how many there may be at once.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -41,8 +41,8 @@ impl Default for Patience {
 const PAUSE: Duration = Duration::from_secs(1);
 /// How many connections may wait to be taken.
 const WAITING: u32 = 1024;
-/// How much may wait to be sent on a connection. If left alone, systems let megabytes wait, and whoever takes them slowly would seem
-/// to take nothing for minutes.
+/// How much may wait to be sent on a connection. If left alone, systems let megabytes wait, and whoever takes them
+/// slowly would seem to take nothing for minutes.
 const UNSENT_BYTES: u32 = 256 << 10;
 
 /// Takes an address to listen on, or the first that can be had of those that a name has.

@@ -1,5 +1,6 @@
-//! How many connections there are at once: fewer than the files that the system lets us open, as each request may need another
-//! to its upstream, and the store needs some. Whoever comes when all seats are taken waits for one, as the system lets them.
+//! How many connections there are at once: fewer than the files that the system lets us open, as each request may need
+//! another to its upstream, and the store needs some. Whoever comes when all seats are taken waits for one, as the
+//! system lets them.
 
 use std::sync::Arc;
 use std::time::Duration;

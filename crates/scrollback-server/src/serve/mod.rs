@@ -1,8 +1,8 @@
-//! `scrollback serve`: the proxy, a word on its health, and numbers for Prometheus. Around all of it is one layer that decides who
-//! may ask (`access`).
+//! `scrollback serve`: the proxy, a word on its health, and numbers for Prometheus. Around all of it is one layer that
+//! decides who may ask (`access`).
 //!
-//! `connections` serves them one by one (`patient`, `crowd`), `body` reads what requests say, `apart` has threads for those that
-//! say much, and `numbers` are what is counted.
+//! `connections` serves them one by one (`patient`, `crowd`), `body` reads what requests say, `apart` has threads for
+//! those that say much, and `numbers` are what is counted.
 
 mod apart;
 pub(crate) mod body;
@@ -118,8 +118,8 @@ pub(crate) async fn is_address(listen: &str) -> anyhow::Result<()> {
     tokio::net::lookup_host(listen).await.map(drop).with_context(no_address)
 }
 
-/// Whether requests may come here: the store answers, and what was last written to it is kept. Whoever shares out requests asks
-/// this, and nobody who is told to stop answers it, as no new connection is taken then.
+/// Whether requests may come here: the store answers, and what was last written to it is kept. Whoever shares out
+/// requests asks this, and nobody who is told to stop answers it, as no new connection is taken then.
 async fn ready(State(desk): State<Desk>) -> (StatusCode, &'static str) {
     let no = |what| (StatusCode::SERVICE_UNAVAILABLE, what);
     let tenant = Tenant::local();
@@ -206,7 +206,8 @@ async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<
     desk.proxy.answer(upstream, incoming).await
 }
 
-/// Whether somebody on the way may read a path as another one than we do: what is decided about it would not hold for that one.
+/// Whether somebody on the way may read a path as another one than we do: what is decided about it would not hold for
+/// that one.
 fn climbs(path: &str) -> bool {
     let mut path = path.split('?').next().unwrap_or_default().to_owned();
     // Each hop may decode it once more.

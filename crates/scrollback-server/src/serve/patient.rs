@@ -1,5 +1,5 @@
-//! A connection on which something has to move: whoever takes nothing of what is written to them is let go. Where nothing is to be
-//! written, as on a stream of events that is quiet, nothing has to.
+//! A connection on which something has to move: whoever takes nothing of what is written to them is let go. Where
+//! nothing is to be written, as on a stream of events that is quiet, nothing has to.
 
 use std::io::{Error, ErrorKind, IoSlice, Result};
 use std::pin::Pin;

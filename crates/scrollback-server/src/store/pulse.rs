@@ -1,4 +1,5 @@
-//! How a store is doing, as those find who write to it: whether requests should come here, and how many connections are left.
+//! How a store is doing, as those find who write to it: whether requests should come here, and how many connections are
+//! left.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,8 +8,8 @@ use scrollback::{Error, PostgresStore, Result};
 
 use super::Opened;
 
-/// After a commit that failed, nobody should send requests here for so long. Then somebody may try: without requests nobody would
-/// find out that all is well again.
+/// After a commit that failed, nobody should send requests here for so long. Then somebody may try: without requests
+/// nobody would find out that all is well again.
 const ILL: Duration = Duration::from_secs(10);
 
 #[derive(Default)]

@@ -1,5 +1,5 @@
-//! A store whose answers go to others than the one who runs the server: where it is, is not told with what went wrong. Admins read
-//! it in the settings. What fails is counted, and how long commits take.
+//! A store whose answers go to others than the one who runs the server: where it is, is not told with what went wrong.
+//! Admins read it in the settings. What fails is counted, and how long commits take.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -1,5 +1,5 @@
-//! The web UI: plain files that are part of the program. They hold no conversation; what they show they ask of the API, as
-//! whoever opens them. A page may run only our own scripts and talk only to us.
+//! The web UI: plain files that are part of the program. They hold no conversation; what they show they ask of the API,
+//! as whoever opens them. A page may run only our own scripts and talk only to us.
 
 use axum::Router;
 use axum::body::Body;
@@ -16,8 +16,8 @@ struct Files;
 /// The page that everything begins with.
 const PAGE: &str = "index.html";
 
-/// What a page of ours may do: run our scripts, draw with our styles, show pictures that are in the conversation itself, and ask
-/// us. Nothing from elsewhere, nothing inline, no frames.
+/// What a page of ours may do: run our scripts, draw with our styles, show pictures that are in the conversation
+/// itself, and ask us. Nothing from elsewhere, nothing inline, no frames.
 const MAY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
                    connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
                    require-trusted-types-for 'script'; trusted-types scrollback";

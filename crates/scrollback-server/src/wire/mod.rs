@@ -1,9 +1,11 @@
-//! The JSON dialects of APIs. Each reads what is needed of a request and a reply, and leaves every other byte as it came.
+//! The JSON dialects of APIs. Each reads what is needed of a request and a reply, and leaves every other byte as it
+//! came.
 //!
-//! A [`Wire`] tells what a request holds and writes windows; its [`Toolbox`] writes our tools, its [`Speech`] reads and writes
-//! replies, a [`Relay`] is a streamed reply on its way through. `chat` is OpenAI Chat Completions, `responses` OpenAI Responses,
-//! `anthropic` Anthropic Messages. What they share: `request` (the fields of a body), `offer` (what we add), `said` (what a
-//! model said), `sse` (events of a stream), `foreign` (what was imported in another shape), `edit`.
+//! A [`Wire`] tells what a request holds and writes windows; its [`Toolbox`] writes our tools, its [`Speech`] reads and
+//! writes replies, a [`Relay`] is a streamed reply on its way through. `chat` is OpenAI Chat Completions, `responses`
+//! OpenAI Responses, `anthropic` Anthropic Messages. What they share: `request` (the fields of a body), `offer` (what
+//! we add), `said` (what a model said), `sse` (events of a stream), `foreign` (what was imported in another shape),
+//! `edit`.
 
 pub(crate) mod anthropic;
 pub(crate) mod chat;
@@ -58,8 +60,8 @@ pub(crate) trait Toolbox: Send + Sync {
 pub(crate) trait Speech: Send + Sync {
     /// Reads a whole reply; `None` if it is none.
     fn read(&self, body: &[u8]) -> Option<Said>;
-    /// A whole reply's body that says this instead, with the output of earlier rounds counted in. Their input is not, as
-    /// clients size their window by it.
+    /// A whole reply's body that says this instead, with the output of earlier rounds counted in. Their input is not,
+    /// as clients size their window by it.
     fn edited(&self, body: &[u8], said: &Said, earlier: Output) -> Bytes;
     /// A whole reply's body that tells of its request as the client sent it. Most dialects' replies tell nothing of it.
     fn restored(&self, body: Bytes, _: &Echo) -> Bytes {
@@ -79,8 +81,8 @@ pub(crate) trait Speech: Send + Sync {
 pub(crate) trait Relay: Send {
     /// Learns what the reply may tell of its request that was not sent as it came.
     fn expect(&mut self, _: Echo) {}
-    /// Hears an event; what the client may see of it now goes to `out`. Calls of ours are kept back, and the end is if it has
-    /// to wait.
+    /// Hears an event; what the client may see of it now goes to `out`. Calls of ours are kept back, and the end is if
+    /// it has to wait.
     fn hear(&mut self, event: &Event, ear: &Ear<'_>, out: &mut BytesMut) -> Heard;
     /// What was said in this round, as far as it came. What was kept back of it may still be let out.
     fn take(&mut self) -> Said;

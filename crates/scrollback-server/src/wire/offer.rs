@@ -1,5 +1,5 @@
-//! What we add to a request so that the model can ask for what it cannot see: tools after the client's own, the same bytes in
-//! every request of a conversation, or an instruction for models without tools.
+//! What we add to a request so that the model can ask for what it cannot see: tools after the client's own, the same
+//! bytes in every request of a conversation, or an instruction for models without tools.
 
 use scrollback::recall::{RecallTool, instructions};
 

@@ -16,8 +16,8 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Finds the fields; `None` if this is no request that we understand, which is then none of our business. `messages` finds
-    /// the end of the array that a text begins with; the array is the value of the field `history`.
+    /// Finds the fields; `None` if this is no request that we understand, which is then none of our business.
+    /// `messages` finds the end of the array that a text begins with; the array is the value of the field `history`.
     pub(crate) fn read<'b>(
         body: &'b Bytes,
         history: &str,

@@ -91,7 +91,8 @@ impl Said {
         Self { pieces: self.pieces.iter().filter_map(said).collect(), ..self.clone() }
     }
 
-    /// What counts of it where it was stopped: its words, if there are any. Half a call or half a thought is of no use to anybody.
+    /// What counts of it where it was stopped: its words, if there are any. Half a call or half a thought is of no use
+    /// to anybody.
     pub(crate) fn stopped(mut self) -> Self {
         self.pieces.retain(|piece| matches!(piece, Piece::Words { text, .. } if !text.trim().is_empty()));
         self.end = (!self.pieces.is_empty()).then_some(End::Cut);

@@ -1,5 +1,5 @@
-//! Splits a byte stream into server-sent events. Works on bytes, so a character cut in two between reads does no harm, and
-//! every event can be passed on exactly as it came.
+//! Splits a byte stream into server-sent events. Works on bytes, so a character cut in two between reads does no harm,
+//! and every event can be passed on exactly as it came.
 
 use bytes::{Bytes, BytesMut};
 
@@ -44,8 +44,8 @@ impl Splitter {
     }
 }
 
-/// The line that begins at `start`, and where the next one begins; `None` if it is not complete. Lines end with LF, CR LF or
-/// CR; a CR at the very end may be half of a CR LF.
+/// The line that begins at `start`, and where the next one begins; `None` if it is not complete. Lines end with LF, CR
+/// LF or CR; a CR at the very end may be half of a CR LF.
 fn line_at(buffer: &[u8], start: usize) -> Option<(&[u8], usize)> {
     let length = buffer[start..].iter().position(|byte| matches!(byte, b'\n' | b'\r'))?;
     let end = start + length;

@@ -1,4 +1,5 @@
-//! A conversation that was held over one dialect, gone on with over another: whoever answers is asked in words that its API takes.
+//! A conversation that was held over one dialect, gone on with over another: whoever answers is asked in words that its
+//! API takes.
 
 use serde_json::{Value, json};
 

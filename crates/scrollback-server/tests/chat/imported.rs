@@ -1,4 +1,5 @@
-//! Conversations of other programs, gone on with over every dialect: whatever a file holds, the request is one that its API takes.
+//! Conversations of other programs, gone on with over every dialect: whatever a file holds, the request is one that its
+//! API takes.
 
 use std::collections::HashSet;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Talking to Scrollback itself: `/api/chat` and `/api/events` over real sockets, and `scrollback chat` in front of them.
+//! Talking to Scrollback itself: `/api/chat` and `/api/events` over real sockets, and `scrollback chat` in front of
+//! them.
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 mod crossed;

@@ -1,4 +1,5 @@
-//! What people decide about their conversations: by command, with and without a server that holds the store, and over HTTP.
+//! What people decide about their conversations: by command, with and without a server that holds the store, and over
+//! HTTP.
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 mod backup;

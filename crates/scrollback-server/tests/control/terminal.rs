@@ -1,4 +1,5 @@
-//! Commands in a terminal, which `script` of util-linux plays: what is stored does not steer it, and lines are as wide as it is.
+//! Commands in a terminal, which `script` of util-linux plays: what is stored does not steer it, and lines are as wide
+//! as it is.
 
 use std::process::{Command, Stdio};
 

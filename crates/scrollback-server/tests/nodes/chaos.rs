@@ -1,5 +1,5 @@
-//! Chaos: nodes killed and started again at random, connections cut, the database restarted, while many clients talk. Twenty
-//! seconds of it by default; `CHAOS_SECONDS=120` for longer, `CHAOS_CLIENTS` for more or fewer than fifty.
+//! Chaos: nodes killed and started again at random, connections cut, the database restarted, while many clients talk.
+//! Twenty seconds of it by default; `CHAOS_SECONDS=120` for longer, `CHAOS_CLIENTS` for more or fewer than fifty.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Clients that talk on whatever happens, remember what was acknowledged, and know in the end whether all of it is there.
+//! Clients that talk on whatever happens, remember what was acknowledged, and know in the end whether all of it is
+//! there.
 
 use std::collections::HashMap;
 use std::io::Write;

@@ -1,4 +1,5 @@
-//! Nodes as processes that can be killed and started again, and the way between them and their database, which can be cut.
+//! Nodes as processes that can be killed and started again, and the way between them and their database, which can be
+//! cut.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

@@ -1,6 +1,7 @@
-//! Several nodes over one database: the proxy's own suite, with requests going to each node in turn, and what only they can
-//! get wrong. What has nothing to do with nodes is left out: files (`secrets`), upstreams and helpers that fail (`rough`, `trouble`),
-//! and how requests are written (`anthropic`, `count`, `faithful`, `sections`, `tasks`). `.config/nextest.toml` leaves out some more.
+//! Several nodes over one database: the proxy's own suite, with requests going to each node in turn, and what only they
+//! can get wrong. What has nothing to do with nodes is left out: files (`secrets`), upstreams and helpers that fail
+//! (`rough`, `trouble`), and how requests are written (`anthropic`, `count`, `faithful`, `sections`, `tasks`).
+//! `.config/nextest.toml` leaves out some more.
 #![allow(clippy::unwrap_used, reason = "a failing test may panic")]
 
 mod away;

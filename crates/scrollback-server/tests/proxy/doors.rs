@@ -1,5 +1,5 @@
-//! Who comes through which door: keys in two headers, another Scrollback on the way, what every reply tells, and windows for
-//! those who call their model themselves.
+//! Who comes through which door: keys in two headers, another Scrollback on the way, what every reply tells, and
+//! windows for those who call their model themselves.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! Requests that follow a response by its id alone: what the conversation began with stands, whatever was said beside it.
+//! Requests that follow a response by its id alone: what the conversation began with stands, whatever was said beside
+//! it.
 
 use serde_json::{Value, json};
 

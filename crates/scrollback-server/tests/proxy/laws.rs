@@ -1,5 +1,5 @@
-//! Random conversations over Chat Completions, under every strategy that folds: whatever happens in one, every request that reaches
-//! the model is one that its API accepts.
+//! Random conversations over Chat Completions, under every strategy that folds: whatever happens in one, every request
+//! that reaches the model is one that its API accepts.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! Clients that send only what is new: whatever they say while a call of theirs is open, every request that reaches the model is one
-//! that its API accepts.
+//! Clients that send only what is new: whatever they say while a call of theirs is open, every request that reaches the
+//! model is one that its API accepts.
 
 use serde_json::{Value, json};
 

@@ -49,7 +49,8 @@ fn logged(server: &Server, words: &str) -> String {
     }
 }
 
-/// A file passes what it cannot keep; but without what it follows, a request would be answered as if nothing had been said before.
+/// A file passes what it cannot keep; but without what it follows, a request would be answered as if nothing had been
+/// said before.
 #[test]
 fn on_a_full_disk_nothing_is_answered_without_its_history_and_nobody_is_sent_here() {
     let upstream = Upstream::new(|_, _| reply(&says("Noted.")));

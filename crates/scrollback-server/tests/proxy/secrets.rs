@@ -1,4 +1,5 @@
-//! Secrets: keys and tokens are in no file, log, error or number; files are their owner's; what is forgotten is gone from the disk.
+//! Secrets: keys and tokens are in no file, log, error or number; files are their owner's; what is forgotten is gone
+//! from the disk.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

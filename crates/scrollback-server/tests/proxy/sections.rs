@@ -1,5 +1,5 @@
-//! Documents: `[NEED_CONTEXT: words]` brings the messages behind a section, out of the client's sight, whether or not the model
-//! has tools as well.
+//! Documents: `[NEED_CONTEXT: words]` brings the messages behind a section, out of the client's sight, whether or not
+//! the model has tools as well.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -24,7 +24,8 @@ fn spoken(text: &str, piece: usize) -> Vec<Option<Vec<u8>>> {
     stream(&events(&deltas, "stop"), piece, true)
 }
 
-/// A model that writes what it is told to after `WRITE `, answers once it is told more, and asks on if it is to be endless.
+/// A model that writes what it is told to after `WRITE `, answers once it is told more, and asks on if it is to be
+/// endless.
 fn model(_: usize, asked: &Said) -> Vec<Option<Vec<u8>>> {
     let messages = messages(asked);
     let said: Vec<String> = messages.iter().map(words).collect();

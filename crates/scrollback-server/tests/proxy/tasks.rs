@@ -16,7 +16,8 @@ const FOLDED_AFTER: usize = 24;
 /// The helper may be late, but not for longer than this.
 const MOST_TURNS: usize = 240;
 
-/// Talks until much is folded, and further until the contents page is as wanted; returns that page and how many turns it took.
+/// Talks until much is folded, and further until the contents page is as wanted; returns that page and how many turns
+/// it took.
 fn talk(upstream: &Upstream, server: &Server, is_wanted: impl Fn(&str) -> bool) -> (String, usize) {
     let (mut history, mut turn) = (Vec::new(), 0);
     loop {
@@ -32,8 +33,8 @@ fn talk(upstream: &Upstream, server: &Server, is_wanted: impl Fn(&str) -> bool) 
         if turn >= FOLDED_AFTER && (is_wanted(contents) || turn == MOST_TURNS) {
             return (contents.to_owned(), turn);
         }
-        // The helper works between the turns, when it is looked whether there is work. People do not keep time: if as many turns as
-        // fold took just as long as that, it might be looked right after a fold, always.
+        // The helper works between the turns, when it is looked whether there is work. People do not keep time: if as
+        // many turns as fold took just as long as that, it might be looked right after a fold, always.
         std::thread::sleep(std::time::Duration::from_millis(40 + 37 * turn as u64 % 120));
     }
 }

@@ -1,4 +1,5 @@
-//! What tests with real clients share: processes that end with their test, and clients of fixed versions under `target/clients`.
+//! What tests with real clients share: processes that end with their test, and clients of fixed versions under
+//! `target/clients`.
 
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -54,7 +55,8 @@ impl Ended {
         None
     }
 
-    /// The same of one that tells how it gets on: `None` if it says nothing for so long. How fast it is depends on the machine.
+    /// The same of one that tells how it gets on: `None` if it says nothing for so long. How fast it is depends on the
+    /// machine.
     pub(crate) fn while_it_tells(&mut self, told: &Path, silence: Duration) -> Option<bool> {
         loop {
             let said = read(told).len();
@@ -104,7 +106,8 @@ pub(crate) fn installed(home: &Path, version: &str, install: impl FnOnce() -> bo
     true
 }
 
-/// A folder with packages of npm of these versions. Others are kept elsewhere, because another checkout may be using them.
+/// A folder with packages of npm of these versions. Others are kept elsewhere, because another checkout may be using
+/// them.
 #[allow(dead_code, reason = "not every suite has packages of its own")]
 pub(crate) fn npm(kind: &str, packages: &[&str]) -> PathBuf {
     let home = versioned(kind, &packages.join(" "));

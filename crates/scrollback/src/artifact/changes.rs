@@ -50,7 +50,8 @@ fn change(sign: Sign, line: &str) -> Change {
     Change { sign, line: line.to_owned() }
 }
 
-/// A version in pieces that are compared whole: its head, and its sections. Together they have the lines of its Markdown.
+/// A version in pieces that are compared whole: its head, and its sections. Together they have the lines of its
+/// Markdown.
 fn pieces(artifact: &Artifact) -> Vec<String> {
     let head = Artifact { sections: Vec::new(), ..artifact.clone() }.markdown();
     let mut all: Vec<String> = std::iter::once(head.trim_end_matches('\n').to_owned())

@@ -1,7 +1,8 @@
 //! Giving every message a section and every section a message.
 //!
-//! A message that no section cites goes to the section whose words it shares; one that says little goes where its neighbour is;
-//! what fits nowhere is told in a section of its own. Afterwards the sources are exactly the messages given.
+//! A message that no section cites goes to the section whose words it shares; one that says little goes where its
+//! neighbour is; what fits nowhere is told in a section of its own. Afterwards the sources are exactly the messages
+//! given.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -14,8 +14,8 @@ const HEADING_WEIGHT: f64 = 2.0;
 /// What a word in the title of the artifact counts.
 const TITLE_WEIGHT: f64 = 0.5;
 
-/// The sections of artifacts that words are about, the best first: those with the words in their headings before those that only
-/// have them in their texts; rare words count more.
+/// The sections of artifacts that words are about, the best first: those with the words in their headings before those
+/// that only have them in their texts; rare words count more.
 pub fn find<'a, A: Borrow<Artifact>>(artifacts: &'a [A], words: &str) -> Vec<(ArtifactId, &'a Section)> {
     let wanted = wanted(words);
     let phrase = folded(words.trim());

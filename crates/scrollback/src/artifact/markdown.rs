@@ -1,7 +1,7 @@
 //! Artifacts as Markdown, and Markdown as models write it read into sections.
 //!
-//! What is written can be read back: headings and source comments inside a section's text, outside of code, would end it, so
-//! [`Section::new`] turns the former into bold lines and takes the latter out.
+//! What is written can be read back: headings and source comments inside a section's text, outside of code, would end
+//! it, so [`Section::new`] turns the former into bold lines and takes the latter out.
 
 use std::collections::BTreeSet;
 
@@ -36,8 +36,8 @@ impl Artifact {
         pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("\n\n") + "\n"
     }
 
-    /// The sections of Markdown that a model or a person wrote, with those of their sources that are known. A title of the first
-    /// level and what stands under it is no section; text before the first heading is.
+    /// The sections of Markdown that a model or a person wrote, with those of their sources that are known. A title of
+    /// the first level and what stands under it is no section; text before the first heading is.
     pub fn sections_in(markdown: &str, known: &BTreeSet<MessageId>) -> Vec<Section> {
         let document = Document::read(markdown, known);
         document.lead.into_iter().chain(document.sections).collect()

@@ -1,8 +1,10 @@
-//! Artifacts: documents that archived stretches of a conversation are worked into, section by section, each with its sources.
+//! Artifacts: documents that archived stretches of a conversation are worked into, section by section, each with its
+//! sources.
 //!
-//! An artifact is named after its first source: a12 begins with what m12 said. It only ever changes by a new version, and no
-//! source is lost on the way. `markdown` writes and reads them (`lines` and `sources` know how models write), `complete` gives every
-//! message a section, `find` looks for sections by their words, `changes` tells two versions apart.
+//! An artifact is named after its first source: a12 begins with what m12 said. It only ever changes by a new version,
+//! and no source is lost on the way. `markdown` writes and reads them (`lines` and `sources` know how models write),
+//! `complete` gives every message a section, `find` looks for sections by their words, `changes` tells two versions
+//! apart.
 
 mod changes;
 mod complete;
@@ -88,7 +90,8 @@ impl Artifact {
         self.title.len() + self.summary.len() + self.sections.iter().map(section).sum::<usize>() + 128
     }
 
-    /// The same in a person's words. Sources that they do not name stay with the section that had them, or with the first.
+    /// The same in a person's words. Sources that they do not name stay with the section that had them, or with the
+    /// first.
     #[must_use]
     pub fn rewritten(&self, markdown: &str) -> Self {
         let known = self.sources();

@@ -1,6 +1,7 @@
 //! The comments in which sections name their sources, `<!-- sources: m12, m13 -->`, as models happen to write them.
 //!
-//! Comments in code spans are text. Ids may be written `m12`, `msg_12`, `12`, `m12–m15`; those nobody knows are dropped.
+//! Comments in code spans are text. Ids may be written `m12`, `msg_12`, `12`, `m12–m15`; those nobody knows are
+//! dropped.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +17,8 @@ const TO: [&str; 12] = ["-", "–", "—", "−", "~", "～", "..", "…", "to",
 /// What may stand before the second number of a range.
 const BEFORE: [&str; 8] = ["", "m", "msg", "msg_", "msg-", "message", "#", "m_"];
 
-/// What stands around a comment may become one when it is taken out, if somebody means mischief; so often we look again.
+/// What stands around a comment may become one when it is taken out, if somebody means mischief; so often we look
+/// again.
 const PASSES: usize = 4;
 
 /// A line without the comments that name sources, and what those say.
@@ -68,7 +70,8 @@ fn after_code(line: &str, at: usize) -> usize {
     start
 }
 
-/// What the sources comment that a text begins with says, and how long it is; its end may be missing if it holds only ids.
+/// What the sources comment that a text begins with says, and how long it is; its end may be missing if it holds only
+/// ids.
 fn comment_at(text: &str) -> Option<(&str, usize)> {
     let inner = text.strip_prefix("<!--")?.trim_start();
     let begins = |name: &&&str| inner.get(..name.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(name));

@@ -1,7 +1,7 @@
 //! How vectors are kept: blocks of the messages of a session in order of arrival, a record each.
 //!
-//! A message is in the block that its number says, so that the newest block alone is ever written again. Rows are bytes, written as
-//! base64: branch, depth and scale, four bytes each, then the numbers, one byte each.
+//! A message is in the block that its number says, so that the newest block alone is ever written again. Rows are
+//! bytes, written as base64: branch, depth and scale, four bytes each, then the numbers, one byte each.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,9 @@
-//! Embeddings: what a text means as a vector, so that messages are found that say the same in other words. An option, off unless an
-//! [`Embedder`] is given to the engine.
+//! Embeddings: what a text means as a vector, so that messages are found that say the same in other words. An option,
+//! off unless an [`Embedder`] is given to the engine.
 //!
-//! `passage` cuts long messages into pieces, `vector` makes a vector small, `scan` compares a question with all of a session, `block` is
-//! how vectors are kept. They are derived: kept by the name of what made them, and made anew by another. `local` reads models from files.
+//! `passage` cuts long messages into pieces, `vector` makes a vector small, `scan` compares a question with all of a
+//! session, `block` is how vectors are kept. They are derived: kept by the name of what made them, and made anew by
+//! another. `local` reads models from files.
 
 mod block;
 #[cfg(feature = "local-embeddings")]
@@ -35,8 +36,8 @@ pub trait Embedder: Send + Sync {
     /// What its vectors are kept under. Vectors of different names are never compared, so it changes with the model.
     fn name(&self) -> &str;
 
-    /// A vector for each text, all of the same length, in the order of the texts. Need not be of length one. What is longer than
-    /// the model can read is cut off.
+    /// A vector for each text, all of the same length, in the order of the texts. Need not be of length one. What is
+    /// longer than the model can read is cut off.
     async fn embed(&self, texts: &[&str], kind: TextKind) -> Result<Vec<Vec<f32>>>;
 }
 

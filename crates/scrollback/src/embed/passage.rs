@@ -6,7 +6,8 @@ pub const PASSAGE_CHARS: usize = 900;
 /// How much a character of a script without spaces counts: it is about a word's worth of a model's tokens.
 const UNSPACED: usize = 3;
 
-/// A text in passages, so many at most, cut where a paragraph ends if one does in the second half, or else a sentence, or a word.
+/// A text in passages, so many at most, cut where a paragraph ends if one does in the second half, or else a sentence,
+/// or a word.
 pub fn passages(text: &str, most: usize) -> Vec<&str> {
     let (mut rest, mut found) = (text.trim(), Vec::new());
     while !rest.is_empty() && found.len() < most {

@@ -1,5 +1,5 @@
-//! The vectors of a session in memory, one after the other, and how near each is to a question. Every one is compared: nothing is
-//! missed, and what it takes is one pass over a few hundred bytes a message.
+//! The vectors of a session in memory, one after the other, and how near each is to a question. Every one is compared:
+//! nothing is missed, and what it takes is one pass over a few hundred bytes a message.
 
 use super::block::{Block, Row};
 use super::vector::{Code, Sought};
@@ -72,7 +72,8 @@ impl Scan {
         }
     }
 
-    /// Adds a vector of a message at a place; one of another length than the first cannot be compared and is passed over.
+    /// Adds a vector of a message at a place; one of another length than the first cannot be compared and is passed
+    /// over.
     pub fn push(&mut self, place: (BranchId, Depth), code: &Code) {
         if self.places.is_empty() {
             self.dimensions = code.numbers.len();

@@ -1,4 +1,5 @@
-//! What stands beside open messages, read from the store: the reasoning that led to them, and what replies are bound to.
+//! What stands beside open messages, read from the store: the reasoning that led to them, and what replies are bound
+//! to.
 //!
 //! Reasoning has the numbers just before its message, so that it is found without going through the session.
 

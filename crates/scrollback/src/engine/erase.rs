@@ -23,8 +23,9 @@ use crate::window::tokens_of;
 /// What notes say of a result that was erased.
 const ERASED: &str = "erased by its owner, on request";
 
-/// Erases what tool results of a session say, in the log and in every note that quotes them, so that no word of them is left.
-/// The messages keep their places: a client that sends its history again finds them there. Returns how many were erased.
+/// Erases what tool results of a session say, in the log and in every note that quotes them, so that no word of them is
+/// left. The messages keep their places: a client that sends its history again finds them there. Returns how many were
+/// erased.
 pub async fn erase_results<S: Store + Forget>(
     store: &S,
     session: &SessionKey,
@@ -165,8 +166,8 @@ impl<'a> Erased<'a> {
         !quoted.is_empty() && self.texts.iter().any(|text| text.contains(quoted))
     }
 
-    /// Whether a text that tells of it among other things says something that it said: all of the text, or a name, a number
-    /// or the like.
+    /// Whether a text that tells of it among other things says something that it said: all of the text, or a name, a
+    /// number or the like.
     fn tells(&self, text: &str) -> bool {
         self.says(text) || facts(text).iter().any(|fact| self.says(&fact.text))
     }

@@ -20,7 +20,8 @@ use crate::view::View;
 /// How a turn ended.
 #[derive(Debug)]
 pub struct Finish<'a> {
-    /// What the model answered, message by message, as the client will echo it; none if it gave no answer that can be kept.
+    /// What the model answered, message by message, as the client will echo it; none if it gave no answer that can be
+    /// kept.
     pub messages: Vec<Message>,
     /// What the client never saw before all of them; the rounds of the turn, unless it says otherwise.
     pub lead: Option<Vec<Box<RawValue>>>,

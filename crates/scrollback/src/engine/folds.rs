@@ -1,7 +1,8 @@
-//! Folds in the store: each is kept for good and knows the one before it; a pointer for each branch says which one counts.
+//! Folds in the store: each is kept for good and knows the one before it; a pointer for each branch says which one
+//! counts.
 //!
-//! Folding adds a record and moves the pointer; undoing moves it back. A new branch goes on with the fold of the branch it
-//! left, or with the last one before the place where it left.
+//! Folding adds a record and moves the pointer; undoing moves it back. A new branch goes on with the fold of the branch
+//! it left, or with the last one before the place where it left.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -134,8 +135,8 @@ impl Folds<'_> {
         Ok(found)
     }
 
-    /// Records a new fold of a path after the one that counted, together with other records. A conflict means that another
-    /// request has folded meanwhile.
+    /// Records a new fold of a path after the one that counted, together with other records. A conflict means that
+    /// another request has folded meanwhile.
     pub(super) async fn put(
         &self,
         head: Position,

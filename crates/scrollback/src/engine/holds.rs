@@ -15,7 +15,8 @@ use crate::task::HoldDigest;
 use crate::window::{Body, Window};
 
 const PREFIX: &str = "hold/";
-/// Records are read in one go unless there are so many times more messages between the first and the last than are wanted.
+/// Records are read in one go unless there are so many times more messages between the first and the last than are
+/// wanted.
 const SCATTERED: usize = 64;
 /// So many messages are looked through in one go.
 const LOOKED_THROUGH: usize = 500;
@@ -85,7 +86,8 @@ impl Held {
         records.iter().take_while(|record| record.key.starts_with(PREFIX)).map(Self::read).collect()
     }
 
-    /// The large results of a session that nothing is on record of, in order: no window had them yet. This reads the whole session.
+    /// The large results of a session that nothing is on record of, in order: no window had them yet. This reads the
+    /// whole session.
     pub async fn unrecorded(
         store: &dyn Store,
         session: &SessionKey,
@@ -145,8 +147,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Records every placeholder of a window that is shown for the first time: from now on it stays as it is. A conflict
-    /// means that another one was settled meanwhile.
+    /// Records every placeholder of a window that is shown for the first time: from now on it stays as it is. A
+    /// conflict means that another one was settled meanwhile.
     pub(super) async fn keep_shown(&self, session: &SessionKey, lane: &Lane, window: &Window) -> Result<()> {
         let held = window.blocks().iter().filter(|block| matches!(block.body, Body::Held(..)));
         let held: HashSet<MessageId> = held.filter_map(|block| Some(block.message()?.id)).collect();
@@ -190,8 +192,8 @@ impl Engine {
         leaf.settle(&Placeholder::new(text, &leaf.stored.message(), &self.settings.strategies.holds));
     }
 
-    /// Asks for a digest of every large result that has none, and records it. What a person wants left out is not shown to the
-    /// helper.
+    /// Asks for a digest of every large result that has none, and records it. What a person wants left out is not shown
+    /// to the helper.
     pub(super) async fn digest_holds(&self, session: &SessionKey, lane: &Lane) -> Result<Vec<crate::task::Asked>> {
         self.settle(session, lane).await?;
         let mut asked = Vec::new();

@@ -1,7 +1,7 @@
 //! Lanes: what the engine has in mind of a conversation between two turns, so that a turn need not read the log again.
 //!
-//! A lane is one branch's fold and its open messages. Lanes are bounded in bytes and can be dropped at any time: they are
-//! read from the store again.
+//! A lane is one branch's fold and its open messages. Lanes are bounded in bytes and can be dropped at any time: they
+//! are read from the store again.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -152,8 +152,8 @@ impl Engine {
         Ok(())
     }
 
-    /// The window over a fold. If it does not fit, the fold's list is made shorter, then less is kept: the client's own messages
-    /// cannot wait.
+    /// The window over a fold. If it does not fit, the fold's list is made shorter, then less is kept: the client's own
+    /// messages cannot wait.
     pub(super) fn fitted(
         &self,
         lane: &Lane,
@@ -274,8 +274,8 @@ impl Engine {
     }
 }
 
-/// The instructions given in the middle of a talk that hold after some messages more; `known` are those before, as far as they were
-/// read. What is said again holds where it was said last, and of too many the first one and the newest do.
+/// The instructions given in the middle of a talk that hold after some messages more; `known` are those before, as far
+/// as they were read. What is said again holds where it was said last, and of too many the first one and the newest do.
 pub(super) fn instructed(before: &[MessageId], known: &[Arc<Stored>], more: &[Arc<Leaf>]) -> Vec<MessageId> {
     let mut held = before.to_vec();
     let mut said: HashMap<&str, MessageId> = known.iter().map(|stored| (stored.raw.get(), stored.id)).collect();
@@ -290,8 +290,8 @@ pub(super) fn instructed(before: &[MessageId], known: &[Arc<Stored>], more: &[Ar
     held
 }
 
-/// What began the turn that is parted between what is folded and what stays open, if one is; `before` began the one that was parted
-/// by the fold before.
+/// What began the turn that is parted between what is folded and what stays open, if one is; `before` began the one
+/// that was parted by the fold before.
 pub(super) fn question((folded, open): (&[Arc<Leaf>], &[Arc<Leaf>]), before: Option<MessageId>) -> Option<MessageId> {
     if open.first().is_none_or(|leaf| leaf.begins_turn) {
         return None;

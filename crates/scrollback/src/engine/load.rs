@@ -1,5 +1,5 @@
-//! Reading a lane from the store: the fold that counts, and the messages after it. Costs what the window costs, however long
-//! the conversation is.
+//! Reading a lane from the store: the fold that counts, and the messages after it. Costs what the window costs, however
+//! long the conversation is.
 
 use std::sync::Arc;
 
@@ -202,7 +202,8 @@ impl Engine {
         Ok(first.is_none_or(|first| first <= lane.folded.fold.open()))
     }
 
-    /// What its strategy made of more of a lane's path for models with other limits, laid out for its own: nobody need read that again.
+    /// What its strategy made of more of a lane's path for models with other limits, laid out for its own: nobody need
+    /// read that again.
     async fn longest(&self, session: &SessionKey, lane: &Lane, budget: Budget) -> Result<Option<Fold>> {
         if !lane.strategy.writes() {
             return Ok(None);
@@ -345,7 +346,8 @@ impl Engine {
     }
 }
 
-/// Where the open end of a path can begin without parting a call from its results: with a turn if one begins early enough.
+/// Where the open end of a path can begin without parting a call from its results: with a turn if one begins early
+/// enough.
 fn first_whole(open: &[Arc<Leaf>]) -> usize {
     let turn = (1..open.len() / 2).find(|index| open[*index].begins_turn);
     turn.or_else(|| (1..open.len()).find(|index| !open[*index].answers)).unwrap_or(1)

@@ -1,8 +1,8 @@
-//! Embeddings in the engine: messages are embedded when nobody waits for it, and a turn asks for the vector of its question alone,
-//! for a short time; without it, words decide.
+//! Embeddings in the engine: messages are embedded when nobody waits for it, and a turn asks for the vector of its
+//! question alone, for a short time; without it, words decide.
 //!
-//! Vectors are kept in blocks beside the messages, and those of sessions that were asked lately in memory. What was read of a session
-//! is not read again: a turn reads the block that still grows.
+//! Vectors are kept in blocks beside the messages, and those of sessions that were asked lately in memory. What was
+//! read of a session is not read again: a turn reads the block that still grows.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

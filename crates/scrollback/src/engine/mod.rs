@@ -1,9 +1,9 @@
 //! The engine: runs a turn. The only place where strategies, store and tasks meet.
 //!
 //! `begin` takes a request into the log, folds if it is time and lays out the window; whoever called it sends that to a
-//! model. While the model asks for what it cannot see, `recall` answers; `finish` keeps the reply, the view and the ledger;
-//! `tidy` does what can wait. The engine knows no network, and what time it is, its callers say; only how long a
-//! helper may take it measures itself.
+//! model. While the model asks for what it cannot see, `recall` answers; `finish` keeps the reply, the view and the
+//! ledger; `tidy` does what can wait. The engine knows no network, and what time it is, its callers say; only how long
+//! a helper may take it measures itself.
 
 mod asides;
 pub(crate) mod control;
@@ -148,8 +148,8 @@ impl Engine {
         Ask { budget: Budget { tokens: ask.budget.tokens.saturating_sub(more) }, reserved, ..ask }
     }
 
-    /// What windows of a session may cost for a model whose limit nobody knows, and that limit: as assumed, or nothing that is
-    /// ever reached where folding waits for a limit that is known.
+    /// What windows of a session may cost for a model whose limit nobody knows, and that limit: as assumed, or nothing
+    /// that is ever reached where folding waits for a limit that is known.
     pub fn unsure(&self, controls: &Controls, (budget, limit_tokens): (Budget, u32)) -> (Budget, u32) {
         match controls.strategy.unwrap_or(self.settings.strategy) {
             StrategyName::Summary => (Budget { tokens: BOUNDLESS }, BOUNDLESS),

@@ -1,7 +1,7 @@
 //! Quotes in the engine: whether a turn calls for the past, and which of its messages have to do with it.
 //!
-//! The index names messages that hold the question's words, those around the best are read too, and `search::gather` ranks
-//! them. How many are read does not depend on how long the conversation is.
+//! The index names messages that hold the question's words, those around the best are read too, and `search::gather`
+//! ranks them. How many are read does not depend on how long the conversation is.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

@@ -1,5 +1,6 @@
-//! Recall: carries out what a model asks to see again. It sees the path of its own conversation and nothing else, unless a
-//! person allows results of other sessions. What is too large for the room left is cut, with a pointer to the rest.
+//! Recall: carries out what a model asks to see again. It sees the path of its own conversation and nothing else,
+//! unless a person allows results of other sessions. What is too large for the room left is cut, with a pointer to the
+//! rest.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What can wait until the reply is on its way: digests of held results, and of pages that will be folded soon.
 //!
-//! Nothing here is needed for the next turn to happen: what is not done by then is answered offline. What takes a model is
-//! queued, so that it outlives the process; the rest takes no time.
+//! Nothing here is needed for the next turn to happen: what is not done by then is answered offline. What takes a model
+//! is queued, so that it outlives the process; the rest takes no time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ use crate::strategy::{self, Scene, StrategyName, Stretch, turns};
 use crate::task::{self, Digest, PageDigest};
 use crate::window::Budget;
 
-/// Pages are digested ahead of need once the window is this full, in hundredths of the budget, or more are open than a fold
-/// would keep.
+/// Pages are digested ahead of need once the window is this full, in hundredths of the budget, or more are open than a
+/// fold would keep.
 const AHEAD_OVER: u32 = 30;
 
 /// How often entries of the ledger are numbered anew when others were made meanwhile.

@@ -22,7 +22,8 @@ use crate::task;
 use crate::topic::TopicId;
 use crate::window::{Budget, Reserved, Window, tokens_of};
 
-/// With less room than this in its window, in hundredths, a turn is laid out once more before its model is shown what it recalls.
+/// With less room than this in its window, in hundredths, a turn is laid out once more before its model is shown what
+/// it recalls.
 const TIGHT: u32 = 20;
 /// So much of a window that was full of quotes is then free, in hundredths.
 const WANTED: u32 = 30;
@@ -243,7 +244,8 @@ impl Engine {
         self.lay_again(turn, Budget { tokens }, Room::Any).await
     }
 
-    /// Lays out a turn once more whose window has little room for what its model recalls: with fewer quotes, or else folded.
+    /// Lays out a turn once more whose window has little room for what its model recalls: with fewer quotes, or else
+    /// folded.
     pub(super) async fn make_room(&self, turn: &mut Turn) -> Result<()> {
         let budget = turn.window.budget();
         if turn.window.room() >= budget.share(TIGHT) {

@@ -101,7 +101,8 @@ impl Engine {
         self.store().records(&Scope::Session(session.clone()), Kind::View, keys).await
     }
 
-    /// What people will call the view of a turn that is not finished yet: its last message may have been answered before.
+    /// What people will call the view of a turn that is not finished yet: its last message may have been answered
+    /// before.
     pub async fn next_view(&self, turn: &Turn) -> Result<String> {
         let end = View::keys_end(turn.head.id);
         let before = self.same_before(&turn.received.session, turn.head.id, end).await?;
@@ -231,8 +232,8 @@ impl Engine {
     }
 }
 
-/// Views in the order of their keys, with the names that people call them by; so many earlier ones answered the message of the
-/// first.
+/// Views in the order of their keys, with the names that people call them by; so many earlier ones answered the message
+/// of the first.
 fn named(records: &[Record], earlier: usize) -> Result<Vec<Recorded>> {
     let mut views: Vec<Recorded> = Vec::with_capacity(records.len());
     let mut times = earlier;

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use crate::ids::MessageId;
 use crate::store::{Beside, Place, Stored};
 
-/// The message of a path that each message of a session belongs to, itself if it is on one; `None` where that is lost. `all` is
-/// the whole session in order of arrival.
+/// The message of a path that each message of a session belongs to, itself if it is on one; `None` where that is lost.
+/// `all` is the whole session in order of arrival.
 pub(super) fn owners(all: &[Stored]) -> Vec<Option<MessageId>> {
     let on_path = |stored: &&Stored| stored.position().is_some();
     let mut next = None;
@@ -38,8 +38,8 @@ fn owner(stored: &Stored, before: Option<MessageId>, next: Option<&Stored>) -> O
     }
 }
 
-/// A path with what stands beside it where it was said: the instructions it began with, and the reasoning that led to its
-/// messages. `all` is the whole session in order of arrival.
+/// A path with what stands beside it where it was said: the instructions it began with, and the reasoning that led to
+/// its messages. `all` is the whole session in order of arrival.
 pub fn with_beside(path: Vec<Stored>, all: &[Stored]) -> Vec<Stored> {
     joined(path, all, &owners(all))
 }

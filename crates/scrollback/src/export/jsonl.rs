@@ -1,7 +1,7 @@
 //! A session as one line of JSON that [`crate::import`] reads back, all of it at its place.
 //!
-//! `messages` is the path of the branch that was written to last, for whoever reads nothing else. The `scrollback` object beside
-//! it says where each of them stood, and holds the others and what a person decided.
+//! `messages` is the path of the branch that was written to last, for whoever reads nothing else. The `scrollback`
+//! object beside it says where each of them stood, and holds the others and what a person decided.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

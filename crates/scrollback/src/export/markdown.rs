@@ -1,4 +1,5 @@
-//! A session as Markdown for people, with times in UTC: the branch that was written to last, and of others what they do not share.
+//! A session as Markdown for people, with times in UTC: the branch that was written to last, and of others what they do
+//! not share.
 
 use std::collections::HashSet;
 use std::fmt::Write as _;
@@ -111,7 +112,8 @@ fn kind(block: &Value) -> Option<&str> {
     block.get("type")?.as_str()
 }
 
-/// One line for what cannot be shown: what it is labelled, or else its name, its address or its type, whichever is there.
+/// One line for what cannot be shown: what it is labelled, or else its name, its address or its type, whichever is
+/// there.
 pub(super) fn mention(what: &str, block: &Value) -> String {
     if let Some(label) = block["label"].as_str() {
         return format!("[{}]", one_line(label));

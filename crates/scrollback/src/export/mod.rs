@@ -1,5 +1,5 @@
-//! Conversations for elsewhere: a session as a line of JSON that can be imported again, as OpenAI chat messages, or as Markdown
-//! for people.
+//! Conversations for elsewhere: a session as a line of JSON that can be imported again, as OpenAI chat messages, or as
+//! Markdown for people.
 //!
 //! A [`Whole`] is read from a store and gives text piece by piece; where that goes is the caller's business.
 

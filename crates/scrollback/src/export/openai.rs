@@ -1,7 +1,7 @@
 //! A path as OpenAI chat messages, whatever API it was spoken over, for tools that read nothing else.
 //!
-//! What came as chat messages stays as it is. Of the rest, reasoning is left out, and what chat messages have no place for
-//! is mentioned in words. A call and its result that came without an id get one.
+//! What came as chat messages stays as it is. Of the rest, reasoning is left out, and what chat messages have no place
+//! for is mentioned in words. A call and its result that came without an id get one.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +19,8 @@ const BLOCKS: [&str; 5] = ["text", "image_url", "input_audio", "file", "refusal"
 const ROLES: [&str; 5] = ["system", "developer", "user", "assistant", "tool"];
 
 impl Whole {
-    /// The session as a line for each branch, which all begin with what they share: `{"id": …, "title": …, "messages": […]}`.
+    /// The session as a line for each branch, which all begin with what they share:
+    /// `{"id": …, "title": …, "messages": […]}`.
     pub fn openai(self) -> impl Iterator<Item = String> + Send {
         let whole = Arc::new(self);
         let branches = whole.session.branches.clone().into_iter();

@@ -1,4 +1,5 @@
-//! A session on its way out: everything in it, as far as it can be read, and which of its messages make up which branch.
+//! A session on its way out: everything in it, as far as it can be read, and which of its messages make up which
+//! branch.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! ChatGPT's `conversations.json`: each conversation a tree of nodes, edited questions and second answers included.
 //!
-//! Messages become OpenAI chat messages. Words become text; whatever else a message holds is kept whole as a block of type
-//! `chatgpt.…`, so that nothing of it is lost; `message/chatgpt.rs` knows what those say. What is told about a message (its sources,
-//! whom it is for, the document it wrote) stands in `annotations`, which do not count when messages are compared. DeepSeek's file has
-//! the same tree of other messages.
+//! Messages become OpenAI chat messages. Words become text; whatever else a message holds is kept whole as a block of
+//! type `chatgpt.…`, so that nothing of it is lost; `message/chatgpt.rs` knows what those say. What is told about a
+//! message (its sources, whom it is for, the document it wrote) stands in `annotations`, which do not count when
+//! messages are compared. DeepSeek's file has the same tree of other messages.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! Claude's `conversations.json`: messages in order, in newer exports with the message each one follows.
 //!
-//! Blocks are kept as they are. The text of an attachment becomes a text block below its file's name; a file without text
-//! is kept as a block of type `claude.file`.
+//! Blocks are kept as they are. The text of an attachment becomes a text block below its file's name; a file without
+//! text is kept as a block of type `claude.file`.
 
 use std::collections::HashMap;
 

@@ -1,10 +1,11 @@
 //! Claude Code's session files: one JSON object a line, linked by `uuid` and `parentUuid`.
 //!
-//! The messages come out as Claude Code sends them to the model, so that an imported session goes on when it is live again:
-//! the lines of one reply (same `message.id`) are one message, and so are the results of calls made at once, each of which
-//! names its own line of the reply as its parent. Sub-agents (sidechains) are conversations of their own. Files that were
-//! attached or changed are messages of the person; progress, error notices and the like are links of the chain and no messages.
-//! What follows a compaction follows what was said before it, and the summary stands between as it was shown.
+//! The messages come out as Claude Code sends them to the model, so that an imported session goes on when it is live
+//! again: the lines of one reply (same `message.id`) are one message, and so are the results of calls made at once,
+//! each of which names its own line of the reply as its parent. Sub-agents (sidechains) are conversations of their own.
+//! Files that were attached or changed are messages of the person; progress, error notices and the like are links of
+//! the chain and no messages. What follows a compaction follows what was said before it, and the summary stands between
+//! as it was shown.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -156,8 +157,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The node a line names, if it is of the same chain. A parent that is not in the file was lost with a bad line: then
-    /// the line before takes its place. Behind a compaction the chain begins anew, and another field tells what it follows.
+    /// The node a line names, if it is of the same chain. A parent that is not in the file was lost with a bad line:
+    /// then the line before takes its place. Behind a compaction the chain begins anew, and another field tells what it
+    /// follows.
     fn parent(&self, line: &Fields<'_>, is_side: bool) -> Option<usize> {
         let last = self.last.get(&is_side).copied();
         match line.text("parentUuid") {

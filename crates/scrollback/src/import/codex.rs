@@ -1,7 +1,8 @@
 //! Codex's rollout files: a line each for what happened; the items sent to and from the model are the messages.
 //!
-//! Items keep their bytes. Turns that were taken back are a branch of their own. The summary of a compaction stands where it was
-//! made, and the instructions at the head. Files of early versions have bare items below a first line with the session's id.
+//! Items keep their bytes. Turns that were taken back are a branch of their own. The summary of a compaction stands
+//! where it was made, and the instructions at the head. Files of early versions have bare items below a first line with
+//! the session's id.
 
 use serde_json::json;
 use serde_json::value::RawValue;

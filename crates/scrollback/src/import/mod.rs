@@ -1,9 +1,10 @@
-//! Conversations from elsewhere: the files of ChatGPT, DeepSeek, Claude, Claude Code, Codex and anything that speaks OpenAI's JSON.
+//! Conversations from elsewhere: the files of ChatGPT, DeepSeek, Claude, Claude Code, Codex and anything that speaks
+//! OpenAI's JSON.
 //!
-//! [`open`] turns a file's bytes into [`Conversation`]s, each one path from the first message to a leaf; [`store`] feeds one
-//! to the log. A source with branches gives one conversation per leaf: the log is addressed by content, so what they share
-//! is stored once, and importing a file twice adds nothing. No file is opened here. The way back is [`crate::export`], whose
-//! lines hold whole sessions.
+//! [`open`] turns a file's bytes into [`Conversation`]s, each one path from the first message to a leaf; [`store`]
+//! feeds one to the log. A source with branches gives one conversation per leaf: the log is addressed by content, so
+//! what they share is stored once, and importing a file twice adds nothing. No file is opened here. The way back is
+//! [`crate::export`], whose lines hold whole sessions.
 
 mod chatgpt;
 mod claude;
@@ -117,7 +118,8 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// When each message was said: an unknown time is that of the message before, at the head that of the first known one.
+    /// When each message was said: an unknown time is that of the message before, at the head that of the first known
+    /// one.
     fn times(&self, otherwise: At) -> Vec<At> {
         let first = self.messages.iter().find_map(|(_, at)| *at).unwrap_or(otherwise);
         let before = self.messages.iter().scan(first, |before, (_, at)| {

@@ -17,8 +17,8 @@ pub enum Opened {
     Unknown,
 }
 
-/// Reads the bytes of a file: a text, or an archive from which at most `room` bytes are unpacked. A format that is not named
-/// is guessed.
+/// Reads the bytes of a file: a text, or an archive from which at most `room` bytes are unpacked. A format that is not
+/// named is guessed.
 pub fn open(bytes: &[u8], format: Option<Format>, room: usize) -> Result<Opened> {
     if !bytes.starts_with(zip::MAGIC) {
         return opened(bytes, format);

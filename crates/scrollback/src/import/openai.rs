@@ -111,7 +111,8 @@ fn conversation(entry: &Entry<'_>, messages: &[&RawValue], fields: Option<&Field
     Ok(Read::Conversation(Box::new(conversation), complaint))
 }
 
-/// Messages and when each was said: as our export tells, as the message tells itself, and the first as the conversation does.
+/// Messages and when each was said: as our export tells, as the message tells itself, and the first as the conversation
+/// does.
 fn timed(messages: &[&RawValue], fields: Option<&Fields<'_>>, ours: Option<&Fields<'_>>) -> Vec<Timed> {
     let times = ours.and_then(|ours| ours.array("times")).unwrap_or_default();
     let told = |index: usize| times.get(index).and_then(|raw| moment(raw));

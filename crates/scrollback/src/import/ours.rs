@@ -34,7 +34,8 @@ struct Place {
     beside: Option<Beside>,
 }
 
-/// The messages of a line with their places, in order of arrival; `None` if it tells no places, or none that can be true.
+/// The messages of a line with their places, in order of arrival; `None` if it tells no places, or none that can be
+/// true.
 pub(super) fn read(messages: &[&RawValue], ours: &Fields<'_>) -> Option<(Vec<Timed>, Places)> {
     let newest: Vec<Placed<'_>> = parsed(ours.raw("places")?)?;
     let others: Vec<Placed<'_>> = ours.raw("others").map_or_else(|| Some(Vec::new()), parsed)?;

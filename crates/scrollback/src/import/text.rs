@@ -1,7 +1,7 @@
 //! A file's bytes as text, or what to do with a file that is none.
 //!
-//! Programs write text in more ways than one: UTF-16 on Windows, emojis as two halves of three bytes each, a byte that a bad
-//! disk or an old program left. One such byte costs one character, not the file.
+//! Programs write text in more ways than one: UTF-16 on Windows, emojis as two halves of three bytes each, a byte that
+//! a bad disk or an old program left. One such byte costs one character, not the file.
 
 use std::borrow::Cow;
 
@@ -60,7 +60,8 @@ fn widened(units: impl Iterator<Item = u16>) -> (String, usize) {
     (read.collect(), lost)
 }
 
-/// The text of UTF-8 with faults, and how many characters were lost. Halves of an emoji that belong together are joined.
+/// The text of UTF-8 with faults, and how many characters were lost. Halves of an emoji that belong together are
+/// joined.
 fn mended(bytes: &[u8]) -> (String, usize) {
     let (mut text, mut lost, mut rest) = (String::with_capacity(bytes.len()), 0, bytes);
     while let Err(fault) = std::str::from_utf8(rest) {

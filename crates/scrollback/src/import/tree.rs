@@ -1,7 +1,7 @@
 //! Branches as paths: nodes that know their parent give one path per leaf.
 //!
-//! Nodes that say nothing (empty roots, progress lines) are links of the chain and appear on no path. Links that run in a
-//! circle are cut, so every node that says something is on at least one path, whatever the file claims.
+//! Nodes that say nothing (empty roots, progress lines) are links of the chain and appear on no path. Links that run in
+//! a circle are cut, so every node that says something is on at least one path, whatever the file claims.
 
 /// Nodes by number, each with its parent.
 pub(super) struct Tree {

@@ -1,7 +1,7 @@
 //! ZIP archives: the files of conversations in an export as it was downloaded.
 //!
-//! Only what is needed: names from the directory at the end, files that are stored or deflated, and no more bytes than there
-//! is room for. What is encrypted or in several parts is told and not read.
+//! Only what is needed: names from the directory at the end, files that are stored or deflated, and no more bytes than
+//! there is room for. What is encrypted or in several parts is told and not read.
 
 use std::io::Read;
 

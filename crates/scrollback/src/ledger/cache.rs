@@ -1,7 +1,7 @@
 //! A model of a provider's cache: what was sent lately, and what of the next request it will therefore find there.
 //!
-//! It keeps hashes of beginnings and times, never text, in a bounded number; the oldest go first. What two requests share
-//! inside a block is not seen, so a prediction errs on the dear side.
+//! It keeps hashes of beginnings and times, never text, in a bounded number; the oldest go first. What two requests
+//! share inside a block is not seen, so a prediction errs on the dear side.
 
 use std::collections::HashMap;
 

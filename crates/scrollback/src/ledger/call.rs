@@ -1,7 +1,7 @@
 //! A call as it is recorded, and sums of calls.
 //!
-//! One is stored for every call of every turn, so its JSON leaves out whatever is nothing. An unknown price is no price:
-//! it is counted apart, never as free.
+//! One is stored for every call of every turn, so its JSON leaves out whatever is nothing. An unknown price is no
+//! price: it is counted apart, never as free.
 
 use serde::{Deserialize, Serialize};
 

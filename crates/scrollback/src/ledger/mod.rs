@@ -1,8 +1,8 @@
 //! What every call costs, what its cache was worth, and what the same turn would have cost without folding.
 //!
-//! [`Prices`] knows models and what they charge, [`CacheModel`] foretells what a provider will find in its cache, [`Usage`]
-//! is what the provider says it found, and a [`Call`] keeps both beside each other so that drift is visible. Nothing here
-//! sends anything or reads a clock.
+//! [`Prices`] knows models and what they charge, [`CacheModel`] foretells what a provider will find in its cache,
+//! [`Usage`] is what the provider says it found, and a [`Call`] keeps both beside each other so that drift is visible.
+//! Nothing here sends anything or reads a clock.
 
 mod cache;
 mod call;

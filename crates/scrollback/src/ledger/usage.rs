@@ -1,6 +1,7 @@
 //! What a provider reports of a call, read from the several shapes it comes in.
 //!
-//! They differ in what `input` means: `OpenAI` counts cached tokens in, Anthropic leaves them out. Here it is always the total.
+//! They differ in what `input` means: `OpenAI` counts cached tokens in, Anthropic leaves them out. Here it is always
+//! the total.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

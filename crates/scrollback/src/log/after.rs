@@ -32,7 +32,8 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Where instructions have a place of their own, those among the messages are said in passing, once something was said.
+    /// Where instructions have a place of their own, those among the messages are said in passing, once something was
+    /// said.
     pub(super) fn read(history: &History<'_>, follows: bool) -> Self {
         let head = match history.heads() {
             Some(heads) if follows => heads,

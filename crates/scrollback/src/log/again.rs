@@ -1,4 +1,5 @@
-//! Recognising one message that comes again in other bytes: the echo of a reply, or what an earlier edition of a file said.
+//! Recognising one message that comes again in other bytes: the echo of a reply, or what an earlier edition of a file
+//! said.
 
 use super::align::Finding;
 use super::rewrite::Features;
@@ -21,8 +22,8 @@ impl Finding<'_> {
         true
     }
 
-    /// Takes the next message of a file if one of some messages was read from an earlier edition of that file: said at the same
-    /// moment, in the same words. What else a program tells of a message changes from one edition to the next.
+    /// Takes the next message of a file if one of some messages was read from an earlier edition of that file: said at
+    /// the same moment, in the same words. What else a program tells of a message changes from one edition to the next.
     pub(super) fn take_again(&mut self, children: &[Stored]) -> bool {
         let link = &self.rest[0];
         let Some(at) = self.file.and_then(|times| times.get(link.index)) else { return false };

@@ -1,7 +1,8 @@
 //! What is new in a request? Finds the place in the log that a history continues.
 //!
-//! Four questions, the cheap ones first: was it seen lately (`recent`), how much of its chain of nodes is known, is its next
-//! message the echo of a reply, and has the client rewritten it (`rewrite`)? A declared id only says where to look.
+//! Four questions, the cheap ones first: was it seen lately (`recent`), how much of its chain of nodes is known, is its
+//! next message the echo of a reply, and has the client rewritten it (`rewrite`)? A declared id only says where to
+//! look.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +17,8 @@ use crate::message::Message;
 use crate::search::{Need, Probe, Reach, Term, anchors};
 use crate::store::{Lineage, Origin, Place, Position, Span, Store, Stored};
 
-/// How many messages are looked up by their anchors when a history has to be recognised: from its end, and its beginning.
+/// How many messages are looked up by their anchors when a history has to be recognised: from its end, and its
+/// beginning.
 const ANCHORED: usize = 16;
 /// How many messages of the log are considered then.
 const CANDIDATES: usize = 256;

@@ -1,7 +1,7 @@
 //! A conversation as a client sends it: a JSON array, split into messages without reading them.
 //!
-//! A client that resends its history sends bytes that were seen before, plus a tail. The known beginning is recognised by a
-//! fast hash and not even split; only what follows is looked at.
+//! A client that resends its history sends bytes that were seen before, plus a tail. The known beginning is recognised
+//! by a fast hash and not even split; only what follows is looked at.
 
 use std::borrow::Cow;
 
@@ -45,8 +45,8 @@ pub(super) struct Marks {
     pub(super) all: u128,
     /// How many bytes that is.
     pub(super) bytes: usize,
-    /// The same up to the first message with a mark for the provider's cache, if one is among those that were not known: clients
-    /// move such marks with every turn, so the bytes from there on will not come again.
+    /// The same up to the first message with a mark for the provider's cache, if one is among those that were not
+    /// known: clients move such marks with every turn, so the bytes from there on will not come again.
     pub(super) unmarked: Option<Unmarked>,
 }
 
@@ -78,8 +78,8 @@ impl<'a> History<'a> {
         if rest.is_empty() { Ok(history) } else { Err(no_array(&format!("“{}” follows it", short(rest)))) }
     }
 
-    /// Splits the array that a text begins with, and tells where it ends. `known` are stretches that begin with a message of
-    /// this hash, the shortest first.
+    /// Splits the array that a text begins with, and tells where it ends. `known` are stretches that begin with a
+    /// message of this hash, the shortest first.
     pub(super) fn open(text: &'a str, seed: u64, known: impl FnOnce(u128) -> Vec<Stretch>) -> Result<(Self, usize)> {
         let mut cursor = Cursor { text, at: 0, inside: false };
         let begin = cursor.bracket()?;
@@ -130,8 +130,8 @@ impl<'a> History<'a> {
         Some((self.known.as_ref().map_or(0, |stretch| stretch.count) + marked, end))
     }
 
-    /// The same history after standing instructions that the wire keeps outside of the array, each a whole message. With none
-    /// the conversation has no others than those in the array.
+    /// The same history after standing instructions that the wire keeps outside of the array, each a whole message.
+    /// With none the conversation has no others than those in the array.
     #[must_use]
     pub fn with_heads(self, heads: Vec<Box<RawValue>>) -> Self {
         let preamble = self.preamble - self.outside() + heads.len();

@@ -1,8 +1,8 @@
 //! The log: every message that was ever received, as a tree addressed by content.
 //!
-//! [`Log::receive`] takes a request's whole history, finds the place it continues (`align`) and stores what is new, before
-//! anything is sent anywhere; [`Log::reply`] adds what the model answered. Histories sent again add nothing, edited ones
-//! branch, and what a conversation may see is its own path and nothing else.
+//! [`Log::receive`] takes a request's whole history, finds the place it continues (`align`) and stores what is new,
+//! before anything is sent anywhere; [`Log::reply`] adds what the model answered. Histories sent again add nothing,
+//! edited ones branch, and what a conversation may see is its own path and nothing else.
 
 mod after;
 mod again;
@@ -99,7 +99,8 @@ impl Received {
 }
 
 impl Received {
-    /// Notes reasoning that stands before a fresh message, if it was stored next to it and that message follows another.
+    /// Notes reasoning that stands before a fresh message, if it was stored next to it and that message follows
+    /// another.
     fn reason(&mut self, before: usize, aside: Stored) {
         let Some(owner) = self.fresh.get(before).filter(|owner| owner.id > aside.id) else { return };
         let (owner, parent) = (owner.id, owner.parent);
@@ -126,8 +127,8 @@ impl Log {
         &self.store
     }
 
-    /// Splits the JSON array that a text begins with into messages, and tells where it ends. What was seen lately of the same
-    /// conversation is passed over, so that a long history costs little more than its new tail.
+    /// Splits the JSON array that a text begins with into messages, and tells where it ends. What was seen lately of
+    /// the same conversation is passed over, so that a long history costs little more than its new tail.
     pub fn open<'t>(&self, tenant: &Tenant, text: &'t str) -> Result<(History<'t>, usize)> {
         History::open(text, self.recent.seed, |first| self.recent.behind(&Door(tenant.clone(), first)))
     }
@@ -164,7 +165,8 @@ impl Log {
         Ok(received)
     }
 
-    /// Commits a batch and tells what became of its messages. One that holds nothing tells whether what is in mind still holds.
+    /// Commits a batch and tells what became of its messages. One that holds nothing tells whether what is in mind
+    /// still holds.
     async fn append(&self, received: &mut Received, batch: Batch) -> Result<()> {
         let path: Vec<Stored> = batch.path.iter().map(Draft::unplaced).collect();
         let unplaced = |sidelong: &Sidelong| (sidelong.why, sidelong.before, sidelong.draft.unplaced());

@@ -1,7 +1,7 @@
 //! What was resolved lately, so that a resent history costs one fast hash of its bytes.
 //!
-//! A client that sends its whole history every turn sends the same bytes plus a tail. For each conversation the last few
-//! stretches are kept: how many messages, their hash, and the place in the log they led to. A miss only costs time.
+//! A client that sends its whole history every turn sends the same bytes plus a tail. For each conversation the last
+//! few stretches are kept: how many messages, their hash, and the place in the log they led to. A miss only costs time.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};

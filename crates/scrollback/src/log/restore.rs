@@ -36,7 +36,8 @@ struct Return<'a> {
 }
 
 impl Log {
-    /// Puts messages back, in the order given. What is there already is not added again. Tells where those of paths are now.
+    /// Puts messages back, in the order given. What is there already is not added again. Tells where those of paths are
+    /// now.
     pub(crate) async fn restore(
         &self,
         arrival: Arrival<'_>,

@@ -1,9 +1,10 @@
-//! Recognising a history that its client has rewritten: cleared results, dropped messages, a summary in place of the past.
+//! Recognising a history that its client has rewritten: cleared results, dropped messages, a summary in place of the
+//! past.
 //!
-//! Pure: two sequences in, a mapping out. The client's messages are matched to the true path in order, by their words or by
-//! the ids of their tool calls. The mapping counts only with enough evidence: a wrong link would mix conversations, a
-//! missing one merely starts a branch. Applications fill the same template again and again, so the more a client changed,
-//! the more must be left of what the model said.
+//! Pure: two sequences in, a mapping out. The client's messages are matched to the true path in order, by their words
+//! or by the ids of their tool calls. The mapping counts only with enough evidence: a wrong link would mix
+//! conversations, a missing one merely starts a branch. Applications fill the same template again and again, so the
+//! more a client changed, the more must be left of what the model said.
 
 use std::collections::HashMap;
 
@@ -18,11 +19,12 @@ const EVIDENCE_CHARS: usize = 200;
 /// A client rewrites the conversation it is in: at most so many messages of the path follow the last one it kept.
 const NEAR_THE_END: usize = 2;
 
-/// So many messages after one that was changed, it is taken for the client's own doing: kept anew with all that follows, each change
-/// would cost as much as the conversation is long.
+/// So many messages after one that was changed, it is taken for the client's own doing: kept anew with all that
+/// follows, each change would cost as much as the conversation is long.
 const EDITED_WITHIN: usize = 256;
 
-/// Shorter ids of calls are counted from one by some servers; longer ones are drawn at random and unique, unless they end in a count.
+/// Shorter ids of calls are counted from one by some servers; longer ones are drawn at random and unique, unless they
+/// end in a count.
 const UNIQUE_ID_CHARS: usize = 12;
 /// What follows a sign in an id is a count if it has at most so many digits: `functions.weather:0`, `call_weather_12`.
 const COUNT_DIGITS: usize = 4;
@@ -135,7 +137,8 @@ pub(super) struct Candidate<'a> {
     pub(super) skipped: usize,
     /// Whether a place is known so far; without one the beginnings differ.
     pub(super) based: bool,
-    /// For each message of the history, whether it was said on this path alone: what is said elsewhere, too, proves nothing.
+    /// For each message of the history, whether it was said on this path alone: what is said elsewhere, too, proves
+    /// nothing.
     pub(super) telling: &'a [bool],
 }
 
@@ -167,8 +170,8 @@ pub(super) fn recognise(theirs: &[Features], candidate: &Candidate<'_>) -> Optio
     })
 }
 
-/// Whether somebody changed what was said, or put something in between, rather than that a program cleared what it has no use for:
-/// then what they say now counts.
+/// Whether somebody changed what was said, or put something in between, rather than that a program cleared what it has
+/// no use for: then what they say now counts.
 fn is_edit(
     theirs: &[Features],
     (path, ours): (&[Stored], &[Features]),

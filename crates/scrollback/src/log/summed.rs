@@ -1,5 +1,6 @@
-//! Recognising a history that begins anew with a summary: agents ask their model to sum up, and go on with its words in the place
-//! of all that was said. What tells is that these words were a reply in the same declared session, a moment ago.
+//! Recognising a history that begins anew with a summary: agents ask their model to sum up, and go on with its words in
+//! the place of all that was said. What tells is that these words were a reply in the same declared session, a moment
+//! ago.
 
 use super::align::{Finding, Link};
 use super::rewrite::{Change, Rewrite};

@@ -1,7 +1,8 @@
-//! What the blocks say that only ChatGPT's exports have, such as `chatgpt.thoughts`. They are kept whole; this is how they are read.
+//! What the blocks say that only ChatGPT's exports have, such as `chatgpt.thoughts`. They are kept whole; this is how
+//! they are read.
 //!
-//! Some mean something only beside others of their message: a picture is called what its attachment is, and a sound is told of
-//! only where nobody wrote down what was said.
+//! Some mean something only beside others of their message: a picture is called what its attachment is, and a sound is
+//! told of only where nobody wrote down what was said.
 
 use serde_json::{Map, Value};
 

@@ -1,8 +1,9 @@
 //! When two messages count as the same.
 //!
-//! *Strong*: everything but what clients are known to add, drop or move between two sendings of one message (cache markers,
-//! item ids, statuses, nulls, reasoning), with JSON in canonical order. *Weak*: the words alone. Strong equality decides what
-//! is already in the log; weak equality only helps to align a history that a client has rewritten.
+//! *Strong*: everything but what clients are known to add, drop or move between two sendings of one message (cache
+//! markers, item ids, statuses, nulls, reasoning), with JSON in canonical order. *Weak*: the words alone. Strong
+//! equality decides what is already in the log; weak equality only helps to align a history that a client has
+//! rewritten.
 
 use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization;
@@ -28,7 +29,8 @@ pub(super) fn strong(message: &Value) -> Fingerprint {
 }
 
 fn feed_message(hasher: &mut blake3::Hasher, fields: &Map<String, Value>) {
-    // An id says nothing beside words; where it stands alone, as in a reference to an earlier item, it is all that is said.
+    // An id says nothing beside words; where it stands alone, as in a reference to an earlier item, it is all that is
+    // said.
     let is_reference = fields.keys().all(|key| key == "id" || key == "type");
     let kept = fields.iter().filter(|(key, value)| match key.as_str() {
         "id" => is_reference,
@@ -146,7 +148,8 @@ pub(super) fn weak(message: &Message) -> Fingerprint {
     weak_of(message.role(), message.parts().iter())
 }
 
-/// The weak fingerprint of what can be read of a message, but for pictures and files that it only points to; `None` if that is nothing.
+/// The weak fingerprint of what can be read of a message, but for pictures and files that it only points to; `None` if
+/// that is nothing.
 pub(super) fn spoken(message: &Message) -> Option<Fingerprint> {
     let is_read = |part: &&Part| match part {
         Part::Other(_) | Part::Thinking(_) => false,

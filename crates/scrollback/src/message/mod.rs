@@ -1,9 +1,9 @@
 //! A message: the exact JSON it came as, beside a typed reading of it.
 //!
-//! The reading is tolerant: OpenAI chat messages, OpenAI Responses items and Anthropic messages are all understood, and what
-//! is not understood is kept whole as [`Part::Other`]. Nothing is ever written back from the reading; bytes that leave are
-//! the bytes that came. See `read` for the shapes, `chatgpt` for those of ChatGPT's exports, and `fingerprint` for when two
-//! messages count as the same.
+//! The reading is tolerant: OpenAI chat messages, OpenAI Responses items and Anthropic messages are all understood, and
+//! what is not understood is kept whole as [`Part::Other`]. Nothing is ever written back from the reading; bytes that
+//! leave are the bytes that came. See `read` for the shapes, `chatgpt` for those of ChatGPT's exports, and
+//! `fingerprint` for when two messages count as the same.
 
 mod chatgpt;
 mod fingerprint;
@@ -48,8 +48,9 @@ impl Role {
         }
     }
 
-    /// Whether messages of this role at the head of a conversation are its standing instructions. Items that have a type in
-    /// place of a role count as well: tools that are added, settings that change, what only the provider can read.
+    /// Whether messages of this role at the head of a conversation are its standing instructions. Items that have a
+    /// type in place of a role count as well: tools that are added, settings that change, what only the provider can
+    /// read.
     pub fn instructs(&self) -> bool {
         let name = self.as_str();
         matches!(name, "system" | "developer" | "additional_tools" | "configuration_update" | "compaction")
@@ -204,12 +205,14 @@ impl Message {
         &self.parts
     }
 
-    /// What it says, apart from how its JSON is written: two messages with the same strong fingerprint are the same message.
+    /// What it says, apart from how its JSON is written: two messages with the same strong fingerprint are the same
+    /// message.
     pub fn strong(&self) -> Fingerprint {
         self.strong
     }
 
-    /// Its words alone, without ids, spacing and unknown fields. Good only for aligning a history that a client has rewritten.
+    /// Its words alone, without ids, spacing and unknown fields. Good only for aligning a history that a client has
+    /// rewritten.
     pub fn weak(&self) -> Fingerprint {
         fingerprint::weak(self)
     }
@@ -233,8 +236,8 @@ impl Message {
         self.parts.iter().any(|part| matches!(part, Part::Call { .. }))
     }
 
-    /// Whether it holds reasoning and nothing else. Clients drop such messages at will, so they stand beside the path. No client
-    /// sends those of an export; they stay on the path where they have always been.
+    /// Whether it holds reasoning and nothing else. Clients drop such messages at will, so they stand beside the path.
+    /// No client sends those of an export; they stay on the path where they have always been.
     pub fn is_aside(&self) -> bool {
         !self.is_exported && !self.parts.is_empty() && self.parts.iter().all(|part| matches!(part, Part::Thinking(_)))
     }

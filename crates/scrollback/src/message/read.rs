@@ -97,7 +97,8 @@ fn block(value: &Value) -> Part {
         "function_call" => call(string(fields, "call_id").map(str::to_owned), fields, "arguments"),
         "custom_tool_call" => call(string(fields, "call_id").map(str::to_owned), fields, "input"),
         "tool_result" => result(string(fields, "tool_use_id"), fields.get("content").unwrap_or(&Value::Null)),
-        // Tools of which the item's type is the name: a shell, a computer. Without such an id the provider runs it by itself.
+        // Tools of which the item's type is the name: a shell, a computer. Without such an id the provider runs it by
+        // itself.
         kind if kind.ends_with("_call") && fields.contains_key("call_id") => {
             let id = string(fields, "call_id").map(str::to_owned);
             Part::Call { id, name: kind.to_owned(), arguments: value.clone() }
@@ -181,7 +182,8 @@ pub(super) fn unfolded(value: &Value) -> Value {
     }
 }
 
-/// JSON with a mark in place of every half of a surrogate pair, which clients leave when they cut a text inside an emoji.
+/// JSON with a mark in place of every half of a surrogate pair, which clients leave when they cut a text inside an
+/// emoji.
 pub(super) fn mended(json: &str) -> String {
     let (mut mended, mut rest) = (String::with_capacity(json.len()), json);
     while let Some(at) = rest.find('\\') {

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use super::{Message, Part, read, text_of};
 
 impl Message {
-    /// Its words as one text, with a line in place of each picture and document: what `instead` makes of "image" or "file".
+    /// Its words as one text, with a line in place of each picture and document: what `instead` makes of "image" or
+    /// "file".
     pub(crate) fn told(&self, instead: impl Fn(&str) -> String) -> String {
         let pieces = self.parts.iter().flat_map(|part| told(part, &instead));
         pieces.filter(|piece| !piece.is_empty()).collect::<Vec<_>>().join("\n")

@@ -1,7 +1,8 @@
 //! Reading what a model passes to a recall tool.
 //!
-//! Models write numbers as words, ids with and without their letter, dates in several ways and now and then a bare value:
-//! whatever has one meaning is understood. What has none is answered with a complaint that says how to do better.
+//! Models write numbers as words, ids with and without their letter, dates in several ways and now and then a bare
+//! value: whatever has one meaning is understood. What has none is answered with a complaint that says how to do
+//! better.
 
 use serde_json::{Map, Value};
 

@@ -1,7 +1,7 @@
 //! How recalled text is shown: as a record, inside a fence that nothing within it can close.
 //!
-//! The lines that say who spoke are made here and read here, so that whoever shows a message and whoever quotes it agree.
-//! They are for models and people; the engine itself never recognises anything by them.
+//! The lines that say who spoke are made here and read here, so that whoever shows a message and whoever quotes it
+//! agree. They are for models and people; the engine itself never recognises anything by them.
 
 use std::fmt;
 
@@ -79,7 +79,8 @@ pub fn heading(id: MessageId, role: &Role, at: At) -> String {
     format!("[{id} {role} {at}]")
 }
 
-/// What a message says where it is recalled: its words, and how to see the pictures and documents that words cannot stand for.
+/// What a message says where it is recalled: its words, and how to see the pictures and documents that words cannot
+/// stand for.
 pub(crate) fn said(id: MessageId, message: &Message) -> String {
     let pinnable = message.brings_media();
     message.told(|kind| {
@@ -91,8 +92,8 @@ pub(crate) fn said(id: MessageId, message: &Message) -> String {
     })
 }
 
-/// The line before a message that is quoted among others: `[m12 user 2026-03-01]`, `[m13]` for what the same says on the
-/// same day, and `[m14 03-02]` on another of that year.
+/// The line before a message that is quoted among others: `[m12 user 2026-03-01]`, `[m13]` for what the same says on
+/// the same day, and `[m14 03-02]` on another of that year.
 pub(crate) fn short_heading(id: MessageId, role: Option<&Role>, day: Option<&str>) -> String {
     let role = role.map(|role| format!(" {role}")).unwrap_or_default();
     let day = day.map(|day| format!(" {day}")).unwrap_or_default();

@@ -1,8 +1,8 @@
 //! Recall: how a model asks for what is no longer in its window, and how the answer is shown to it.
 //!
-//! Tools and text dialects end in one [`RecallCall`]; carrying it out is the engine's work. `arguments` reads what a model
-//! passes to a tool, `text` and `attp` what it writes when it has no tools, `fence` how recalled text is shown. Nothing a
-//! model writes is ever run, and only its own reply is read for calls.
+//! Tools and text dialects end in one [`RecallCall`]; carrying it out is the engine's work. `arguments` reads what a
+//! model passes to a tool, `text` and `attp` what it writes when it has no tools, `fence` how recalled text is shown.
+//! Nothing a model writes is ever run, and only its own reply is read for calls.
 
 mod arguments;
 mod attp;
@@ -64,7 +64,8 @@ impl RecallTool {
         Self::ALL.into_iter().find(is)
     }
 
-    /// Its definition as an OpenAI function tool. These bytes never change: they stand at the head of every cached prefix.
+    /// Its definition as an OpenAI function tool. These bytes never change: they stand at the head of every cached
+    /// prefix.
     pub fn spec(self) -> &'static str {
         match self {
             Self::Topic => include_str!("../../prompts/activate_topic.json").trim_ascii_end(),
@@ -142,8 +143,8 @@ pub enum RecallCall {
 }
 
 impl RecallCall {
-    /// Reads the arguments a model gave a tool, as tolerantly as they can be understood; the error is a complaint that the
-    /// model can act on.
+    /// Reads the arguments a model gave a tool, as tolerantly as they can be understood; the error is a complaint that
+    /// the model can act on.
     pub fn read(tool: RecallTool, arguments: &str) -> Result<Self, String> {
         arguments::read(tool, arguments)
     }

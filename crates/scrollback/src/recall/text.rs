@@ -1,7 +1,8 @@
 //! Recall for models without tools: `[NEED_CONTEXT: words]` in a reply, or a reply that is an ATTP text.
 //!
-//! A [`Sieve`] reads a reply as it streams and lets through what the person may see. It keeps back only what could still
-//! turn out to be a call, so how a reply is cut into pieces never changes what is shown. Recalled text is never read here.
+//! A [`Sieve`] reads a reply as it streams and lets through what the person may see. It keeps back only what could
+//! still turn out to be a call, so how a reply is cut into pieces never changes what is shown. Recalled text is never
+//! read here.
 
 use super::attp::{self, Opening};
 use super::{CALLS_MAX, RecallCall, RecallTool};
@@ -35,8 +36,8 @@ pub struct Sieve {
 /// What is left when a reply has ended.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Finished {
-    /// Text that was kept back and is no call. If there are calls it is what the model wrote after the first: show it only
-    /// if they are not carried out.
+    /// Text that was kept back and is no call. If there are calls it is what the model wrote after the first: show it
+    /// only if they are not carried out.
     pub text: String,
     /// The calls, if it made any.
     pub calls: Option<Vec<Result<RecallCall, String>>>,

@@ -1,7 +1,8 @@
-//! Blocks that programs put among a person's words, `<name …>` to `</name>`: our own records and those of whatever client there is.
+//! Blocks that programs put among a person's words, `<name …>` to `</name>`: our own records and those of whatever
+//! client there is.
 //!
-//! Whatever its name, what begins a line is a block, and so is what a line opens and a later one ends. What is left are signs
-//! that people write in a sentence: `Option<T>`, `<name>` for a name to be put in, `<b>` around a word.
+//! Whatever its name, what begins a line is a block, and so is what a line opens and a later one ends. What is left are
+//! signs that people write in a sentence: `Option<T>`, `<name>` for a name to be put in, `<b>` around a word.
 
 use std::collections::HashMap;
 

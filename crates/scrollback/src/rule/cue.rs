@@ -1,7 +1,8 @@
 //! How rules are put: phrases in English and Chinese, in the small language of `phrase`.
 //!
-//! Ordinary uses of the same words ("never mind", "it must be late") are crossed out first. Some phrases say by themselves that
-//! something holds from now on; others may be a request for this once, and count unless something says that they are.
+//! Ordinary uses of the same words ("never mind", "it must be late") are crossed out first. Some phrases say by
+//! themselves that something holds from now on; others may be a request for this once, and count unless something says
+//! that they are.
 
 use std::sync::LazyLock;
 

@@ -1,7 +1,9 @@
-//! Rules: what the person told the model to keep to from then on ("never …", "always …"), kept word for word through every fold.
+//! Rules: what the person told the model to keep to from then on ("never …", "always …"), kept word for word through
+//! every fold.
 //!
 //! Only a person's own words count: `own` leaves out code, quotations and records of ours, and divides the rest into
-//! sentences; `cue` knows how rules are put, in English and Chinese. A rule is a sentence as it was said, never reworded.
+//! sentences; `cue` knows how rules are put, in English and Chinese. A rule is a sentence as it was said, never
+//! reworded.
 
 mod block;
 mod cue;

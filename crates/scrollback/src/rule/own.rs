@@ -1,7 +1,7 @@
 //! A person's own sentences: what is left of a text without code, quotations and records that programs put there.
 //!
-//! Each sentence is a slice of the text. Lines that were broken to a width are one sentence; a line that ends short ends its
-//! sentence too.
+//! Each sentence is a slice of the text. Lines that were broken to a width are one sentence; a line that ends short
+//! ends its sentence too.
 
 use super::block::{Blocks, Ends, blocks, end_in};
 use crate::phrase::closing;
@@ -51,7 +51,8 @@ fn paragraphs(text: &str) -> Vec<&str> {
     found
 }
 
-/// Where we are after a line that begins somewhere, and whether the author speaks in it if we were not inside of anything.
+/// Where we are after a line that begins somewhere, and whether the author speaks in it if we were not inside of
+/// anything.
 fn after<'a>(inside: Inside<'a>, line: &'a str, at: usize, ends: &Ends<'_>) -> (Inside<'a>, bool) {
     let begins = line.trim_start();
     let block = |found: Blocks<'a>| (found.open.map_or(Inside::Own, Inside::Block), !found.any);

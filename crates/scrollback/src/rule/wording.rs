@@ -1,4 +1,5 @@
-//! The wording of rules, and of what only sounds like them. `{lead}`, `{verb}` and `{noun}` stand for the lists at the end.
+//! The wording of rules, and of what only sounds like them. `{lead}`, `{verb}` and `{noun}` stand for the lists at the
+//! end.
 
 /// So clear that nothing else in the sentence matters.
 pub(super) const EXPLICIT: &[&str] = &[

@@ -1,8 +1,8 @@
 //! Finding messages by their words, in every language.
 //!
-//! Stores keep an index from terms to messages and answer a [`Probe`] with candidates; ranking them is the same code for
-//! every store. `words` makes terms, `rank` orders candidates, `relate` tells what has to do with a text, `gather` what
-//! should stand beside a question, `snippet` shows where the words are.
+//! Stores keep an index from terms to messages and answer a [`Probe`] with candidates; ranking them is the same code
+//! for every store. `words` makes terms, `rank` orders candidates, `relate` tells what has to do with a text, `gather`
+//! what should stand beside a question, `snippet` shows where the words are.
 
 pub mod gather;
 mod rank;
@@ -154,7 +154,8 @@ impl Probe {
         self.roles.is_empty() || self.roles.iter().any(|(wanted, _)| wanted == role)
     }
 
-    /// Keeps the rarest terms, as many as can be looked at together: what is said everywhere would crowd out what tells.
+    /// Keeps the rarest terms, as many as can be looked at together: what is said everywhere would crowd out what
+    /// tells.
     pub(crate) fn keep_rare(&mut self, frequencies: &[u32], most: usize) {
         let mut terms: Vec<(u32, Term)> = frequencies.iter().copied().zip(std::mem::take(&mut self.terms)).collect();
         terms.sort_by_key(|(frequency, _)| *frequency);
@@ -204,7 +205,8 @@ impl Probe {
 /// Anchors begin with a character nobody types, so that no word of a person is one.
 pub(crate) const ANCHOR: char = '\u{E000}';
 
-/// The terms a message is indexed under, in order: its words, the name of who speaks, and anchors that find it again in a rewritten history.
+/// The terms a message is indexed under, in order: its words, the name of who speaks, and anchors that find it again in
+/// a rewritten history.
 pub(crate) fn index_terms(message: &Message) -> Vec<String> {
     let mut all = Vec::new();
     for piece in message.words().chain(message.name().map(Cow::from)) {

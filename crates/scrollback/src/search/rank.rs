@@ -1,7 +1,7 @@
 //! Ranking: BM25 over candidates that a store's index names, with a reward for words that stand together.
 //!
-//! Candidates are bounded, so a search for a common word costs the same in a million messages as in a thousand: then the
-//! newest are ranked. Messages that hold every term come first; only if they are few is any term enough.
+//! Candidates are bounded, so a search for a common word costs the same in a million messages as in a thousand: then
+//! the newest are ranked. Messages that hold every term come first; only if they are few is any term enough.
 
 use std::collections::{HashMap, HashSet};
 
@@ -96,8 +96,8 @@ pub async fn find(store: &dyn Store, tenant: &Tenant, query: &Query) -> Result<V
     Ok(ranked(query, &terms, matches))
 }
 
-/// The terms of a query: words whole, runs without spaces as their pairs, a lone character as a prefix. Each is a term of any text
-/// that holds the query's words.
+/// The terms of a query: words whole, runs without spaces as their pairs, a lone character as a prefix. Each is a term
+/// of any text that holds the query's words.
 pub(super) fn query_terms(text: &str) -> Vec<Term> {
     let (mut terms, mut lowered) = (Vec::new(), String::new());
     each_run(text, |run| {

@@ -1,7 +1,8 @@
 //! What earlier messages have to do with a text: the share of what it says that each of them holds.
 //!
 //! Unlike a search, a text is not a list of words that must be found: it asks in whole sentences, with words that occur
-//! everywhere and words that occur nowhere. Rare words count most, and the answer to a question counts with the question.
+//! everywhere and words that occur nowhere. Rare words count most, and the answer to a question counts with the
+//! question.
 
 use std::collections::{HashMap, HashSet};
 
@@ -42,8 +43,9 @@ pub struct Related {
     pub share: f64,
 }
 
-/// For each of some texts, at most so many messages within reach that have to do with it, the closest first. A text without words
-/// has none. Where the texts themselves are in the log, `own` says how often each is: what only it says, nobody else has said.
+/// For each of some texts, at most so many messages within reach that have to do with it, the closest first. A text
+/// without words has none. Where the texts themselves are in the log, `own` says how often each is: what only it says,
+/// nobody else has said.
 ///
 /// Words that several texts say are counted once, and messages that several lead to are read once.
 pub async fn related<T: AsRef<str>>(

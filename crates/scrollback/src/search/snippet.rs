@@ -102,7 +102,8 @@ fn finds(chars: &[char], units: &[String]) -> Vec<Range<usize>> {
         let wanted: Vec<Option<char>> = unit.chars().map(within).map(Some).collect();
         let hits = folded.windows(wanted.len()).enumerate().filter(|(_, window)| *window == wanted);
         let hits: Vec<Range<usize>> = hits.map(|(at, _)| at..at + wanted.len()).collect();
-        // Whole words where there are any, or else those that begin with it: `boat` is meant in `boats`, and 3 never in 13 or 30.
+        // Whole words where there are any, or else those that begin with it: `boat` is meant in `boats`, and 3 never in
+        // 13 or 30.
         let anywhere = unit.starts_with(is_unspaced);
         let begins = unit.ends_with(char::is_alphabetic) && !hits.iter().any(is_whole);
         let is_meant = |find: &Range<usize>| anywhere || is_whole(find) || begins && parts_at(find.start);

@@ -1,6 +1,7 @@
 //! A word of English without its commonest endings, so that "runs", "running" and "run" are one term.
 //!
-//! Light on purpose: it measured as well as the Snowball stemmer (docs/decisions/0009). Words with other letters stay as they are.
+//! Light on purpose: it measured as well as the Snowball stemmer (docs/decisions/0009). Words with other letters stay
+//! as they are.
 
 /// Shorter words have no endings to lose.
 const SHORTEST: usize = 4;

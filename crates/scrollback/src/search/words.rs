@@ -1,8 +1,8 @@
 //! From text to terms, alike for every store and every language.
 //!
-//! Languages with spaces give their words, lower-cased; `names_in_code` and camelCase also give their pieces. Languages without
-//! spaces give every pair of neighbouring characters, so that any run of two or more is found without a dictionary; the
-//! last character of a run stands alone, so that single characters are found by prefix.
+//! Languages with spaces give their words, lower-cased; `names_in_code` and camelCase also give their pieces. Languages
+//! without spaces give every pair of neighbouring characters, so that any run of two or more is found without a
+//! dictionary; the last character of a run stands alone, so that single characters are found by prefix.
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
@@ -50,8 +50,8 @@ pub fn each_term(text: &str, mut take: impl FnMut(&str)) {
     });
 }
 
-/// Calls `take` with each run of a text that terms are made of, compatibility forms joined: a word, or characters of a script without
-/// spaces.
+/// Calls `take` with each run of a text that terms are made of, compatibility forms joined: a word, or characters of a
+/// script without spaces.
 pub(super) fn each_run(text: &str, mut take: impl FnMut(&str)) {
     let composed: String;
     let text = if text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes {
@@ -107,8 +107,8 @@ pub(super) fn pairs(run: &str, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// A word, then its pieces if it has several: `camelCase` and `word2vec` part where a lower-case letter meets an upper-case one or a
-/// digit.
+/// A word, then its pieces if it has several: `camelCase` and `word2vec` part where a lower-case letter meets an
+/// upper-case one or a digit.
 fn word(run: &str, lowered: &mut String, take: &mut impl FnMut(&str)) {
     take(lower(run, lowered));
     let (mut start, mut before) = (0, None::<char>);

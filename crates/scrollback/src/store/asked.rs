@@ -8,8 +8,8 @@ use crate::ids::{BranchId, Depth, MessageId, SessionId};
 /// How many messages that follow one message are read. A thousand chats may begin alike; the newest matter.
 pub const CHILDREN: usize = 64;
 
-/// Where counting the messages that hold a term stops: beyond, a term is common, how common hardly matters, and it tells the newest
-/// alone.
+/// Where counting the messages that hold a term stops: beyond, a term is common, how common hardly matters, and it
+/// tells the newest alone.
 pub(super) const FREQUENCY_CAP: u32 = 4_096;
 /// The size a store is taken to have when all of it is searched; ranking needs only the order of magnitude.
 pub(super) const STORE_MESSAGES: u64 = 1_000_000;

@@ -75,8 +75,8 @@ impl Batch {
         !self.path.is_empty() || !self.beside.is_empty()
     }
 
-    /// The sessions that must be there already: those of its records, but for choices, which may be made before anything is said,
-    /// and for the one that its messages may bring into being.
+    /// The sessions that must be there already: those of its records, but for choices, which may be made before
+    /// anything is said, and for the one that its messages may bring into being.
     pub(crate) fn needs(&self) -> BTreeSet<&SessionKey> {
         let comes = self.grows().then_some(&self.session);
         let derived = self.records.iter().filter(|put| put.kind != Kind::Setting);

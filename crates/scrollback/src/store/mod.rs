@@ -1,8 +1,8 @@
 //! The contract every store keeps, and the shapes that cross it.
 //!
-//! A store holds the log (ground truth: messages at their places) and records (everything derived, which can be rebuilt).
-//! [`Store`] has no verb that deletes: erasing is [`Forget`], which people command and the engine never does. The suite in
-//! `tests/stores.rs` is this contract as code and runs against every store.
+//! A store holds the log (ground truth: messages at their places) and records (everything derived, which can be
+//! rebuilt). [`Store`] has no verb that deletes: erasing is [`Forget`], which people command and the engine never does.
+//! The suite in `tests/stores.rs` is this contract as code and runs against every store.
 
 mod asked;
 mod batch;
@@ -46,9 +46,9 @@ pub trait Store: Send + Sync {
     /// Writes a batch, all of it or none, and returns when it would survive a crash.
     ///
     /// Messages already at their place are not written again, so the same batch may be committed any number of times.
-    /// What is derived needs its log: records of a session that is not there, such as one that was erased meanwhile, are refused, unless
-    /// they are somebody's choice ([`Kind::Setting`]). A batch
-    /// that holds nothing writes nothing: where others write too, it tells whether they did, and whether `after` is still there.
+    /// What is derived needs its log: records of a session that is not there, such as one that was erased meanwhile,
+    /// are refused, unless they are somebody's choice ([`Kind::Setting`]). A batch that holds nothing writes nothing:
+    /// where others write too, it tells whether they did, and whether `after` is still there.
     async fn commit(&self, batch: Batch) -> Result<Committed>;
 
     /// How much of `chain` (nodes at consecutive depths from `from` on) is known, directly or through an alias.
@@ -57,7 +57,8 @@ pub trait Store: Send + Sync {
     /// Messages of a session, in the order of the span. An unknown session has none.
     async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>>;
 
-    /// Messages that hold the terms of a probe, at most `probe.limit`: the newest first, or those whose terms weigh most.
+    /// Messages that hold the terms of a probe, at most `probe.limit`: the newest first, or those whose terms weigh
+    /// most.
     async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches>;
 
     /// Derived records of one kind, in the order the keys are asked for.
@@ -85,16 +86,17 @@ impl dyn Store + '_ {
 /// Erases what a person asks to be erased. Kept apart from [`Store`] so that no engine can.
 #[async_trait]
 pub trait Forget: Send + Sync {
-    /// Erases a session: messages, notes and index. Nobody finds it from then on; its bytes may be left until [`Self::wipe`]. Returns
-    /// how many messages are gone.
+    /// Erases a session: messages, notes and index. Nobody finds it from then on; its bytes may be left until
+    /// [`Self::wipe`]. Returns how many messages are gone.
     async fn forget(&self, session: &SessionKey) -> Result<u32>;
 
-    /// Erases what tool results say. Each message keeps its place, number and node, so that a history sent again finds it, and
-    /// says from then on that its owner had it erased. Returns how many were; messages without a result stay as they are.
+    /// Erases what tool results say. Each message keeps its place, number and node, so that a history sent again finds
+    /// it, and says from then on that its owner had it erased. Returns how many were; messages without a result stay as
+    /// they are.
     async fn forget_results(&self, session: &SessionKey, results: &[MessageId], at: At) -> Result<u32>;
 
-    /// Writes over what is left of the bytes of what was erased, if anything is, and as far as that is the store's to do. It takes
-    /// time in proportion to the store, and whoever writes waits meanwhile.
+    /// Writes over what is left of the bytes of what was erased, if anything is, and as far as that is the store's to
+    /// do. It takes time in proportion to the store, and whoever writes waits meanwhile.
     async fn wipe(&self) -> Result<()> {
         Ok(())
     }
@@ -177,8 +179,8 @@ impl Position {
 pub struct Stored {
     /// Its number in the session.
     pub id: MessageId,
-    /// The message it follows; `None` at the beginning and beside the path. Reasoning follows one if it was stored together with
-    /// the message it led to, whose number is the next.
+    /// The message it follows; `None` at the beginning and beside the path. Reasoning follows one if it was stored
+    /// together with the message it led to, whose number is the next.
     pub parent: Option<MessageId>,
     /// Where it is.
     pub place: Place,
@@ -222,8 +224,8 @@ pub struct Committed {
     pub stint: Stint,
 }
 
-/// An unbroken run of changes of a session by one process. What the process has in mind of the session is true as long as it
-/// lasts: whoever else changes anything ends it.
+/// An unbroken run of changes of a session by one process. What the process has in mind of the session is true as long
+/// as it lasts: whoever else changes anything ends it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Stint {
     /// Nobody else writes to this store.

@@ -1,7 +1,7 @@
 //! Moving everything from one store to another, a parcel at a time: all of one session, or what is a tenant's own.
 //!
-//! A parcel arrives whole or not at all, and twice is the same as once, so that a move that was cut short goes on where it
-//! ended. Its digest says whether it arrived as it left.
+//! A parcel arrives whole or not at all, and twice is the same as once, so that a move that was cut short goes on where
+//! it ended. Its digest says whether it arrived as it left.
 
 use std::collections::BTreeSet;
 
@@ -30,8 +30,8 @@ pub trait Moving: Send + Sync {
     /// What a parcel holds; `None` if there is nothing under this label.
     async fn pack(&self, label: &Label) -> Result<Option<Parcel>>;
 
-    /// Writes a parcel, all of it or nothing. What is there already under its label is not touched: then it is refused as a
-    /// conflict, unless only a tenant's own records are written, each over none or the same.
+    /// Writes a parcel, all of it or nothing. What is there already under its label is not touched: then it is refused
+    /// as a conflict, unless only a tenant's own records are written, each over none or the same.
     async fn unpack(&self, parcel: Parcel) -> Result<()>;
 }
 
@@ -89,7 +89,8 @@ impl Parcel {
         self.records.iter().fold(sum, |sum, (kind, record)| mark(sum, kind, record))
     }
 
-    /// What must be found where it arrives: all of a session at once, but each of a tenant's own records, as there may be others.
+    /// What must be found where it arrives: all of a session at once, but each of a tenant's own records, as there may
+    /// be others.
     pub fn marks(&self) -> BTreeSet<Hash128> {
         if self.label.session.is_some() {
             return BTreeSet::from([self.digest()]);

@@ -1,5 +1,5 @@
-//! Messages, sessions and records as rows of a database, alike for every one: how types become columns and back, and the
-//! seal of each row, a hash of what it says, which is checked whenever it is read.
+//! Messages, sessions and records as rows of a database, alike for every one: how types become columns and back, and
+//! the seal of each row, a hash of what it says, which is checked whenever it is read.
 
 use serde_json::value::RawValue;
 

@@ -56,7 +56,8 @@ pub struct Branch {
     pub head: Position,
 }
 
-/// The path of a head as stretches of branches: a message is on it if its branch is listed and it is not beyond the depth.
+/// The path of a head as stretches of branches: a message is on it if its branch is listed and it is not beyond the
+/// depth.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lineage(pub(crate) Vec<(BranchId, Depth)>);
 

@@ -1,4 +1,5 @@
-//! What stands in the place of a tool result that its owner had erased: the same role and the same call, and a sentence.
+//! What stands in the place of a tool result that its owner had erased: the same role and the same call, and a
+//! sentence.
 
 use serde_json::{Map, Value, json};
 

@@ -1,8 +1,9 @@
-//! Artifacts: older messages are worked into documents with sources; the model sees the documents and the newest messages.
+//! Artifacts: older messages are worked into documents with sources; the model sees the documents and the newest
+//! messages.
 //!
-//! When enough messages are open, the oldest are archived at once: each stretch becomes an artifact or goes into one that is
-//! about the same. Those that have most to do with what stays open are shown whole as long as they fit, the others by title and
-//! summary. Every section names its sources, so the wording can always be brought back.
+//! When enough messages are open, the oldest are archived at once: each stretch becomes an artifact or goes into one
+//! that is about the same. Those that have most to do with what stays open are shown whole as long as they fit, the
+//! others by title and summary. Every section names its sources, so the wording can always be brought back.
 
 use std::collections::HashSet;
 
@@ -72,8 +73,8 @@ impl ArtifactSettings {
         over.saturating_sub(scene.fixed() + scene.budget.share(self.share).max(scene.fold.tokens))
     }
 
-    /// How many of the oldest open messages the next archiving will take, once that is near: whole pages, no more than it has to. 0
-    /// while it is not.
+    /// How many of the oldest open messages the next archiving will take, once that is near: whole pages, no more than
+    /// it has to. 0 while it is not.
     pub(crate) fn next(&self, scene: &Scene<'_>, holds: &HoldSettings) -> usize {
         let costs = costs(scene, holds, Holding::Usual);
         let (cost, most) = (|end: usize| costs[..end].iter().sum::<u32>(), self.most_open(scene));
@@ -149,8 +150,8 @@ pub(crate) fn rewrite_artifacts(fold: &mut Fold, listed: &[Filed]) {
     }
 }
 
-/// The artifacts as the model sees them, in at most about so many tokens: those that have most to do with what stays open
-/// whole, the others by title and summary, as many as fit.
+/// The artifacts as the model sees them, in at most about so many tokens: those that have most to do with what stays
+/// open whole, the others by title and summary, as many as fit.
 fn written(how: &str, fold: &Fold, listed: &[Filed], words: &HashSet<String>, limit: u32) -> String {
     let unread = untold(&fold.untold).unwrap_or_default();
     let head = format!(

@@ -1,8 +1,9 @@
 //! Holds: a large tool result is kept whole and shown as a placeholder, under every strategy.
 //!
-//! The placeholder tells what was asked, how much came back, what it says in brief and where it is from, and how to load it.
-//! In the turn it arrives in a result is shown whole, unless it is to be held on arrival; afterwards it is held, so the change
-//! falls into the part of the window that was new anyway. Where there are many, smaller ones are held too, in groups.
+//! The placeholder tells what was asked, how much came back, what it says in brief and where it is from, and how to
+//! load it. In the turn it arrives in a result is shown whole, unless it is to be held on arrival; afterwards it is
+//! held, so the change falls into the part of the window that was new anyway. Where there are many, smaller ones are
+//! held too, in groups.
 
 use std::sync::Arc;
 
@@ -34,7 +35,8 @@ pub struct HoldSettings {
     pub from: HeldFrom,
     /// Results with more characters than this are long: held too where there are many.
     pub long_over_chars: usize,
-    /// Within a turn, those the model has seen are held once they take so many tokens; 0: long results are not held at all.
+    /// Within a turn, those the model has seen are held once they take so many tokens; 0: long results are not held at
+    /// all.
     pub many_tokens: u32,
 }
 
@@ -63,9 +65,9 @@ impl Default for HoldSettings {
 impl HoldSettings {
     /// Which of the open messages are held as long as the window fits.
     ///
-    /// Of a turn that is over, large results are held, and all that are long if together they are large. Of the current one, what the
-    /// model has seen is held in groups, so that a provider's cache is seldom begun anew, and the newest are not. Where a group ends
-    /// depends on what came before it in its turn alone, so that it stays there.
+    /// Of a turn that is over, large results are held, and all that are long if together they are large. Of the current
+    /// one, what the model has seen is held in groups, so that a provider's cache is seldom begun anew, and the newest
+    /// are not. Where a group ends depends on what came before it in its turn alone, so that it stays there.
     pub(super) fn held(&self, open: &[Arc<Leaf>]) -> Vec<bool> {
         let current = turns::last(open);
         let mut held: Vec<bool> = Vec::with_capacity(open.len());

@@ -1,8 +1,8 @@
-//! What is shown in every window, however old it is: rules the person stated and messages the person pinned, word for word,
-//! and images that no words can stand for.
+//! What is shown in every window, however old it is: rules the person stated and messages the person pinned, word for
+//! word, and images that no words can stand for.
 //!
-//! Rules are the person's own words. What is pinned may be anybody's, so that it is a record in a fence of its own (law 9); so is what
-//! nobody pinned and a turn cannot do without.
+//! Rules are the person's own words. What is pinned may be anybody's, so that it is a record in a fence of its own (law
+//! 9); so is what nobody pinned and a turn cannot do without.
 
 use std::sync::Arc;
 
@@ -102,8 +102,8 @@ pub struct Keeping<'a> {
     pub images: &'a [Arc<Stored>],
 }
 
-/// The block of what is kept, within limits; `None` if there is nothing to keep. Rules come first, then what is needed, what is
-/// pinned, and images. Where not all of a kind fits, the newest does; of what is quoted or pinned, each is cut.
+/// The block of what is kept, within limits; `None` if there is nothing to keep. Rules come first, then what is needed,
+/// what is pinned, and images. Where not all of a kind fits, the newest does; of what is quoted or pinned, each is cut.
 pub fn kept(keeping: &Keeping<'_>, limits: KeepLimits) -> Option<Kept> {
     let Keeping { quoted, pinned, images, .. } = *keeping;
     let rules: Vec<String> = keeping.rules.iter().map(|rule| format!("[{}] {}", rule.name(), rule.text)).collect();
@@ -149,8 +149,8 @@ fn cost(stored: &Arc<Stored>) -> u32 {
     stored.measure.tokens
 }
 
-/// What is quoted or pinned, in so many tokens: messages with images as they came, in half of the room if others are to be quoted,
-/// and the words of all others.
+/// What is quoted or pinned, in so many tokens: messages with images as they came, in half of the room if others are to
+/// be quoted, and the words of all others.
 fn pins(pinned: &[Arc<Stored>], room: u32) -> (Vec<Arc<Stored>>, Vec<(MessageId, String)>) {
     let (seen, mut told): (Vec<_>, Vec<_>) = pinned.iter().cloned().partition(|stored| stored.message().brings_media());
     let shown = newest(&seen, &mut if told.is_empty() { room } else { room / 2 }, cost);
@@ -162,8 +162,8 @@ fn pins(pinned: &[Arc<Stored>], room: u32) -> (Vec<Arc<Stored>>, Vec<(MessageId,
     (shown.to_vec(), newest.zip(words).collect())
 }
 
-/// The words of what is pinned, in so many tokens: whole if all of it fits, or else a share of the room for each, or for the newest
-/// if there are too many for that.
+/// The words of what is pinned, in so many tokens: whole if all of it fits, or else a share of the room for each, or
+/// for the newest if there are too many for that.
 fn quotes(pinned: &[Arc<Stored>], room: u32) -> Vec<String> {
     let whole: Vec<String> = pinned.iter().map(|stored| quoted(stored, chars_within(stored, room))).collect();
     let count = whole.len().min((room / PIN_LEAST) as usize);
@@ -171,7 +171,8 @@ fn quotes(pinned: &[Arc<Stored>], room: u32) -> Vec<String> {
     if fitting.len() >= count { fitting.to_vec() } else { shares(pinned, count, room) }
 }
 
-/// The newest of what is pinned, so many, each cut to an equal share of the room; what small ones leave, larger ones have.
+/// The newest of what is pinned, so many, each cut to an equal share of the room; what small ones leave, larger ones
+/// have.
 fn shares(pinned: &[Arc<Stored>], count: usize, mut room: u32) -> Vec<String> {
     let newest = &pinned[pinned.len() - count..];
     let mut by_size: Vec<usize> = (0..count).collect();

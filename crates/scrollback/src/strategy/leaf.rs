@@ -129,7 +129,8 @@ impl Leaf {
         result_of(&self.stored.message())
     }
 
-    /// What stands for it while it is held, if it ever is: what was settled, or else what can be said without a model, from then on.
+    /// What stands for it while it is held, if it ever is: what was settled, or else what can be said without a model,
+    /// from then on.
     pub fn placeholder(&self, holds: &HoldSettings) -> Option<&Arc<Placeholder>> {
         let asked = self.long.as_ref()?;
         let text = || holds.text(&self.stored, asked);
@@ -145,8 +146,8 @@ impl Leaf {
         Some(told.collect::<Vec<Cow<'_, str>>>().join("\n"))
     }
 
-    /// Settles what stands for it, as it is on record. The first word counts, so that a window does not change under its
-    /// reader: if something else was said before, this leaf cannot be settled.
+    /// Settles what stands for it, as it is on record. The first word counts, so that a window does not change under
+    /// its reader: if something else was said before, this leaf cannot be settled.
     pub fn settle(&self, placeholder: &Placeholder) {
         let now = self.placeholder.get_or_init(|| Arc::new(placeholder.clone()));
         if **now == *placeholder {
@@ -179,7 +180,8 @@ pub(crate) fn result_of(message: &Message) -> String {
     message.parts().iter().filter_map(text).collect::<Vec<_>>().join("\n")
 }
 
-/// What was asked for, if the message holds a result of more characters than that. What was loaded on demand is never held again.
+/// What was asked for, if the message holds a result of more characters than that. What was loaded on demand is never
+/// held again.
 fn asked(message: &Message, before: &[Arc<Leaf>], over_chars: usize) -> Option<Asked> {
     let over = |part: &&Part| is_over(part, over_chars);
     let Some(Part::Result { call, .. }) = message.parts().iter().find(over) else { return None };

@@ -1,8 +1,9 @@
 //! Strategies: pure state machines that decide what a window holds.
 //!
-//! A strategy sees a scene and says what it wants: which stretches to put under notes ([`Strategy::fold`]), how to keep those
-//! notes ([`Strategy::file`]) and what to show ([`Strategy::fit`]). It has no clock, no store and no model, so its laws can be
-//! tested over random logs. Messages too large to show again and again are held, under every strategy (`holds`).
+//! A strategy sees a scene and says what it wants: which stretches to put under notes ([`Strategy::fold`]), how to keep
+//! those notes ([`Strategy::file`]) and what to show ([`Strategy::fit`]). It has no clock, no store and no model, so
+//! its laws can be tested over random logs. Messages too large to show again and again are held, under every strategy
+//! (`holds`).
 
 mod artifacts;
 mod baseline;
@@ -135,8 +136,8 @@ impl<'a> Scene<'a> {
         self.fold.open().0 + u32::try_from(self.open.len()).expect("fewer messages than 2^32")
     }
 
-    /// A stretch of all but the newest open messages, if there is any: so many of those stay open, fewer if they do not fit. A
-    /// turn that takes more than a quarter of the budget may be parted.
+    /// A stretch of all but the newest open messages, if there is any: so many of those stay open, fewer if they do not
+    /// fit. A turn that takes more than a quarter of the budget may be parted.
     fn all_but(&self, costs: &[u32], newest: (usize, u32)) -> Vec<Stretch> {
         let pages = turns::pages(self.open, self.budget.share(25));
         let folded = pages.len() - turns::kept(&pages, costs, newest);
@@ -157,8 +158,8 @@ impl<'a> Scene<'a> {
         self.called > 0 && tokens.saturating_add(self.called) > self.budget.tokens
     }
 
-    /// How much may stay open after a fold: as usual, and where quotes are called for, half of what they and what is fixed leave, so
-    /// that the next call need not fold again.
+    /// How much may stay open after a fold: as usual, and where quotes are called for, half of what they and what is
+    /// fixed leave, so that the next call need not fold again.
     fn open_room(&self, usual: u32, fixed: u32) -> u32 {
         let beside = self.budget.tokens.saturating_sub(fixed).saturating_sub(self.called) / 2;
         if self.called > 0 { usual.min(beside) } else { usual }
@@ -196,11 +197,12 @@ pub trait Strategy: Send + Sync {
     /// The recall tools that can resolve something under this strategy.
     fn recalls(&self) -> &'static [RecallTool];
 
-    /// The stretches of the open messages that should go under notes now, from its beginning on; none if it is not time.
+    /// The stretches of the open messages that should go under notes now, from its beginning on; none if it is not
+    /// time.
     fn fold(&self, scene: &Scene<'_>) -> Vec<Stretch>;
 
-    /// The fold with new notes, which cover the beginning of the open messages; those without a title are not listed. With
-    /// none, the same fold with a list as short as this window needs.
+    /// The fold with new notes, which cover the beginning of the open messages; those without a title are not listed.
+    /// With none, the same fold with a list as short as this window needs.
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold;
 
     /// How much is left for quotes from what is folded.
@@ -316,8 +318,8 @@ impl FromStr for StrategyName {
     }
 }
 
-/// Lays out a window: folds as often as the strategy wants to, with offline digests, then fits. Always ends, because every
-/// fold covers more of the path.
+/// Lays out a window: folds as often as the strategy wants to, with offline digests, then fits. Always ends, because
+/// every fold covers more of the path.
 pub fn lay_out(strategy: &dyn Strategy, scene: Scene<'_>) -> Result<(Fold, Window)> {
     let (mut fold, mut open) = (scene.fold.clone(), scene.open);
     loop {

@@ -1,9 +1,9 @@
 //! Pages: each turn is a page; the newest are shown whole, older ones as entries of a contents page.
 //!
-//! Folding is rare and large: nothing happens until the window is nearly full or twice as many pages are open as are kept,
-//! then all but the newest go under notes at once. In between, each window begins with the one before it. An entry leaves the
-//! contents page when nobody recalls it for long, or when the page grows too large, the least recently used first; its
-//! page is then out of the model's sight but still found by search.
+//! Folding is rare and large: nothing happens until the window is nearly full or twice as many pages are open as are
+//! kept, then all but the newest go under notes at once. In between, each window begins with the one before it. An
+//! entry leaves the contents page when nobody recalls it for long, or when the page grows too large, the least recently
+//! used first; its page is then out of the model's sight but still found by search.
 
 use super::holds::HoldSettings;
 use super::showing::{Holding, Layout, costs, room, usual_or_least};

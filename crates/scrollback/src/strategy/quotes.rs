@@ -56,8 +56,8 @@ pub struct QuoteSettings {
     pub share: u32,
     /// How many tokens they may take.
     pub tokens: u32,
-    /// How much of what a person says must be missing from the open messages, from 0 to 1, for quotes to get all of that in a
-    /// small window; otherwise they get a small part.
+    /// How much of what a person says must be missing from the open messages, from 0 to 1, for quotes to get all of
+    /// that in a small window; otherwise they get a small part.
     pub missing: f64,
 }
 
@@ -73,8 +73,8 @@ impl QuoteSettings {
         budget.share(self.share).min(self.tokens)
     }
 
-    /// How many tokens quotes may take for a need. A small window holds little else; a large one has more open messages to go by,
-    /// most of them from a provider's cache, and quotes are new to it every time.
+    /// How many tokens quotes may take for a need. A small window holds little else; a large one has more open messages
+    /// to go by, most of them from a provider's cache, and quotes are new to it every time.
     pub fn room(&self, need: QuoteNeed, budget: Budget) -> u32 {
         let most = self.most(budget);
         let (small, large) = match need {
@@ -87,8 +87,8 @@ impl QuoteSettings {
         u32::try_from(between / u64::from(LARGER)).unwrap_or(most)
     }
 
-    /// How much of what a turn that only asks says must be missing in a window of a size. A large window holds any words,
-    /// whether it has to do with them or not.
+    /// How much of what a turn that only asks says must be missing in a window of a size. A large window holds any
+    /// words, whether it has to do with them or not.
     pub fn enough(&self, budget: Budget) -> f64 {
         self.missing * f64::from(LARGER - over_small(budget)) / f64::from(LARGER)
     }
@@ -99,7 +99,8 @@ fn over_small(budget: Budget) -> u32 {
     budget.tokens.saturating_sub(SMALL_WINDOW).min(LARGER)
 }
 
-/// Quotes the worthiest of some messages that fit into so many tokens; `ranked` has the worthiest first. `None` if nothing fits.
+/// Quotes the worthiest of some messages that fit into so many tokens; `ranked` has the worthiest first. `None` if
+/// nothing fits.
 pub fn quotes(ranked: &[Arc<Leaf>], remark: Option<&str>, holds: &HoldSettings, room: u32) -> Option<Excerpt> {
     if room < LEAST {
         return None;
@@ -204,7 +205,8 @@ fn written(taken: &[&Arc<Leaf>], remark: Option<&str>, holds: &HoldSettings) -> 
     (!taken.is_empty()).then(|| fence("quotes", "Earlier messages that may matter now, word for word", &body))
 }
 
-/// Headings one after the other: who spoke, the day and its year stand where they are news. Whoever has a name is named.
+/// Headings one after the other: who spoke, the day and its year stand where they are news. Whoever has a name is
+/// named.
 #[derive(Default)]
 struct Headings<'a> {
     role: Option<&'a Role>,

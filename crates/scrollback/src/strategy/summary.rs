@@ -1,8 +1,9 @@
 //! Summary: the beginning of the conversation is told in few words; the newest messages are shown whole.
 //!
-//! Nothing happens until the window is nearly full and long enough to be worth it; then all but the newest messages go under
-//! one summary, which is made from the one before and what was said since, ahead of need where there is a helper. Questions of
-//! the person and code stand beside it word for word, and what it lost is named, so that the model knows what it can expand.
+//! Nothing happens until the window is nearly full and long enough to be worth it; then all but the newest messages go
+//! under one summary, which is made from the one before and what was said since, ahead of need where there is a helper.
+//! Questions of the person and code stand beside it word for word, and what it lost is named, so that the model knows
+//! what it can expand.
 
 use std::collections::BTreeMap;
 
@@ -250,7 +251,8 @@ fn how(summary: &Summary) -> String {
     )
 }
 
-/// The summary as the model sees it, in at most about so many tokens: its text, then as many quotes as fit, the newest first.
+/// The summary as the model sees it, in at most about so many tokens: its text, then as many quotes as fit, the newest
+/// first.
 fn written(how: &str, summary: &Summary, unread: &[Covers], limit: u32) -> String {
     let (name, count) = (summary.name(), grouped(summary.covers.count()));
     let unread = untold(unread).unwrap_or_default();

@@ -1,7 +1,9 @@
-//! The breaker: a helper that keeps failing is left alone for a while, counted in tasks: one that nobody asks need not be tried again.
+//! The breaker: a helper that keeps failing is left alone for a while, counted in tasks: one that nobody asks need not
+//! be tried again.
 //!
-//! While it is open, tasks are refused; after a pause one is let through as a trial. A failed trial doubles the pause, a success
-//! closes the breaker. A trial that is abandoned leaves the next one to come after another pause, so nothing gets stuck.
+//! While it is open, tasks are refused; after a pause one is let through as a trial. A failed trial doubles the pause,
+//! a success closes the breaker. A trial that is abandoned leaves the next one to come after another pause, so nothing
+//! gets stuck.
 
 use super::run::TaskSettings;
 
@@ -54,7 +56,8 @@ impl Breaker {
         was_open
     }
 
-    /// The helper failed a task. Tasks that were under way when the breaker opened change nothing. Whether it opens now.
+    /// The helper failed a task. Tasks that were under way when the breaker opened change nothing. Whether it opens
+    /// now.
     pub(super) fn failed(&mut self, entry: Entry) -> bool {
         let was_open = self.is_open();
         self.failures = self.failures.saturating_add(1);

@@ -1,7 +1,8 @@
 //! The digest of a page: a title, and a line for each message.
 //!
-//! Offline, the page's question is its title and each message is quoted by its most telling sentences. Of a reply, ids the model
-//! invents are dropped and messages it forgets get their offline line. In a long page the first and the last messages have lines.
+//! Offline, the page's question is its title and each message is quoted by its most telling sentences. Of a reply, ids
+//! the model invents are dropped and messages it forgets get their offline line. In a long page the first and the last
+//! messages have lines.
 
 use std::collections::HashMap;
 

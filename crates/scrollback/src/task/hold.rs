@@ -1,7 +1,7 @@
 //! The digest of a hold: what a large tool result says in brief, and where it is from.
 //!
-//! However large the result, the question is bounded: its beginning, its end, and the most telling sentences between. Sources
-//! a model names count only if they stand in the result.
+//! However large the result, the question is bounded: its beginning, its end, and the most telling sentences between.
+//! Sources a model names count only if they stand in the result.
 
 use serde::Serialize;
 use serde_json::Value;

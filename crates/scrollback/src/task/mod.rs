@@ -1,8 +1,8 @@
 //! Tasks: typed questions about messages, each with an answer that needs no model.
 //!
-//! A task has its prompt, its tolerant reader and its offline answer in one file (`digest`, `hold`, those in `topic`); `run` asks
-//! the helper and falls back. The offline answers are extractive: they quote, and never invent. Nothing here knows a store or a
-//! clock.
+//! A task has its prompt, its tolerant reader and its offline answer in one file (`digest`, `hold`, those in `topic`);
+//! `run` asks the helper and falls back. The offline answers are extractive: they quote, and never invent. Nothing here
+//! knows a store or a clock.
 
 mod artifact;
 mod breaker;

@@ -1,7 +1,7 @@
 //! What a helper model has to offer: one question in, one text out.
 //!
-//! Whoever embeds the library brings the implementation; the server's speaks HTTP. Nothing here knows what is asked, or whether
-//! the answer is of any use: see `run` for that.
+//! Whoever embeds the library brings the implementation; the server's speaks HTTP. Nothing here knows what is asked, or
+//! whether the answer is of any use: see `run` for that.
 
 use async_trait::async_trait;
 
@@ -9,10 +9,10 @@ use crate::error::Result;
 
 /// Answers questions.
 ///
-/// An implementation enforces its own timeout and returns [`crate::Error::Model`] when it is over: where no turn waits, the library
-/// waits as long as it is made to. It asks once, without retrying what it did not understand. Dropping the future abandons the question.
-/// A panic inside is taken for an error. An answer without words is an answer, so that what it cost is known; only
-/// [`crate::Error::Unreachable`] says that nothing was asked and nothing spent.
+/// An implementation enforces its own timeout and returns [`crate::Error::Model`] when it is over: where no turn waits,
+/// the library waits as long as it is made to. It asks once, without retrying what it did not understand. Dropping the
+/// future abandons the question. A panic inside is taken for an error. An answer without words is an answer, so that
+/// what it cost is known; only [`crate::Error::Unreachable`] says that nothing was asked and nothing spent.
 #[async_trait]
 pub trait Model: Send + Sync {
     /// Asks a question and returns all of the answer.

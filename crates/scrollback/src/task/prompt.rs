@@ -23,7 +23,8 @@ pub(super) fn fence(text: &str) -> String {
     fence_from(text.as_bytes(), |suffix| text.contains(suffix))
 }
 
-/// The same, made from a seed alone unless `is_inside` says that the text has it: a text can then grow and keep its tags.
+/// The same, made from a seed alone unless `is_inside` says that the text has it: a text can then grow and keep its
+/// tags.
 pub(super) fn fence_from(seed: &[u8], is_inside: impl Fn(&str) -> bool) -> String {
     let suffix = |salt: u32| Hash128::of("fence", &[seed, &salt.to_le_bytes()]).to_string()[..8].to_owned();
     (0..=u32::MAX).map(suffix).find(|suffix| !is_inside(suffix)).expect("a text does not contain every suffix")

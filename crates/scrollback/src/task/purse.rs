@@ -1,7 +1,8 @@
 //! The purse: what questions to all helpers may cost in an hour.
 //!
-//! Before a question is asked, what it may cost at most is set aside; when the answer is there, what it did cost takes its place.
-//! What was asked and never heard of, or failed, stays as it was estimated. What lies more than an hour back counts no more.
+//! Before a question is asked, what it may cost at most is set aside; when the answer is there, what it did cost takes
+//! its place. What was asked and never heard of, or failed, stays as it was estimated. What lies more than an hour back
+//! counts no more.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -129,8 +130,8 @@ impl Account {
         })
     }
 
-    /// Puts what a question did cost in the place of what was set aside. A helper that does not report it, or failed, leaves it
-    /// as it is; one that could not be reached costs nothing.
+    /// Puts what a question did cost in the place of what was set aside. A helper that does not report it, or failed,
+    /// leaves it as it is; one that could not be reached costs nothing.
     pub(super) fn settle(&self, of: Aside, heard: &Result<Said>) {
         let amount = match heard {
             Err(Error::Unreachable(_)) => 0,

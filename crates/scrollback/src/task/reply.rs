@@ -1,7 +1,7 @@
 //! Finding the answer in what a model says: what follows its thinking aloud, and the JSON in it.
 //!
-//! Models wrap JSON in prose and fences, leave commas at the end of lists and line breaks inside strings; all of that is
-//! forgiven. What is wrong beyond that becomes a complaint, in words the model can act upon.
+//! Models wrap JSON in prose and fences, leave commas at the end of lists and line breaks inside strings; all of that
+//! is forgiven. What is wrong beyond that becomes a complaint, in words the model can act upon.
 
 use serde_json::Value;
 

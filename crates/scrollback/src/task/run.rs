@@ -1,8 +1,8 @@
 //! Running tasks: the helper is asked, once more if it talks nonsense, and otherwise the offline answer is taken.
 //!
-//! Nothing a helper does can keep a task from being answered: errors, panics and nonsense end in the offline answer, with the
-//! reason beside it. How many questions are under way at once is limited, and so may be what they cost (`purse`); a helper that
-//! keeps failing is left alone for a while (`breaker`).
+//! Nothing a helper does can keep a task from being answered: errors, panics and nonsense end in the offline answer,
+//! with the reason beside it. How many questions are under way at once is limited, and so may be what they cost
+//! (`purse`); a helper that keeps failing is left alone for a while (`breaker`).
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -155,7 +155,8 @@ impl Tasks {
         Self { helper: self.helper.map(|helper| Helper { watch: Some(watch), ..helper }) }
     }
 
-    /// The same, paid from a purse at a price: when that is empty, tasks are answered offline until there is room again.
+    /// The same, paid from a purse at a price: when that is empty, tasks are answered offline until there is room
+    /// again.
     #[must_use]
     pub fn with_purse(self, purse: Arc<Purse>, price: Option<Price>) -> Self {
         let account = Account::new(purse, price);
@@ -172,8 +173,8 @@ impl Tasks {
         self.run_within(task, None).await
     }
 
-    /// Answers a task that somebody waits for within so long. Half of that is the helper's at least, which counts as failing if it
-    /// takes longer; if it cannot be asked by then because of others, it is not.
+    /// Answers a task that somebody waits for within so long. Half of that is the helper's at least, which counts as
+    /// failing if it takes longer; if it cannot be asked by then because of others, it is not.
     pub async fn run_within<T: Task>(&self, task: &T, most: Option<Duration>) -> Answered<T::Answer> {
         let mut calls = Vec::new();
         let (answer, by) = match self.helped(task, most, &mut calls).await {

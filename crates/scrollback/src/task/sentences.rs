@@ -1,7 +1,7 @@
 //! Texts in brief: the sentences that say most, quoted in their order.
 //!
-//! What a sentence is worth is decided in `worth`; JSON is told by its shape (`outline`). Long texts are read at their beginning and
-//! their end only, so the work is bounded however long they are.
+//! What a sentence is worth is decided in `worth`; JSON is told by its shape (`outline`). Long texts are read at their
+//! beginning and their end only, so the work is bounded however long they are.
 
 use super::outline::outline;
 use super::worth::choose;

@@ -1,8 +1,8 @@
 //! What sentences are worth, in any language.
 //!
-//! In prose a sentence is worth what its words are: those that recur, but not everywhere; words already quoted count for less, so
-//! nothing is said twice. In logs and other repetitive texts it is the other way round: what is rare stands out, and lines
-//! that differ only in numbers are one.
+//! In prose a sentence is worth what its words are: those that recur, but not everywhere; words already quoted count
+//! for less, so nothing is said twice. In logs and other repetitive texts it is the other way round: what is rare
+//! stands out, and lines that differ only in numbers are one.
 
 use std::collections::HashMap;
 
@@ -39,7 +39,8 @@ pub(super) struct Quote {
     pub(super) most_chars: usize,
 }
 
-/// Which sentences to quote in at most so many characters, in their order. One that does not fit is cut if much room is left.
+/// Which sentences to quote in at most so many characters, in their order. One that does not fit is cut if much room is
+/// left.
 pub(super) fn choose(sentences: &[String], most_chars: usize) -> Vec<Quote> {
     let lines = distinct(sentences, str::to_lowercase);
     let templates = distinct(sentences, template);

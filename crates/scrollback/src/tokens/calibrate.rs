@@ -1,8 +1,8 @@
 //! Learning how a model counts from what its provider bills.
 //!
 //! Three weights per model: tokens per `o200k` token, a correction per unspaced character, and a cost per message. They
-//! start from the family's ratios and follow reported usage by recursive least squares, forgetting slowly, so that one odd
-//! report moves little and a new model is learned within a few turns.
+//! start from the family's ratios and follow reported usage by recursive least squares, forgetting slowly, so that one
+//! odd report moves little and a new model is learned within a few turns.
 
 use serde::{Deserialize, Serialize};
 
@@ -99,8 +99,9 @@ impl Calibration {
         self.reports += 1;
     }
 
-    /// What was seen lessens the doubt; time lets it grow again, for each weight up to where it began. Without that bound the
-    /// doubt about what is never seen would grow for ever, and with it the step that the next odd report takes.
+    /// What was seen lessens the doubt; time lets it grow again, for each weight up to where it began. Without that
+    /// bound the doubt about what is never seen would grow for ever, and with it the step that the next odd report
+    /// takes.
     fn settle(&mut self, gain: &[f64; 3], reach: &[f64; 3]) {
         let grow: [f64; 3] = std::array::from_fn(|i| {
             let left = self.doubt[i][i] - gain[i] * reach[i];

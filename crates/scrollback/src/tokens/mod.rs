@@ -1,7 +1,7 @@
 //! How many tokens a message takes.
 //!
-//! Counted once, when a message is stored: exactly, for models that use an OpenAI vocabulary; for every other family the
-//! count in `o200k` and the number of characters written without spaces are enough for an estimate that
+//! Counted once, when a message is stored: exactly, for models that use an OpenAI vocabulary; for every other family
+//! the count in `o200k` and the number of characters written without spaces are enough for an estimate that
 //! [`Calibration`] learns from the usage providers report.
 
 mod calibrate;
@@ -66,8 +66,8 @@ thread_local! {
     static IS_PREPARED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Has the counter make its memory for this thread, on a stack with room for it: without optimisations it takes more than a
-/// megabyte there, wherever in the embedder's calls the first word is counted.
+/// Has the counter make its memory for this thread, on a stack with room for it: without optimisations it takes more
+/// than a megabyte there, wherever in the embedder's calls the first word is counted.
 fn prepare(encoding: &tiktoken::CoreBpe) {
     if !IS_PREPARED.replace(true) {
         stacker::maybe_grow(PREPARING_BYTES, 2 * PREPARING_BYTES, || encoding.count(SPLIT_WORD));

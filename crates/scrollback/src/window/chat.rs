@@ -13,8 +13,8 @@ impl Window {
         self.blocks.iter().filter(|block| block.reason != Reason::LeftOut)
     }
 
-    /// The messages to send, for a conversation that is held in this dialect: what was said as it came, notes and quotes as
-    /// messages of the person.
+    /// The messages to send, for a conversation that is held in this dialect: what was said as it came, notes and
+    /// quotes as messages of the person.
     pub fn chat_messages(&self) -> Vec<Box<RawValue>> {
         let raw =
             |block: &Block| RawValue::from_string(block.as_chat(None).into_owned()).expect("a message is valid JSON");
@@ -28,7 +28,8 @@ impl Block {
         let told = |text: &str| remark.map_or_else(|| text.to_owned(), |remark| format!("{text}\n{remark}"));
         match &self.body {
             Body::Original(_) | Body::Whole(..) | Body::Round(_) | Body::Nothing(_) => self.text().into(),
-            // A note speaks as nobody; of the roles there are, the person's has the least authority that all models accept.
+            // A note speaks as nobody; of the roles there are, the person's has the least authority that all models
+            // accept.
             Body::Note(text) => json!({"role": "user", "content": told(text)}).to_string().into(),
             Body::Held(stored, placeholder) => held(stored.raw.get(), &told(&placeholder.text)).into(),
         }

@@ -1,4 +1,5 @@
-//! The promises a store makes, reported line by line by whoever received them, and the check that a file keeps every one.
+//! The promises a store makes, reported line by line by whoever received them, and the check that a file keeps every
+//! one.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -112,8 +113,8 @@ impl Promises {
         self.messages.len()
     }
 
-    /// Opens a file after a mishap: everything promised is there byte for byte, nothing is there twice, the doctor has no
-    /// complaint, and appending goes on. `mark` makes the appended message a new one.
+    /// Opens a file after a mishap: everything promised is there byte for byte, nothing is there twice, the doctor has
+    /// no complaint, and appending goes on. `mark` makes the appended message a new one.
     pub(crate) async fn hold_in(&self, path: &Path, mark: &str) -> Result<Report, String> {
         let told = |error: Error| explained(&error);
         let store = Arc::new(SqliteStore::open(&SqliteOptions::new(path)).map_err(told)?);

@@ -118,7 +118,8 @@ fn a_note_that_does_not_fit_is_not_taken() {
     });
 }
 
-/// Two models with different limits fold the same branch, each for itself; no version of one may take the place of another's.
+/// Two models with different limits fold the same branch, each for itself; no version of one may take the place of
+/// another's.
 #[test]
 fn artifacts_of_one_limit_are_not_overwritten_by_those_of_another() {
     run(async {

@@ -208,7 +208,8 @@ fn a_turn_looks_at_no_branch_that_it_is_not_on() {
     });
 }
 
-/// Turns of a client that puts each reply in other words before it goes on: every one of them begins a branch on the path.
+/// Turns of a client that puts each reply in other words before it goes on: every one of them begins a branch on the
+/// path.
 async fn rewriting(desk: &mut Desk, history: &mut Vec<Value>, turns: usize) {
     for _ in 0..turns {
         let i = history.len() / 2;
@@ -223,8 +224,8 @@ async fn rewriting(desk: &mut Desk, history: &mut Vec<Value>, turns: usize) {
     }
 }
 
-/// A path may consist of many branches: a turn reads what it needs of it in few steps, and one that begins yet another branch
-/// knows what those before it knew.
+/// A path may consist of many branches: a turn reads what it needs of it in few steps, and one that begins yet another
+/// branch knows what those before it knew.
 #[test]
 fn a_turn_on_a_path_of_many_branches_asks_the_store_for_little() {
     run(async {

@@ -1,4 +1,5 @@
-//! What an owner had erased is in no record, whatever notes were written of it and whoever wrote them; and talk goes on.
+//! What an owner had erased is in no record, whatever notes were written of it and whoever wrote them; and talk goes
+//! on.
 
 use std::sync::Arc;
 

@@ -272,7 +272,8 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(1), failure_persistence: None, max_shrink_iters: 20, ..ProptestConfig::default() })]
 
-    /// Three nodes that never restart take turns with one conversation; whatever they have in mind of it must still hold.
+    /// Three nodes that never restart take turns with one conversation; whatever they have in mind of it must still
+    /// hold.
     #[test]
     fn many_nodes_show_what_memory_shows((script, budget) in scripts()) {
         for strategy in [StrategyName::Pages, StrategyName::Topics, StrategyName::Summary, StrategyName::Artifacts] {

@@ -1,5 +1,5 @@
-//! What a person wants left out is in no window from then on: not itself, and not in the words of a note made later, even if
-//! the helper wrote that note before.
+//! What a person wants left out is in no window from then on: not itself, and not in the words of a note made later,
+//! even if the helper wrote that note before.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,8 @@
-//! The nine laws through the engine, over random conversations, for every strategy and both stores; and facts about turns.
+//! The nine laws through the engine, over random conversations, for every strategy and both stores; and facts about
+//! turns.
 //!
-//! `world` plays clients against two engines at once: one never restarts, the other is new for every request. Both must show
-//! the same bytes. `laws` are the properties, the other files particular facts.
+//! `world` plays clients against two engines at once: one never restarts, the other is new for every request. Both must
+//! show the same bytes. `laws` are the properties, the other files particular facts.
 #![allow(
     clippy::unwrap_used,
     unreachable_pub,

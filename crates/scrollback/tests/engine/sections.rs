@@ -15,7 +15,8 @@ use scrollback::{MemoryStore, Result, SessionKey, Store, Tenant};
 use super::desk::{Desk, contents, run, settings};
 use super::kit::{assistant, user};
 
-/// A store that remembers how many messages were ever asked for by their numbers at once, and how many records were read.
+/// A store that remembers how many messages were ever asked for by their numbers at once, and how many records were
+/// read.
 #[derive(Default)]
 pub struct Watched {
     store: MemoryStore,

@@ -1,5 +1,5 @@
-//! Topics in the engine: whatever the helper does, every message is in one topic and what matters is quoted; topics that the
-//! model asks for; where quotes stand; a long history that comes at once.
+//! Topics in the engine: whatever the helper does, every message is in one topic and what matters is quoted; topics
+//! that the model asks for; where quotes stand; a long history that comes at once.
 
 use std::collections::HashMap;
 use std::sync::Arc;

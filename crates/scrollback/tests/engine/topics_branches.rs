@@ -27,7 +27,8 @@ async fn path(desk: &Desk, head: Position) -> Vec<Stored> {
     desk.store.read(&desk.session(), Span::path(head, Depth(0))).await.unwrap()
 }
 
-/// What a branch sorts of the stretch before its fork is in its topics there, and a review of one branch leaves others alone.
+/// What a branch sorts of the stretch before its fork is in its topics there, and a review of one branch leaves others
+/// alone.
 #[test]
 fn branches_sort_and_review_for_themselves() {
     run(async {

@@ -155,7 +155,8 @@ fn states(topics: &[TopicLine]) -> Vec<(TopicState, &str)> {
     topics.iter().map(|topic| (topic.state, topic.card.name.as_str())).collect()
 }
 
-/// Three things were talked of; then only one of them, until the others slept, and a review a month later archives those.
+/// Three things were talked of; then only one of them, until the others slept, and a review a month later archives
+/// those.
 async fn archived() -> (Desk, Vec<Value>) {
     let mut desk = desk();
     let mut history = three_things(&mut desk).await;

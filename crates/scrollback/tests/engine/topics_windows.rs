@@ -1,5 +1,5 @@
-//! A helper that reads topics: what is asked in other words is found by it, a topic that the model asks for has its index and its
-//! own window, and sorting may be done by another model.
+//! A helper that reads topics: what is asked in other words is found by it, a topic that the model asks for has its
+//! index and its own window, and sorting may be done by another model.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,4 +1,5 @@
-//! A client that does what clients do, in front of two engines: one that never restarts, and one that is new every time.
+//! A client that does what clients do, in front of two engines: one that never restarts, and one that is new every
+//! time.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -302,7 +303,8 @@ impl World {
         }
     }
 
-    /// A message that cannot fit is refused, and the session goes on: with it in the history, or with a smaller one instead.
+    /// A message that cannot fit is refused, and the session goes on: with it in the history, or with a smaller one
+    /// instead.
     async fn too_large(&mut self, kept: bool) {
         let words = self.steady.budget as usize;
         let question = self.question(&"much too long ".repeat(words));

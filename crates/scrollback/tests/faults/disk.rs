@@ -1,11 +1,11 @@
 //! A disk that loses power: what the shim traced, played back up to any moment.
 //!
 //! A file system owes a program only what was synced. A write lives in a cache until its file is synced, a name (a file
-//! created or removed) until its folder is. At a power cut any part of the cache may have reached the disk, in any order,
-//! between files as well as within one. So three outcomes are tried: nothing of the cache, all of it, and each sector and
-//! name by the toss of a coin. The last covers what two plain copies cannot: a journal that began anew beside a file that
-//! is not yet folded, half a header, a removed journal that is back. What the database assumes, we grant: a write leaves
-//! the other bytes of its sectors alone ("power-safe overwrite").
+//! created or removed) until its folder is. At a power cut any part of the cache may have reached the disk, in any
+//! order, between files as well as within one. So three outcomes are tried: nothing of the cache, all of it, and each
+//! sector and name by the toss of a coin. The last covers what two plain copies cannot: a journal that began anew
+//! beside a file that is not yet folded, half a header, a removed journal that is back. What the database assumes, we
+//! grant: a write leaves the other bytes of its sectors alone ("power-safe overwrite").
 //!
 //! Names are treated more strictly than most file systems do, which make a name durable with the file's first sync.
 

@@ -1,4 +1,5 @@
-//! What a child does while its disk fails: a little of everything, each step tried once more if it fails, as a client would.
+//! What a child does while its disk fails: a little of everything, each step tried once more if it fails, as a client
+//! would.
 //!
 //! Every report goes into the file `story` in the folder, where the preloaded shim tells its part.
 
@@ -147,7 +148,8 @@ impl Story {
         Some(())
     }
 
-    /// A client that clears an old result: its version is kept beside the original, its history goes on through an alias.
+    /// A client that clears an old result: its version is kept beside the original, its history goes on through an
+    /// alias.
     async fn edit(&self, log: &Log) -> Option<()> {
         let call = serde_json::json!({"role": "assistant", "content": null, "tool_calls":
             [{"id": "call_9vT3kQx2Lm", "type": "function", "function": {"name": "read", "arguments": "{}"}}]});

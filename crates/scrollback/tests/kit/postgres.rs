@@ -1,5 +1,5 @@
-//! A real PostgreSQL for tests: one that all test processes share, which stops by itself when nobody uses it any more, and ones
-//! of a test's own, to be killed and restarted.
+//! A real PostgreSQL for tests: one that all test processes share, which stops by itself when nobody uses it any more,
+//! and ones of a test's own, to be killed and restarted.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its own part")]
 
 use std::fs::{File, OpenOptions};

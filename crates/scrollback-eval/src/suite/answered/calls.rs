@@ -1,7 +1,8 @@
-//! Caches and tools with a model: every call of a conversation is sent, for what its provider reports beside what is modelled.
+//! Caches and tools with a model: every call of a conversation is sent, for what its provider reports beside what is
+//! modelled.
 //!
-//! Replies are those of the data. So that nothing one strategy sends is found in the cache by another, conversations begin with an
-//! instruction that names where they are played.
+//! Replies are those of the data. So that nothing one strategy sends is found in the cache by another, conversations
+//! begin with an instruction that names where they are played.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use scrollback::strategy::StrategyName;
@@ -50,8 +51,8 @@ impl Calls {
         plan.taken(self.talks.len()).len() * plan.pairs().len()
     }
 
-    /// Sends every call under each strategy, at each size of window; `step` is called so often as [`Calls::steps`] says unless it ends
-    /// early.
+    /// Sends every call under each strategy, at each size of window; `step` is called so often as [`Calls::steps`] says
+    /// unless it ends early.
     pub async fn measure(&self, plan: &Plan<'_>, models: &dyn Models, step: &dyn Fn()) -> Result<Answered> {
         let taken = plan.taken(self.talks.len());
         let (mut rows, mut done, mut all) = (Vec::new(), 0, 0);

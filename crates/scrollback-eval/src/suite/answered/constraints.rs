@@ -1,4 +1,5 @@
-//! Constraints with a model: long after a rule was stated, something is asked for that it applies to, and the reply is judged.
+//! Constraints with a model: long after a rule was stated, something is asked for that it applies to, and the reply is
+//! judged.
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use scrollback::{Message, Result, Role};

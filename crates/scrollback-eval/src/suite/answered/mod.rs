@@ -1,7 +1,8 @@
 //! The same suites with models: windows are sent, what comes back is judged, and what it took is told.
 //!
-//! `recall` asks the questions of a dataset, `constraints` asks for something a rule applies to, `calls` sends every call of a
-//! conversation for what its provider reports. What was not finished when the money ran out is left out, and said to be.
+//! `recall` asks the questions of a dataset, `constraints` asks for something a rule applies to, `calls` sends every
+//! call of a conversation for what its provider reports. What was not finished when the money ran out is left out, and
+//! said to be.
 
 pub mod calls;
 pub mod constraints;

@@ -1,4 +1,5 @@
-//! The oracle: the model is shown what answers a question, and nothing else. No window can do better, as far as models and judges go.
+//! The oracle: the model is shown what answers a question, and nothing else. No window can do better, as far as models
+//! and judges go.
 
 use scrollback::{Message, Result, Role};
 

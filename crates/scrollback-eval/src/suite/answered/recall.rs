@@ -41,7 +41,8 @@ pub fn steps(dataset: &Dataset, plan: &Plan<'_>) -> usize {
     taken(dataset, plan).len() * (plan.pairs().len() + usize::from(plan.with_oracle))
 }
 
-/// Asks the questions of a dataset under each strategy, at each size of window; `step` is called [`steps`] times unless it ends early.
+/// Asks the questions of a dataset under each strategy, at each size of window; `step` is called [`steps`] times unless
+/// it ends early.
 pub async fn measure(dataset: &Dataset, plan: &Plan<'_>, models: &dyn Models, step: &dyn Fn()) -> Result<Answered> {
     let talks = taken(dataset, plan);
     let ways = ways(plan);

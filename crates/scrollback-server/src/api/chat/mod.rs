@@ -1,7 +1,9 @@
-//! Talking to Scrollback itself: `POST /api/chat` takes one message and answers it, `GET /api/events` tells what happens.
+//! Talking to Scrollback itself: `POST /api/chat` takes one message and answers it, `GET /api/events` tells what
+//! happens.
 //!
-//! `wanted` reads what a person asks for and where it goes on, `voice` chooses who answers, `body` writes the request in that
-//! upstream's dialect, `hear` reads its reply, `talk` turns that into our events. In between lies the proxy, as for any client.
+//! `wanted` reads what a person asks for and where it goes on, `voice` chooses who answers, `body` writes the request
+//! in that upstream's dialect, `hear` reads its reply, `talk` turns that into our events. In between lies the proxy, as
+//! for any client.
 
 mod body;
 mod events;

@@ -1,5 +1,5 @@
-//! A reply on its way to a person: pieces of the model's words and words on what became of the request, in the order they
-//! happened, then the end once the reply is kept.
+//! A reply on its way to a person: pieces of the model's words and words on what became of the request, in the order
+//! they happened, then the end once the reply is kept.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -97,8 +97,8 @@ impl Wanted {
         Ok(stored.id)
     }
 
-    /// The message that this one goes on from, at the end of a branch: whoever says once more what was not answered says it
-    /// only once.
+    /// The message that this one goes on from, at the end of a branch: whoever says once more what was not answered
+    /// says it only once.
     async fn next(&self, room: &Room, key: &SessionKey, head: MessageId) -> Result<Option<MessageId>, Refusal> {
         let last = read(room, key, head).await?;
         let unanswered =

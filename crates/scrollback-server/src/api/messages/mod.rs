@@ -1,5 +1,5 @@
-//! Messages: those of a branch, page by page, and one whole with how it stands in a window. A page costs what it shows, however
-//! long the conversation is.
+//! Messages: those of a branch, page by page, and one whole with how it stands in a window. A page costs what it shows,
+//! however long the conversation is.
 
 mod part;
 mod range;

@@ -1,4 +1,5 @@
-//! The pieces of a message as they are told, whatever dialect it came in. What is not understood is told as the JSON it is.
+//! The pieces of a message as they are told, whatever dialect it came in. What is not understood is told as the JSON it
+//! is.
 
 use schemars::JsonSchema;
 use scrollback::{Message, Part as Read};

@@ -1,4 +1,5 @@
-//! What is described of the routes beside the API that answer as it does: under `/v1`, where clients of models look for it.
+//! What is described of the routes beside the API that answer as it does: under `/v1`, where clients of models look for
+//! it.
 
 use serde_json::{Map, Value, json};
 

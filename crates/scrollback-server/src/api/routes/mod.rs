@@ -1,5 +1,5 @@
-//! Every route: a method, a path, what it is asked with, what it answers, and who answers. The lists are in one file for each
-//! kind of thing; `docs/api.md` tells them all, and `openapi` describes them for programs. Tests keep both so.
+//! Every route: a method, a path, what it is asked with, what it answers, and who answers. The lists are in one file
+//! for each kind of thing; `docs/api.md` tells them all, and `openapi` describes them for programs. Tests keep both so.
 
 mod conversations;
 mod line;

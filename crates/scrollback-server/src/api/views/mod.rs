@@ -1,4 +1,5 @@
-//! Views: the windows of a session that were sent, newest first; one of them block by block; and what differs between two.
+//! Views: the windows of a session that were sent, newest first; one of them block by block; and what differs between
+//! two.
 
 mod block;
 mod compare;

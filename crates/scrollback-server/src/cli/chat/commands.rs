@@ -1,5 +1,5 @@
-//! What a person may write to the chat itself, and not to the model. Most of it is a command of the program, said of the
-//! conversation at hand: it prints the same and takes the same arguments.
+//! What a person may write to the chat itself, and not to the model. Most of it is a command of the program, said of
+//! the conversation at hand: it prints the same and takes the same arguments.
 
 /// A command as help lists it.
 pub(super) struct Command {
@@ -58,8 +58,8 @@ pub(super) enum Line<'a> {
     Unknown(&'a str),
 }
 
-/// Reads a line. A slash and letters are a command, and a slash alone is none; anything else that begins with a slash, such as a
-/// path, is a message.
+/// Reads a line. A slash and letters are a command, and a slash alone is none; anything else that begins with a slash,
+/// such as a path, is a message.
 pub(super) fn read(line: &str) -> Line<'_> {
     if line.trim().is_empty() {
         return Line::Empty;

@@ -1,5 +1,5 @@
-//! The line a person writes on: edited, completed, remembered. A backslash at the end, Alt+Enter or a paste go on with a new
-//! line of the same message.
+//! The line a person writes on: edited, completed, remembered. A backslash at the end, Alt+Enter or a paste go on with
+//! a new line of the same message.
 
 use std::path::{Path, PathBuf};
 

@@ -1,7 +1,8 @@
 //! `scrollback chat [SESSION] [MESSAGE]`: a conversation in the terminal, or one message and its answer for pipes.
 //!
-//! `server` is whom it asks, `reply` reads what comes back, `turn` plays one message and its answer, `screen` and `status` show
-//! it, `editor` is the line a person writes on, `commands` what they may write to the chat itself, `steer` does it.
+//! `server` is whom it asks, `reply` reads what comes back, `turn` plays one message and its answer, `screen` and
+//! `status` show it, `editor` is the line a person writes on, `commands` what they may write to the chat itself,
+//! `steer` does it.
 
 mod commands;
 mod editor;

@@ -1,5 +1,5 @@
-//! Whom a chat asks: the server that holds the store, or else one of its own in this process. Either is asked over HTTP, and
-//! either is found by the other commands, so that they work beside a chat.
+//! Whom a chat asks: the server that holds the store, or else one of its own in this process. Either is asked over
+//! HTTP, and either is found by the other commands, so that they work beside a chat.
 
 use std::sync::Arc;
 

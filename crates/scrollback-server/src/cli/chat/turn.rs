@@ -122,7 +122,8 @@ impl Talk<'_> {
         Some(status)
     }
 
-    /// A person has stopped a reply: says what became of it, once that is certain. Whoever writes on before would write beside it.
+    /// A person has stopped a reply: says what became of it, once that is certain. Whoever writes on before would write
+    /// beside it.
     async fn stopped(&mut self, turn: Option<Turn>) -> anyhow::Result<()> {
         let Some(turn) = turn else { return self.screen.aside("stopped before anything was answered") };
         let path = ["sessions", turn.session.as_str(), "messages"];

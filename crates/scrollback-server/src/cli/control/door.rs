@@ -1,5 +1,5 @@
-//! How a command asks: in this process, over the store itself; or, where a server holds the store, of that server. The answer
-//! is the same.
+//! How a command asks: in this process, over the store itself; or, where a server holds the store, of that server. The
+//! answer is the same.
 
 use anyhow::{Context, bail};
 use axum::http::{Method, header};

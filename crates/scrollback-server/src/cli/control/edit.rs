@@ -1,5 +1,5 @@
-//! `scrollback edit SESSION NAME`: puts the person's own words in the place of a note, from a file, from standard input, or
-//! from an editor.
+//! `scrollback edit SESSION NAME`: puts the person's own words in the place of a note, from a file, from standard
+//! input, or from an editor.
 
 use std::io::{IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};

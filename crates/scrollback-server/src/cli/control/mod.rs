@@ -1,7 +1,8 @@
-//! What a person decides about a conversation: pins and exclusions, rules, notes in their own words, folds taken back, taken
-//! up again or made now, and the strategy.
+//! What a person decides about a conversation: pins and exclusions, rules, notes in their own words, folds taken back,
+//! taken up again or made now, and the strategy.
 //!
-//! Every command here is a request to the API (`door`), so that it does the same whether a server holds the store or not.
+//! Every command here is a request to the API (`door`), so that it does the same whether a server holds the store or
+//! not.
 
 mod artifacts;
 mod compress;

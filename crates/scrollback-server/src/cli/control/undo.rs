@@ -1,4 +1,5 @@
-//! `scrollback undo SESSION` and `redo`: what was folded last is shown again, or folded again. Nothing is lost by either.
+//! `scrollback undo SESSION` and `redo`: what was folded last is shown again, or folded again. Nothing is lost by
+//! either.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,5 @@
-//! Plays the conversation and watches: what is folded, what is held, what is recalled, what it cost, that nothing is lost.
+//! Plays the conversation and watches: what is folded, what is held, what is recalled, what it cost, that nothing is
+//! lost.
 
 use std::time::Duration;
 

@@ -247,7 +247,8 @@ fn said_or<T: Clone>(said: &[T], usual: &[T]) -> Vec<T> {
     if said.is_empty() { usual.to_vec() } else { said.to_vec() }
 }
 
-/// The sizes that a scorecard is content with: of long conversations, where the small ones hold next to nothing, the largest alone.
+/// The sizes that a scorecard is content with: of long conversations, where the small ones hold next to nothing, the
+/// largest alone.
 fn few<'a>(set: &dataset::recall::Dataset, limits: &'a [u32]) -> &'a [u32] {
     if set.talks.iter().any(|talk| tokens(talk) > SHORT_TOKENS) {
         &limits[limits.len().saturating_sub(1)..]

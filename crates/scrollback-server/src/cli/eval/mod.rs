@@ -1,7 +1,7 @@
 //! `scrollback eval SUITE`: how well Scrollback does, beside simple baselines, on data you bring.
 //!
-//! `plan` says what there is to measure, a `job` each, `run` measures it on as many threads as there are cores, `tell` shows what came of it.
-//! With `--upstream` a `model` takes part.
+//! `plan` says what there is to measure, a `job` each, `run` measures it on as many threads as there are cores, `tell`
+//! shows what came of it. With `--upstream` a `model` takes part.
 
 mod home;
 mod job;
@@ -139,7 +139,8 @@ impl Options {
         Ok(if is_whole { ExitCode::SUCCESS } else { UNFINISHED.into() })
     }
 
-    /// Whether datasets are measured a second time, with all their conversations in one session. Nobody pays a model for that unasked.
+    /// Whether datasets are measured a second time, with all their conversations in one session. Nobody pays a model
+    /// for that unasked.
     const fn pools(&self) -> bool {
         self.pooled || self.is_scorecard && self.model.upstream.is_none()
     }

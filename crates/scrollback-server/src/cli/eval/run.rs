@@ -15,8 +15,8 @@ use super::job::{Job, program};
 /// More threads than this wait for memory more than they compute.
 const MOST_THREADS: usize = 4;
 
-/// Measures every job that was not measured before. What is finished is kept at once. What runs alone comes first, before others
-/// leave memory behind that it would be blamed for.
+/// Measures every job that was not measured before. What is finished is kept at once. What runs alone comes first,
+/// before others leave memory behind that it would be blamed for.
 pub(super) fn all(jobs: &[Job], kept: Option<&Kept>) -> anyhow::Result<Vec<Finding>> {
     let bench = Bench::new(jobs, kept)?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);

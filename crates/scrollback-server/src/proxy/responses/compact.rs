@@ -1,5 +1,5 @@
-//! `POST /responses/compact`: the conversation goes into the log and is folded now. What is answered stands for a place in the
-//! log, so that a request which goes on from it has everything, and a window that is exact.
+//! `POST /responses/compact`: the conversation goes into the log and is folded now. What is answered stands for a place
+//! in the log, so that a request which goes on from it has everything, and a window that is exact.
 
 use bytes::Bytes;
 use scrollback::ids::Depth;

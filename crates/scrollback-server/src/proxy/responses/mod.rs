@@ -1,5 +1,5 @@
-//! What APIs offer beside replies, answered from the log: counts of tokens, and of the Responses API conversations that have a
-//! name and compactions that lose nothing. What the log does not know is left to the upstream.
+//! What APIs offer beside replies, answered from the log: counts of tokens, and of the Responses API conversations that
+//! have a name and compactions that lose nothing. What the log does not know is left to the upstream.
 
 mod compact;
 mod conversations;

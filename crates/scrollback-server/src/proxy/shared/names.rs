@@ -1,5 +1,5 @@
-//! What a request names that a provider has stored. Of several fields with one name each counts: nobody knows which of them the
-//! provider reads.
+//! What a request names that a provider has stored. Of several fields with one name each counts: nobody knows which of
+//! them the provider reads.
 
 use std::fmt;
 use std::marker::PhantomData;

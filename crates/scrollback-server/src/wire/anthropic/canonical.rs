@@ -1,5 +1,5 @@
-//! What a piece of JSON says, however it is written. A conversation comes again with every request, so what was read once is
-//! known by its bytes from then on.
+//! What a piece of JSON says, however it is written. A conversation comes again with every request, so what was read
+//! once is known by its bytes from then on.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};

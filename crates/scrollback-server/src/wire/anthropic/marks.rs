@@ -1,5 +1,5 @@
-//! The marks of the provider's cache. Messages of the log carry marks of the request they came with; those are taken off, and
-//! ours are put where they help most: at the end, behind the fold's note, and before the current turn.
+//! The marks of the provider's cache. Messages of the log carry marks of the request they came with; those are taken
+//! off, and ours are put where they help most: at the end, behind the fold's note, and before the current turn.
 
 use scrollback::window::Reason;
 use serde_json::{Value, json};

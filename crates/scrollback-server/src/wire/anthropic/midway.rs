@@ -1,12 +1,13 @@
-//! System messages in the middle of a conversation. The provider takes them behind a message of a person and before a reply, or at the
-//! end; what was folded around one may leave it elsewhere.
+//! System messages in the middle of a conversation. The provider takes them behind a message of a person and before a
+//! reply, or at the end; what was folded around one may leave it elsewhere.
 
 use super::line::Line;
 use super::results::blocks;
 
 const SYSTEM: &str = "system";
 
-/// The same lines, with each system message where it is accepted, as soon as it can be; several that come to stand at one place become one.
+/// The same lines, with each system message where it is accepted, as soon as it can be; several that come to stand at
+/// one place become one.
 pub(super) fn placed(lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
     let mut out: Vec<Line<'_>> = Vec::with_capacity(lines.len());
     let mut waiting: Option<Line<'_>> = None;

@@ -1,9 +1,10 @@
 //! Anthropic Messages.
 //!
-//! `opened` reads a request. `render` turns a window into messages: `line` is one of them, `held` puts placeholders into it, `imported` writes what came from a file in another shape,
-//! `results` keeps results behind their calls, `thinking` leaves out reasoning that was made under another window, known by the
-//! hashes of `canonical`, `marks` places the marks of the provider's cache. `reply` gathers what a model says block by block, `relay` passes it on, `speech`
-//! writes whole replies, `answer` those that no model made.
+//! `opened` reads a request. `render` turns a window into messages: `line` is one of them, `held` puts placeholders
+//! into it, `imported` writes what came from a file in another shape, `results` keeps results behind their calls,
+//! `thinking` leaves out reasoning that was made under another window, known by the hashes of `canonical`, `marks`
+//! places the marks of the provider's cache. `reply` gathers what a model says block by block, `relay` passes it on,
+//! `speech` writes whole replies, `answer` those that no model made.
 
 mod answer;
 mod canonical;

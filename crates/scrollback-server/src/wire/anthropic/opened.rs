@@ -41,8 +41,8 @@ pub(super) fn count(request: &Request) -> usize {
     }
 }
 
-/// The blocks of instructions that are messages of a log, as the request writes them. Marks of the request they came with
-/// are not counted in this one.
+/// The blocks of instructions that are messages of a log, as the request writes them. Marks of the request they came
+/// with are not counted in this one.
 pub(super) fn system(heads: &[Value]) -> String {
     let block = |head: &Value| match head["content"].as_array() {
         Some(blocks) => blocks.clone(),

@@ -1,7 +1,7 @@
 //! Random conversations: whatever becomes of a window, its provider accepts it.
 //!
-//! Each request goes through the engine and the dialect as in the proxy, and is judged as a strict provider would: calls and
-//! results, reasoning after what it was made after, marks, what stays the same from one request to the next.
+//! Each request goes through the engine and the dialect as in the proxy, and is judged as a strict provider would:
+//! calls and results, reasoning after what it was made after, marks, what stays the same from one request to the next.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -292,7 +292,8 @@ fn held(messages: &[Value]) -> usize {
     results.filter(|text| text.starts_with("[Tool result h")).count()
 }
 
-/// How much of what was sent last has to be there again: all of it in the same turn, else what was before the last turn.
+/// How much of what was sent last has to be there again: all of it in the same turn, else what was before the last
+/// turn.
 fn stable(before: &[Value], now: &[Value]) -> usize {
     let turn = |messages: &[Value]| messages.iter().rposition(begins_turn).unwrap_or(0);
     if before.is_empty() || before[turn(before)] == now[turn(now)] { before.len() } else { turn(before) }

@@ -1,5 +1,5 @@
-//! A streamed reply, event by event: blocks of ours are kept back, the others are numbered as if there were none, and all
-//! rounds are one message.
+//! A streamed reply, event by event: blocks of ours are kept back, the others are numbered as if there were none, and
+//! all rounds are one message.
 
 use std::collections::HashMap;
 

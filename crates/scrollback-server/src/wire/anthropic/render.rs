@@ -115,7 +115,8 @@ fn note(text: &str) -> String {
     json!({"role": "user", "content": [{"type": "text", "text": text}]}).to_string()
 }
 
-/// The instructions, where they cannot stay as they came: those of the log if the request has none, and one of ours behind.
+/// The instructions, where they cannot stay as they came: those of the log if the request has none, and one of ours
+/// behind.
 fn system(dress: &Dress<'_>, blocks: &[&Block], heads: usize) -> Option<String> {
     let known = blocks.iter().take_while(|block| block.reason == Reason::Instructions);
     let known: Vec<&Block> = known.copied().collect();

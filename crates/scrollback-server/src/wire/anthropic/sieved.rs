@@ -1,5 +1,5 @@
-//! The words of a reply whose model recalls by writing: what it writes to us is kept back, and a block begins only when there
-//! is something to say in it.
+//! The words of a reply whose model recalls by writing: what it writes to us is kept back, and a block begins only when
+//! there is something to say in it.
 
 use bytes::BytesMut;
 use scrollback::recall::Sieve;

@@ -39,7 +39,8 @@ impl Speech for Messages {
             ErrorKind::Request => "invalid_request_error",
             ErrorKind::Upstream => "api_error",
         };
-        // Clients pass over fields that they do not know; whoever reads codes finds it where the other dialects have it.
+        // Clients pass over fields that they do not know; whoever reads codes finds it where the other dialects have
+        // it.
         json!({"type": "error", "error": {"type": kind, "message": what, "code": code}})
     }
 

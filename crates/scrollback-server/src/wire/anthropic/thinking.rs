@@ -1,10 +1,10 @@
 //! Reasoning is sent as it was made, and only where the same stands before it as when it was made.
 //!
-//! A hash runs over all that is sent: the model, the instructions, the tools, message by message, without the marks of a cache.
-//! Each reply is bound to the hash of what it was made after. Reasoning of a reply that now stands after something else is left
-//! out, so that what follows it stands after something else as well, until a reply that was made under the window as it is now.
-//! Where the client's messages go on as they came, it may know better what it sends: a reply that we know nothing of stays, as
-//! long as its model does not mind our tools before it.
+//! A hash runs over all that is sent: the model, the instructions, the tools, message by message, without the marks of
+//! a cache. Each reply is bound to the hash of what it was made after. Reasoning of a reply that now stands after
+//! something else is left out, so that what follows it stands after something else as well, until a reply that was made
+//! under the window as it is now. Where the client's messages go on as they came, it may know better what it sends: a
+//! reply that we know nothing of stays, as long as its model does not mind our tools before it.
 
 use std::borrow::Cow;
 
@@ -129,8 +129,8 @@ impl Binding<'_> {
         self.added == Added::Tools && self.binds
     }
 
-    /// Whether a reply that does not hold is known to be wrong: it was made under a window of ours, or its model minds any
-    /// difference.
+    /// Whether a reply that does not hold is known to be wrong: it was made under a window of ours, or its model minds
+    /// any difference.
     fn is_wrong(&self, line: &Line<'_>) -> bool {
         self.of(line).is_some_and(|bound| self.binds || is_ours(bound))
     }
@@ -141,7 +141,8 @@ impl Binding<'_> {
     }
 }
 
-/// Whether a reply was made under a window of ours, or came in several rounds, so that nothing is right before all of it.
+/// Whether a reply was made under a window of ours, or came in several rounds, so that nothing is right before all of
+/// it.
 fn is_ours(bound: Hash128) -> bool {
     bound == Hash128::default() || bound.0[15] & OURS == OURS
 }

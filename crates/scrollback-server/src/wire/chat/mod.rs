@@ -1,7 +1,7 @@
 //! OpenAI Chat Completions, as many other servers speak it too.
 //!
-//! `render` turns a window into messages with `results` behind their calls, `reply` gathers what a model says chunk by chunk, `relay` passes it on, `speech`
-//! writes whole replies, `answer` those that no model made.
+//! `render` turns a window into messages with `results` behind their calls, `reply` gathers what a model says chunk by
+//! chunk, `relay` passes it on, `speech` writes whole replies, `answer` those that no model made.
 
 mod answer;
 mod relay;

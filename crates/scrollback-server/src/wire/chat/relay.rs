@@ -121,8 +121,8 @@ impl Chunks {
         theirs
     }
 
-    /// Pieces of a call of the client's, numbered as if there were no others. None if the call is ours, or as long as its name
-    /// could still become one of ours.
+    /// Pieces of a call of the client's, numbered as if there were no others. None if the call is ours, or as long as
+    /// its name could still become one of ours.
     fn renumbered(&mut self, offer: &Offer, index: u64, is_whole: bool) -> Vec<Value> {
         if !self.numbers.contains_key(&index) {
             let place = usize::try_from(index).unwrap_or(usize::MAX);

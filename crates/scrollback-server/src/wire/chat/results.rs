@@ -1,5 +1,5 @@
-//! Results directly behind their calls, as every provider wants them. Whoever sends only what is new may say something while a call
-//! is open, answer it too late, or never do.
+//! Results directly behind their calls, as every provider wants them. Whoever sends only what is new may say something
+//! while a call is open, answer it too late, or never do.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -24,8 +24,8 @@ struct Line<'w> {
     head: Head,
 }
 
-/// The same messages, with results brought to their calls. A call that nobody has answered gets a result that says so, and an answer
-/// that comes after the next reply is told in words.
+/// The same messages, with results brought to their calls. A call that nobody has answered gets a result that says so,
+/// and an answer that comes after the next reply is told in words.
 pub(super) fn gathered(messages: Vec<Cow<'_, str>>) -> Vec<Cow<'_, str>> {
     if !messages.iter().any(|message| message.contains("\"tool_calls\"")) {
         return messages;

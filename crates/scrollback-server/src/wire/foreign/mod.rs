@@ -1,8 +1,9 @@
-//! Messages that were read from the files of other programs, or said over another wire, said so that any dialect can write them.
+//! Messages that were read from the files of other programs, or said over another wire, said so that any dialect can
+//! write them.
 //!
-//! What has the wire's own shape goes as it came (`shape`). Of the rest, words stay words, and a call stays one where its
-//! result is known and tools are offered; everything else is told in words. Reasoning is left out: only the provider that made
-//! it takes it back.
+//! What has the wire's own shape goes as it came (`shape`). Of the rest, words stay words, and a call stays one where
+//! its result is known and tools are offered; everything else is told in words. Reasoning is left out: only the
+//! provider that made it takes it back.
 
 pub(crate) mod shape;
 
@@ -67,8 +68,8 @@ pub(crate) struct Answered {
 }
 
 impl Foreign {
-    /// Reads what came into a window from elsewhere and cannot go as it came: it is not of the wire's own shape, or is one half of
-    /// a call whose other half is not, or not there.
+    /// Reads what came into a window from elsewhere and cannot go as it came: it is not of the wire's own shape, or is
+    /// one half of a call whose other half is not, or not there.
     pub(crate) fn read(dress: &Dress<'_>, is_own: fn(&Value) -> bool) -> Self {
         if !dress.turn.window().sent().any(|block| may_be_foreign(block, dress)) {
             return Self::default();
@@ -109,7 +110,8 @@ impl Foreign {
     }
 }
 
-/// Whether a block shows what came from elsewhere. Calls of ours belong to the turn that is being answered, and so to its wire.
+/// Whether a block shows what came from elsewhere. Calls of ours belong to the turn that is being answered, and so to
+/// its wire.
 fn may_be_foreign(block: &Block, dress: &Dress<'_>) -> bool {
     let (Body::Original(stored) | Body::Held(stored, _)) = &block.body else { return false };
     dress.mixed || stored.origin == Origin::Import

@@ -107,7 +107,8 @@ fn has_only(message: &Value, names: &[&str]) -> bool {
     message.as_object().is_some_and(|fields| fields.keys().all(|key| names.contains(&key.as_str())))
 }
 
-/// Whether it has blocks that no API knows, only the program whose file it was, or says where it has things from, which is for people.
+/// Whether it has blocks that no API knows, only the program whose file it was, or says where it has things from, which
+/// is for people.
 fn is_private(message: &Value) -> bool {
     let blocks = message["content"].as_array().map_or(&[][..], Vec::as_slice);
     let is_annotated = message["annotations"].as_array().is_some_and(|told| !told.is_empty());

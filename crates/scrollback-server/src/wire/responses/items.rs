@@ -16,8 +16,8 @@ pub(super) fn piece(item: &Value) -> Piece {
     }
 }
 
-/// Whether an item waits for something of the client: the result of a tool that is no function, or a permission. Without such an id
-/// the provider runs a tool by itself.
+/// Whether an item waits for something of the client: the result of a tool that is no function, or a permission.
+/// Without such an id the provider runs a tool by itself.
 fn is_left_to_the_client(kind: &str, item: &Value) -> bool {
     kind.ends_with("_call") && item["call_id"].is_string() || kind == "mcp_approval_request"
 }

@@ -1,9 +1,9 @@
 //! OpenAI Responses: a conversation is a list of items, and a request may hold all of them or only what is new.
 //!
-//! `opened` reads what a request says beside its items, `render` turns a window into items with `results` for its calls, `imported` what came from a file in
-//! another shape, `items` tells what an item is,
-//! `gather` collects a streamed reply, `relay` passes it on, `sieved` hides what a model without tools writes to recall,
-//! `speech` writes whole replies, `answer` those that no model made, `echo` has them tell of what the client sent.
+//! `opened` reads what a request says beside its items, `render` turns a window into items with `results` for its
+//! calls, `imported` what came from a file in another shape, `items` tells what an item is, `gather` collects a
+//! streamed reply, `relay` passes it on, `sieved` hides what a model without tools writes to recall, `speech` writes
+//! whole replies, `answer` those that no model made, `echo` has them tell of what the client sent.
 
 mod answer;
 mod echo;

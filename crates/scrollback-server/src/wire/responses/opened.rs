@@ -1,4 +1,5 @@
-//! What a request says beside its items: instructions, what it follows, its tools, and whether it can be managed at all.
+//! What a request says beside its items: instructions, what it follows, its tools, and whether it can be managed at
+//! all.
 
 use std::borrow::Cow;
 
@@ -180,7 +181,8 @@ impl<'a> Items<'a> {
         self.of_kind(kind).next().is_some()
     }
 
-    /// Whether it holds a compaction that is not ours and not at its head: nothing can stand for what only its provider reads.
+    /// Whether it holds a compaction that is not ours and not at its head: nothing can stand for what only its provider
+    /// reads.
     fn is_sealed(&self) -> bool {
         let is_theirs = |item: &Item<'_>| item.is("compaction") && item.ours().is_none();
         let head = if self.of_kind("compaction").any(|item| item.ours().is_some()) { 0 } else { self.heads };

@@ -1,5 +1,5 @@
-//! A streamed reply, event by event: one response over all rounds. Calls of ours are swallowed; what is left is numbered as if
-//! there were no others, and what nothing was done to passes as it came.
+//! A streamed reply, event by event: one response over all rounds. Calls of ours are swallowed; what is left is
+//! numbered as if there were no others, and what nothing was done to passes as it came.
 
 use std::collections::HashMap;
 

@@ -92,8 +92,8 @@ impl<'a> Scribe<'a> {
         }
     }
 
-    /// An item as it came. To a provider that keeps nothing, an id of its own means nothing, and reasoning that is not carried
-    /// in the item is lost.
+    /// An item as it came. To a provider that keeps nothing, an id of its own means nothing, and reasoning that is not
+    /// carried in the item is lost.
     fn replayed<'b>(&mut self, raw: &'b str, said_by_model: bool) -> Option<Cow<'b, str>> {
         let suspect = self.forgets && (said_by_model || raw.contains("\"reasoning\""));
         let Some(Value::Object(mut item)) = suspect.then(|| serde_json::from_str(raw).ok()).flatten() else {

@@ -1,5 +1,6 @@
-//! The words of a model that recalls by writing: what may be a call is kept back, and with it everything that comes after, so
-//! that an item ends with just the words that were shown of it. An item of which nothing may be shown never begins.
+//! The words of a model that recalls by writing: what may be a call is kept back, and with it everything that comes
+//! after, so that an item ends with just the words that were shown of it. An item of which nothing may be shown never
+//! begins.
 
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! How much tokens look at each other by how far apart they are, which `MPNet` learns beside their places.
 //!
-//! Distances are put into baskets, half of them for what comes later: one for each small distance, and ever wider ones up to
-//! 128 tokens. A basket has a number for every head, the same in all layers.
+//! Distances are put into baskets, half of them for what comes later: one for each small distance, and ever wider ones
+//! up to 128 tokens. A basket has a number for every head, the same in all layers.
 
 use ndarray::Array2;
 

@@ -1,4 +1,5 @@
-//! Static models (model2vec): a vector for each token, and a text is the mean of its tokens. Fast, and knows nothing of their order.
+//! Static models (model2vec): a vector for each token, and a text is the mean of its tokens. Fast, and knows nothing of
+//! their order.
 
 use ndarray::{Array1, Array2};
 

@@ -1,5 +1,5 @@
-//! The forward pass of an encoder: embeddings, layers of attention and feed-forward steps, and one vector for the text. A text at a
-//! time, as long as it is: nothing is padded, so nothing has to be masked.
+//! The forward pass of an encoder: embeddings, layers of attention and feed-forward steps, and one vector for the text.
+//! A text at a time, as long as it is: nothing is padded, so nothing has to be masked.
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, Axis, Slice};

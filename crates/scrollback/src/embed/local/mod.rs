@@ -1,7 +1,9 @@
-//! Models from a folder of files, as Hugging Face and sentence-transformers lay them out: `config.json`, `tokenizer.json`,
-//! `model.safetensors`. Encoders of the BERT family and `MPNet` (`bert`, `apart`), and static ones that are a table of vectors (`average`).
+//! Models from a folder of files, as Hugging Face and sentence-transformers lay them out: `config.json`,
+//! `tokenizer.json`, `model.safetensors`. Encoders of the BERT family and `MPNet` (`bert`, `apart`), and static ones
+//! that are a table of vectors (`average`).
 //!
-//! Everything runs on the processor, with no library that is not written in Rust. Other kinds of models are refused by name.
+//! Everything runs on the processor, with no library that is not written in Rust. Other kinds of models are refused by
+//! name.
 
 mod apart;
 mod average;

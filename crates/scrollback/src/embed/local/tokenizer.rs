@@ -1,7 +1,7 @@
 //! A text as the tokens of a model, by its `tokenizer.json`: cleaned, cut into words, and those into pieces.
 //!
-//! What `BertNormalizer` and `BertPreTokenizer` do for `WordPiece`, and what sentencepiece does for `Unigram` (NFKC, and `▁` for
-//! spaces). Names of special tokens in a text are words like others: a message cannot end itself.
+//! What `BertNormalizer` and `BertPreTokenizer` do for `WordPiece`, and what sentencepiece does for `Unigram` (NFKC,
+//! and `▁` for spaces). Names of special tokens in a text are words like others: a message cannot end itself.
 
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;

@@ -1,4 +1,5 @@
-//! A file of weights: safetensors, a list of names and places in JSON and then the numbers. All are read as 32-bit floats.
+//! A file of weights: safetensors, a list of names and places in JSON and then the numbers. All are read as 32-bit
+//! floats.
 
 use std::collections::HashMap;
 use std::path::Path;

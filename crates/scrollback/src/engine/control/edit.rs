@@ -100,8 +100,8 @@ impl Engine {
         self.filed_with(session, lane, vec![edited]).await
     }
 
-    /// Folds now what would be folded when the window is full, by the helper where there is one. `None` if nothing is old
-    /// enough.
+    /// Folds now what would be folded when the window is full, by the helper where there is one. `None` if nothing is
+    /// old enough.
     pub async fn compress(&self, folding: Folding<'_>, at: At) -> Result<Option<Fold>> {
         // Who asks for a fold waits for what it tells.
         let told = self.tell_unread(folding, at).await?;

@@ -14,8 +14,8 @@ use crate::store::{Batch, Keys, Kind, Put, Scope, Span, Stored};
 use crate::strategy::{KeepLimits, Keeping, Kept, kept};
 use crate::window::Budget;
 
-/// How much of a window may be kept where a turn does not fit otherwise, in hundredths, ever less: rules and images, and those with
-/// what a person pinned. Rules are the last to go.
+/// How much of a window may be kept where a turn does not fit otherwise, in hundredths, ever less: rules and images,
+/// and those with what a person pinned. Rules are the last to go.
 pub(in crate::engine) const LESS_KEPT: [[u32; 2]; 4] = [[15, 15], [15, 0], [4, 4], [4, 0]];
 
 /// What is kept, as it is recorded: views name it.

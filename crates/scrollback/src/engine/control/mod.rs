@@ -1,7 +1,8 @@
-//! What a person decides: pins and exclusions, rules that hold, the strategy of a session, folds taken back and taken up
-//! again, notes in the person's own words.
+//! What a person decides: pins and exclusions, rules that hold, the strategy of a session, folds taken back and taken
+//! up again, notes in the person's own words.
 //!
-//! A session's controls are one record, read at every turn, so that what a person decides in another process counts at once.
+//! A session's controls are one record, read at every turn, so that what a person decides in another process counts at
+//! once.
 
 mod edit;
 mod kept;

@@ -1,8 +1,8 @@
-//! The rules that were stated on a path, found when messages are folded and kept beside the folds: what a person said must
-//! hold whatever the strategy, and whatever its notes forget.
+//! The rules that were stated on a path, found when messages are folded and kept beside the folds: what a person said
+//! must hold whatever the strategy, and whatever its notes forget.
 //!
-//! Each branch has one record: how far it was looked through, what was found, and stretches that were too long to be read in a
-//! turn. Those are looked through in the background.
+//! Each branch has one record: how far it was looked through, what was found, and stretches that were too long to be
+//! read in a turn. Those are looked through in the background.
 
 use std::sync::Arc;
 
@@ -67,8 +67,8 @@ impl Engine {
     /// The rules stated on a path, those that a person let go of included.
     pub async fn rules(&self, session: &SessionKey, head: Position) -> Result<Vec<Stated>> {
         let mut known = self.rules_of(session, head).await?;
-        // What is open was not looked through yet: the window shows it anyway. Where that is very much, as after an import,
-        // the newest of it is read now, and the rest in the background once it is folded.
+        // What is open was not looked through yet: the window shows it anyway. Where that is very much, as after an
+        // import, the newest of it is read now, and the rest in the background once it is folded.
         let from = known.upto.max(Depth(head.depth.0.saturating_sub(CHUNK - 1)));
         let open = self.store().read(session, Span::path(head, from)).await?;
         let found = open.iter().flat_map(|stored| {
@@ -101,8 +101,8 @@ impl Engine {
         record.map(|record| read(&record, branch)).transpose()
     }
 
-    /// Looks through open messages of a lane that are about to be folded, before a depth. A conflict means that somebody else
-    /// has meanwhile.
+    /// Looks through open messages of a lane that are about to be folded, before a depth. A conflict means that
+    /// somebody else has meanwhile.
     pub(in crate::engine) async fn look_through(
         &self,
         session: &SessionKey,

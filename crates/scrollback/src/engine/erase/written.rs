@@ -1,8 +1,8 @@
 //! Longer notes without what was erased: summaries and artifacts, and what is kept in every window.
 //!
-//! Nobody can say which words of a summary come from which message. One that covers something erased is written anew, without a
-//! model, from the newest messages it covers; a section that cites it says so, and keeps its sources. What a person wrote stays
-//! unless it repeats something of it.
+//! Nobody can say which words of a summary come from which message. One that covers something erased is written anew,
+//! without a model, from the newest messages it covers; a section that cites it says so, and keeps its sources. What a
+//! person wrote stays unless it repeats something of it.
 
 use std::collections::{BTreeSet, HashMap};
 

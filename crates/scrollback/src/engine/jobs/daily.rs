@@ -1,7 +1,8 @@
-//! Work that happens once a day, whatever process is there to do it: a record says when it is due next and who has it now.
+//! Work that happens once a day, whatever process is there to do it: a record says when it is due next and who has it
+//! now.
 //!
-//! Whoever finds it due claims it for a while, only if nobody else has meanwhile; a claim that is neither renewed nor done in
-//! time counts for nothing, so that a crashed run is done again.
+//! Whoever finds it due claims it for a while, only if nobody else has meanwhile; a claim that is neither renewed nor
+//! done in time counts for nothing, so that a crashed run is done again.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! The list of work that is not done, so that nobody has to look through all that ever was.
 //!
-//! It stands beside the records of work, in a few parts that are written together with what they name: work is in the list from
-//! when it is submitted until it comes to an end.
+//! It stands beside the records of work, in a few parts that are written together with what they name: work is in the
+//! list from when it is submitted until it comes to an end.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use crate::ids::{At, Tenant};
 use crate::store::{Batch, Expect, Keys, Kind, Put, Record, Scope};
 
-/// What the keys of the list begin with. The record under this key alone says that work from before there was a list is in it.
+/// What the keys of the list begin with. The record under this key alone says that work from before there was a list is
+/// in it.
 const OPEN: &str = "open";
 /// How many letters of a session's id name the part its work is in: enough that those who write at once seldom meet.
 const PART_LETTERS: usize = 1;

@@ -1,7 +1,7 @@
 //! Queued work: submitted, claimed, renewed, done or failed. Whatever process there is may do it, one at a time.
 //!
-//! What fails is tried again, later each time, and given up after a few tries, with its reason. A try that was cut short by a
-//! crash counts too, so that work that brings the process down is given up as well.
+//! What fails is tried again, later each time, and given up after a few tries, with its reason. A try that was cut
+//! short by a crash counts too, so that work that brings the process down is given up as well.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ const PAUSE_GROWS: i64 = 4;
 pub(super) const MOST_ROUNDS: usize = 16;
 
 impl Engine {
-    /// Queues work; false if it waits already or somebody has it. Work that waits is done for the newest head, work that somebody
-    /// has once more after that; work that came to an end is queued anew.
+    /// Queues work; false if it waits already or somebody has it. Work that waits is done for the newest head, work
+    /// that somebody has once more after that; work that came to an end is queued anew.
     pub async fn submit(&self, tenant: &Tenant, job: Job, at: At) -> Result<bool> {
         let key = job.key();
         // Whoever changed the record meanwhile may have ended what was about to be asked for again.
@@ -39,8 +39,8 @@ impl Engine {
         Ok(false)
     }
 
-    /// Waits until work is submitted here that may be claimed at once. Each piece wakes one who waits; what comes while nobody does
-    /// wakes the next.
+    /// Waits until work is submitted here that may be claimed at once. Each piece wakes one who waits; what comes while
+    /// nobody does wakes the next.
     pub async fn wait_for_work(&self) {
         self.due.woken().await;
     }
@@ -99,7 +99,8 @@ impl Engine {
         self.end_claim(&claimed, at, ended).await.map(drop)
     }
 
-    /// Notes that work failed: it is tried again after a while, or given up. Says nothing if somebody else has it by now.
+    /// Notes that work failed: it is tried again after a while, or given up. Says nothing if somebody else has it by
+    /// now.
     pub async fn failed(&self, claimed: Claimed, reason: &str, at: At) -> Result<()> {
         let state = if claimed.tries >= MOST_TRIES {
             JobState::Failed { reason: reason.to_owned() }
@@ -116,8 +117,8 @@ impl Engine {
         self.end_claim(&claimed, at, ended).await.map(drop)
     }
 
-    /// Looks through the list of what is not done and keeps it in mind; returns its keys. For the start: from then on what is
-    /// submitted here is known. What was done is not read.
+    /// Looks through the list of what is not done and keeps it in mind; returns its keys. For the start: from then on
+    /// what is submitted here is known. What was done is not read.
     pub async fn resume(&self, tenant: &Tenant) -> Result<Vec<String>> {
         let mut found = BTreeMap::new();
         for key in self.open_jobs(tenant).await? {
@@ -138,7 +139,8 @@ impl Engine {
         Ok(self.job_records(tenant).await?.iter().filter_map(JobLine::of).collect())
     }
 
-    /// Puts something in the place of a claim, depending on what was asked for meanwhile; whether the claim still counted.
+    /// Puts something in the place of a claim, depending on what was asked for meanwhile; whether the claim still
+    /// counted.
     async fn end_claim(&self, claimed: &Claimed, at: At, next: impl Fn(Option<Job>) -> Kept) -> Result<bool> {
         let (tenant, key) = (&claimed.tenant, claimed.job.key());
         for _ in 0..MOST_ROUNDS {

@@ -9,7 +9,8 @@ use crate::store::Position;
 use crate::window::Budget;
 
 impl Engine {
-    /// Does work that was claimed; for a session that was erased there is nothing to do. An error means that it may be tried again.
+    /// Does work that was claimed; for a session that was erased there is nothing to do. An error means that it may be
+    /// tried again.
     pub async fn work(&self, claimed: &Claimed, at: At) -> Result<()> {
         let (session, job) = (claimed.session(), &claimed.job);
         // The end of the path that it is for, as it is now.

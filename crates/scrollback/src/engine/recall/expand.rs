@@ -98,7 +98,8 @@ impl Engine {
         Ok((!shown.is_empty()).then(|| shown.join("\n")))
     }
 
-    /// The first sources of a section that are on a path, about as many as there is room for, and the one they go on with.
+    /// The first sources of a section that are on a path, about as many as there is room for, and the one they go on
+    /// with.
     async fn sources(
         &self,
         sight: &Sight<'_>,

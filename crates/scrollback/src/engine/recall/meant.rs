@@ -14,7 +14,8 @@ use crate::store::Lineage;
 const SMOOTHING: f64 = 60.0;
 
 impl Engine {
-    /// What words found and what means the same, by the ranks of both. Without embeddings, and if they are late, words alone decide.
+    /// What words found and what means the same, by the ranks of both. Without embeddings, and if they are late, words
+    /// alone decide.
     pub(super) async fn meant(
         &self,
         sight: &Sight<'_>,

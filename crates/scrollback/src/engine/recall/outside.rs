@@ -26,8 +26,8 @@ impl Engine {
         self.looked_up(&sight, call, ROOM).await.map(|answered| answered.text)
     }
 
-    /// What a model elsewhere is told of the path that ends in `head`. It has no window of it, so that every page is as far away
-    /// as a folded one.
+    /// What a model elsewhere is told of the path that ends in `head`. It has no window of it, so that every page is as
+    /// far away as a folded one.
     pub async fn recall_from_outside(
         &self,
         session: &SessionKey,

@@ -46,8 +46,8 @@ impl Engine {
         Ok(leaves.into_iter().skip(before as usize).collect())
     }
 
-    /// The messages of the page that a depth of a path is in, folded or not: as it is listed, or else the turn. Of a turn too
-    /// long to be read at once, those around.
+    /// The messages of the page that a depth of a path is in, folded or not: as it is listed, or else the turn. Of a
+    /// turn too long to be read at once, those around.
     pub async fn page_at(
         &self,
         session: &SessionKey,
@@ -74,7 +74,8 @@ impl Engine {
         Ok(Lines { text: shown.concat(), chars: text.chars().count(), count, first, shown: shown.len() })
     }
 
-    /// The lines of a tool result that hold most of some words, with their numbers and what is around them, as a model gets them.
+    /// The lines of a tool result that hold most of some words, with their numbers and what is around them, as a model
+    /// gets them.
     pub async fn result_passages(&self, session: &SessionKey, id: MessageId, words: &str) -> Result<Lines> {
         let text = self.result_text(session, id).await?;
         let lines = lines_of(&text);

@@ -1,5 +1,5 @@
-//! What can wait: sorting a backlog, sorting ahead of need, briefs that the helper has not written yet, topics that are too
-//! large. What is not done is found undone after the next turn.
+//! What can wait: sorting a backlog, sorting ahead of need, briefs that the helper has not written yet, topics that are
+//! too large. What is not done is found undone after the next turn.
 
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
-//! Consulting: before a reply, the active topics are read against the open messages, all at once, and what matters is found.
+//! Consulting: before a reply, the active topics are read against the open messages, all at once, and what matters is
+//! found.
 //!
-//! Topics that share no telling word with the turn are passed over, unless hardly any does. One that takes too long is cut off;
-//! then what was found by its words stands in. Within a turn the same finding is shown again and again, so that its window only
-//! grows.
+//! Topics that share no telling word with the turn are passed over, unless hardly any does. One that takes too long is
+//! cut off; then what was found by its words stands in. Within a turn the same finding is shown again and again, so
+//! that its window only grows.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -215,8 +216,9 @@ impl Engine {
         consulted.woken = woken.map(|topic| (topic, Why::Cue)).collect();
     }
 
-    /// Which topics are asked: active ones that share a word with the turn, and sleeping ones that share enough. If so few share
-    /// one, a helper is asked for all that are active, for the turn may tell of them in other words. Also how many are passed over.
+    /// Which topics are asked: active ones that share a word with the turn, and sleeping ones that share enough. If so
+    /// few share one, a helper is asked for all that are active, for the turn may tell of them in other words. Also how
+    /// many are passed over.
     fn choose(&self, shelf: &Shelf, found: &[Found], deep: bool) -> (Vec<TopicId>, u32) {
         let settings = &self.settings.strategies.topics.activation;
         let active: Vec<TopicId> = shelf.active().collect();
@@ -327,7 +329,8 @@ pub(super) fn loose(topic: TopicId) -> Shelved {
     Shelved { card: Arc::new(card), edition: 0, archived: false }
 }
 
-/// What the person asks: the words of the turn, with those before if they say nothing by themselves and are not left out.
+/// What the person asks: the words of the turn, with those before if they say nothing by themselves and are not left
+/// out.
 pub(in crate::engine) fn asked(lane: &Lane) -> String {
     let open = &lane.open;
     let mut text = newest(open);
@@ -342,7 +345,8 @@ pub(in crate::engine) fn asked(lane: &Lane) -> String {
     text
 }
 
-/// Whether the turn leans on what was said before: it asks, in few words, and tells next to nothing of what it is about.
+/// Whether the turn leans on what was said before: it asks, in few words, and tells next to nothing of what it is
+/// about.
 pub(in crate::engine) fn leans(lane: &Lane) -> bool {
     let text = newest(&lane.open);
     asking::asks(&text) && telling(&text) < BRIEF && asking::told(&text).map(telling).sum::<usize>() < TOLD

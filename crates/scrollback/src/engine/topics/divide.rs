@@ -1,5 +1,5 @@
-//! Dividing: a topic that nears its own limit becomes the parent of smaller ones. Nothing is shortened: every message of it
-//! goes into one of its parts, and the parent keeps its name and its place in the tree.
+//! Dividing: a topic that nears its own limit becomes the parent of smaller ones. Nothing is shortened: every message
+//! of it goes into one of its parts, and the parent keeps its name and its place in the tree.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,8 +1,9 @@
-//! Topics in the store: each change of a topic is an edition, kept for good; a chunk says where each message of a stretch went.
+//! Topics in the store: each change of a topic is an edition, kept for good; a chunk says where each message of a
+//! stretch went.
 //!
-//! Editions belong to the branch they were made on and know how far down it they reach, so that a path sees of a topic what was
-//! said on that path and nothing else. The newest edition comes first. A message is sorted once: undoing a fold shows it
-//! again and leaves it in its topic.
+//! Editions belong to the branch they were made on and know how far down it they reach, so that a path sees of a topic
+//! what was said on that path and nothing else. The newest edition comes first. A message is sorted once: undoing a
+//! fold shows it again and leaves it in its topic.
 
 use std::collections::{HashMap, HashSet};
 
@@ -145,8 +146,8 @@ impl Editions<'_> {
         Ok(found.filter(|record| record.key.starts_with(&editions(topic, branch))))
     }
 
-    /// The nearest branch of this path, below one, on which a topic may have editions, and how far along it the path goes. Branches
-    /// are numbered as they begin, so that one leads to the next however many lie between.
+    /// The nearest branch of this path, below one, on which a topic may have editions, and how far along it the path
+    /// goes. Branches are numbered as they begin, so that one leads to the next however many lie between.
     async fn nearest(&self, topic: TopicId, below: Option<BranchId>) -> Result<Option<(BranchId, Depth)>> {
         let mut below = below;
         loop {
@@ -256,8 +257,8 @@ impl Editions<'_> {
 
     /// The topic that a message was sorted into: on its own branch, or on one that left it later.
     async fn placed(&self, at: Position) -> Result<Option<TopicId>> {
-        // Mostly that is soon after it was said: on its own branch, or on one of the next. Where a branch left before that, it
-        // sorted the message itself; if it only sorted later ones, it took over where this one went.
+        // Mostly that is soon after it was said: on its own branch, or on one of the next. Where a branch left before
+        // that, it sorted the message itself; if it only sorted later ones, it took over where this one went.
         let (mut from, mut found) = (at.branch, None);
         while let Some(&(branch, depth)) = self.lineage.0.iter().rev().find(|(branch, _)| *branch >= from) {
             let Some((chunk, (on, to))) = self.chunk(branch, at.depth).await? else { break };
@@ -273,7 +274,8 @@ impl Editions<'_> {
         Ok(found)
     }
 
-    /// The chunk of a branch that ends at a depth or next after it, or the first one of a later branch; and where it ends.
+    /// The chunk of a branch that ends at a depth or next after it, or the first one of a later branch; and where it
+    /// ends.
     async fn chunk(&self, branch: BranchId, depth: Depth) -> Result<Option<(Chunk, (BranchId, Depth))>> {
         let after = depth.0.checked_sub(1).map_or_else(|| chunks(branch), |before| chunk(branch, Depth(before)));
         let found = self.records(Kind::Note, after, 1).await?.pop();
@@ -315,8 +317,8 @@ pub(in crate::engine) fn holding(records: &[Record], ids: &[MessageId]) -> Resul
     Ok(names)
 }
 
-/// An edition without what was written about its messages. The next review writes it anew; that of an archived topic stays
-/// empty until messages are added to it.
+/// An edition without what was written about its messages. The next review writes it anew; that of an archived topic
+/// stays empty until messages are added to it.
 pub(in crate::engine) fn unwritten(record: &Record, is_named_by: impl Fn(&str) -> bool) -> Result<impl Serialize> {
     let mut edition: Edition = read(record)?;
     (edition.card.brief, edition.summary) = (String::new(), String::new());

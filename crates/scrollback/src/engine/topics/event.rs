@@ -1,4 +1,5 @@
-//! What happens to topics, as it is recorded: it can be listed and plotted, and the review tells from it which topics slept long.
+//! What happens to topics, as it is recorded: it can be listed and plotted, and the review tells from it which topics
+//! slept long.
 
 use std::fmt;
 

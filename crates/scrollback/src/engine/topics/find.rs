@@ -1,5 +1,5 @@
-//! Finding topics by words: the index names messages, and where they were sorted to names their topics. What a turn costs
-//! here depends on how many messages share its rare words, not on how many topics or messages there are.
+//! Finding topics by words: the index names messages, and where they were sorted to names their topics. What a turn
+//! costs here depends on how many messages share its rare words, not on how many topics or messages there are.
 
 use std::collections::{HashMap, HashSet};
 
@@ -150,8 +150,8 @@ async fn sorted(
     Ok(ranked(found.into_values().collect()))
 }
 
-/// Topics by how much they have to do with the text. How much of a text can be found at all differs from text to text, so
-/// the best of them counts as a good one unless it is poor.
+/// Topics by how much they have to do with the text. How much of a text can be found at all differs from text to text,
+/// so the best of them counts as a good one unless it is poor.
 fn ranked(mut found: Vec<Found>) -> Vec<Found> {
     let share = |topic: &Found, i: usize| topic.hits.get(i).map_or(0.0, |hit| hit.share);
     let alone = |topic: &Found| share(topic, 0) + SECOND * share(topic, 1);

@@ -115,7 +115,8 @@ impl Engine {
         Ok(editions.members(topic, Depth(u32::MAX)).await?.into_iter().map(|(id, _)| id).collect())
     }
 
-    /// A page of what happened to the topics of a session before something (`key`; the empty one is after all), newest first.
+    /// A page of what happened to the topics of a session before something (`key`; the empty one is after all), newest
+    /// first.
     pub async fn events_before(&self, session: &SessionKey, key: &str, count: usize) -> Result<Vec<Happened>> {
         let (scope, keys) = (Scope::Session(session.clone()), Keys::Before(key.to_owned(), count));
         let records = self.store().records(&scope, Kind::Event, keys).await?;

@@ -1,7 +1,7 @@
-//! Topics in the engine: sorted when a path folds (`sort`), found by words (`find`), read before each reply (`consult`, `reader`), woken
-//! when the model asks (`wake`), kept in shape after it (`chores`, `divide`), gone through once a day (`review`), listed (`list`)
-//! and written to files and read back (`files`, `restore`). A `shelf` is what a lane has in mind of them, `editions` how they are
-//! kept, `event` what can be listed of what happened.
+//! Topics in the engine: sorted when a path folds (`sort`), found by words (`find`), read before each reply (`consult`,
+//! `reader`), woken when the model asks (`wake`), kept in shape after it (`chores`, `divide`), gone through once a day
+//! (`review`), listed (`list`) and written to files and read back (`files`, `restore`). A `shelf` is what a lane has in
+//! mind of them, `editions` how they are kept, `event` what can be listed of what happened.
 
 mod chores;
 mod consult;
@@ -82,8 +82,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Sorts the open messages of a lane up to a depth, as many as a turn can wait for; older ones are left for later. Returns
-    /// what the helper was asked.
+    /// Sorts the open messages of a lane up to a depth, as many as a turn can wait for; older ones are left for later.
+    /// Returns what the helper was asked.
     pub(super) async fn sort_upto(
         &self,
         session: &SessionKey,

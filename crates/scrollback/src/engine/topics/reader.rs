@@ -30,7 +30,8 @@ impl Engine {
         Ok(members.into_iter().map(|(id, _)| id).filter(|id| !reader.excluded.contains(id)).collect())
     }
 
-    /// The messages of a topic for its own window: all of them, or as many of the newest as it holds. None without a helper.
+    /// The messages of a topic for its own window: all of them, or as many of the newest as it holds. None without a
+    /// helper.
     pub(super) async fn prompt_of(&self, reader: &Reader<'_>, shelved: &Shelved) -> Result<Vec<Arc<Stored>>> {
         if !self.tasks.has_helper() || shelved.edition == 0 {
             return Ok(Vec::new());

@@ -1,6 +1,6 @@
-//! Topics read back from files: names, briefs and places as the files say. Messages that are in no topic are added, those in
-//! another are moved; what is not on the path, and a parent that lies below its part, is told and skipped. Nothing is
-//! deleted.
+//! Topics read back from files: names, briefs and places as the files say. Messages that are in no topic are added,
+//! those in another are moved; what is not on the path, and a parent that lies below its part, is told and skipped.
+//! Nothing is deleted.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

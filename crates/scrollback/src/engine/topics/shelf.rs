@@ -1,5 +1,5 @@
-//! A shelf: what is known of a branch's topics between two turns. How far the branch is sorted is written with each sorting,
-//! and only if nobody else has sorted meanwhile; how active its topics are is written with each reply.
+//! A shelf: what is known of a branch's topics between two turns. How far the branch is sorted is written with each
+//! sorting, and only if nobody else has sorted meanwhile; how active its topics are is written with each reply.
 
 use std::collections::HashMap;
 use std::sync::Arc;

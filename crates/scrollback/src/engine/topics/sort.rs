@@ -1,7 +1,8 @@
-//! Sorting: each message of a stretch goes to a topic that is active, to one that sleeps and wakes by it, or to a new one.
+//! Sorting: each message of a stretch goes to a topic that is active, to one that sleeps and wakes by it, or to a new
+//! one.
 //!
-//! A long stretch is sorted in batches, each of them kept before the next. Which topics a batch may go to, search says: the
-//! sorter sees a short list, however many topics there are.
+//! A long stretch is sorted in batches, each of them kept before the next. Which topics a batch may go to, search says:
+//! the sorter sees a short list, however many topics there are.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
@@ -63,7 +64,8 @@ struct Share {
 }
 
 impl Engine {
-    /// Sorts a stretch of a path that begins where the last sorting ended, batch by batch. Returns what the helper was asked.
+    /// Sorts a stretch of a path that begins where the last sorting ended, batch by batch. Returns what the helper was
+    /// asked.
     pub(super) async fn sort(
         &self,
         sorting: &Sorting<'_>,

@@ -136,7 +136,8 @@ impl Engine {
         Ok(Reading { relevance, messages, summary: edition.summary.clone() })
     }
 
-    /// Topics by words and days: those that the index window picks of what search finds, of recent ones and of those days.
+    /// Topics by words and days: those that the index window picks of what search finds, of recent ones and of those
+    /// days.
     async fn some(
         &self,
         wanted: &Wanted<'_>,
@@ -184,8 +185,8 @@ impl Engine {
         Ok(found.reading(shown.collect()))
     }
 
-    /// The cards that the index window sees: what words lead to; of the days that are named all, or else, where a helper can tell
-    /// what words do not, those that were added to last.
+    /// The cards that the index window sees: what words lead to; of the days that are named all, or else, where a
+    /// helper can tell what words do not, those that were added to last.
     async fn indexed(&self, wanted: &Wanted<'_>, reader: &Reader<'_>) -> Result<Vec<(Shelved, Found)>> {
         let near = Near { open: wanted.open, hits: HITS, own: 0 };
         let found = self.by_words(wanted.session, reader.lineage, (wanted.words, near)).await?;

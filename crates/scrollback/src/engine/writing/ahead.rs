@@ -1,5 +1,6 @@
-//! Writing ahead of need: once a window is well filled, the helper begins with what the next fold will need, piece by piece,
-//! and every piece is kept as soon as it is there. What was written after a fold that no longer counts is never used.
+//! Writing ahead of need: once a window is well filled, the helper begins with what the next fold will need, piece by
+//! piece, and every piece is kept as soon as it is there. What was written after a fold that no longer counts is never
+//! used.
 
 use std::sync::Arc;
 

@@ -71,7 +71,8 @@ impl Engine {
         (desk.changed, asked)
     }
 
-    /// A lane's artifacts with those that are new or changed, which come first; of those on record as many as a model may be told of.
+    /// A lane's artifacts with those that are new or changed, which come first; of those on record as many as a model
+    /// may be told of.
     pub(in crate::engine) async fn filed_with(
         &self,
         session: &SessionKey,

@@ -1,5 +1,5 @@
-//! Artifacts in the store: every version is kept for good, under the branch and the fold that made it. Which versions count, the
-//! fold says; undoing it brings the earlier ones back.
+//! Artifacts in the store: every version is kept for good, under the branch and the fold that made it. Which versions
+//! count, the fold says; undoing it brings the earlier ones back.
 
 use std::sync::Arc;
 

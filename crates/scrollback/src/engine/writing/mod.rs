@@ -1,6 +1,6 @@
 //! Notes that take more than a line: summaries and artifacts. They are written in the background before they are needed
-//! (`ahead`), by the helper where there is one; a turn takes what is ready and otherwise what can be said without a model, so
-//! it never waits.
+//! (`ahead`), by the helper where there is one; a turn takes what is ready and otherwise what can be said without a
+//! model, so it never waits.
 
 mod ahead;
 mod archive;
@@ -63,7 +63,8 @@ pub(super) struct Filing {
 }
 
 impl Engine {
-    /// What is known of a stretch that is folded now: as it was written ahead of need, as far as that goes, or else offline.
+    /// What is known of a stretch that is folded now: as it was written ahead of need, as far as that goes, or else
+    /// offline.
     pub(super) async fn filing(
         &self,
         session: &SessionKey,
@@ -110,7 +111,8 @@ impl Engine {
         Ok(Filing { summary: filing.summary.map(|summary| without(summary, lane)), ..filing })
     }
 
-    /// Whether a window is well below its limit if it is folded only as far as a summary is ready: folds are rare and large.
+    /// Whether a window is well below its limit if it is folded only as far as a summary is ready: folds are rare and
+    /// large.
     fn is_enough(&self, lane: &Lane, rest: &[Arc<Leaf>], budget: Budget) -> bool {
         let open: u32 = rest.iter().map(|leaf| leaf.tokens()).sum();
         let kept = lane.kept_over(&lane.folded.fold, budget);

@@ -1,4 +1,5 @@
-//! Stretches that nobody has read when they were folded, as of an imported past: told later, as queued work or when a person wants a fold.
+//! Stretches that nobody has read when they were folded, as of an imported past: told later, as queued work or when a
+//! person wants a fold.
 //!
 //! What comes of them is a fold like any other, which covers no more than the one before and tells more.
 
@@ -27,7 +28,8 @@ const HELPED: u32 = 600;
 const LEAST_TOKENS: u32 = 100;
 
 impl Engine {
-    /// Reads what the fold of a path tells nothing of, and lets it tell that as well. Returns what the helper was asked.
+    /// Reads what the fold of a path tells nothing of, and lets it tell that as well. Returns what the helper was
+    /// asked.
     pub(in crate::engine) async fn tell_unread(&self, folding: Folding<'_>, at: At) -> Result<Vec<task::Asked>> {
         let mut lane = self.lane_at(folding, at).await?;
         let unread: u32 = lane.folded.fold.untold.iter().map(Covers::count).sum();

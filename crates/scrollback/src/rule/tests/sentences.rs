@@ -1,4 +1,5 @@
-//! Sentences that are rules and sentences that are not, in English and Chinese. What was set aside is looked at only to measure.
+//! Sentences that are rules and sentences that are not, in English and Chinese. What was set aside is looked at only to
+//! measure.
 
 /// Rules that the phrases were written for.
 pub(super) const RULES: &[&str] = &[

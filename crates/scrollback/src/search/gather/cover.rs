@@ -1,5 +1,5 @@
-//! Taking the worthiest, one after the other: the more of a term is among what was taken, the less more of it counts, so that the
-//! parts of a question that few messages tell of have their turn.
+//! Taking the worthiest, one after the other: the more of a term is among what was taken, the less more of it counts,
+//! so that the parts of a question that few messages tell of have their turn.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

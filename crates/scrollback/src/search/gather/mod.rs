@@ -1,9 +1,10 @@
 //! Gathering: of all that was said, what should stand word for word beside a question.
 //!
-//! Pure. A caller reads a [`Question`], asks its index for the messages that hold its terms, and reads them as [`Lead`]s. [`beside`]
-//! names the neighbours worth loading too; [`ranked`] orders them all, and whoever asks takes what fits. `words` makes terms, `score`
-//! says what a message is worth, `cover` orders them; with embeddings, `near` says which mean the same, and what that adds. An index
-//! has to tell, for each term, in how many messages it stands; terms are stems, names of speakers included.
+//! Pure. A caller reads a [`Question`], asks its index for the messages that hold its terms, and reads them as
+//! [`Lead`]s. [`beside`] names the neighbours worth loading too; [`ranked`] orders them all, and whoever asks takes
+//! what fits. `words` makes terms, `score` says what a message is worth, `cover` orders them; with embeddings, `near`
+//! says which mean the same, and what that adds. An index has to tell, for each term, in how many messages it stands;
+//! terms are stems, names of speakers included.
 
 mod cover;
 mod near;
@@ -117,8 +118,8 @@ impl Known {
     }
 }
 
-/// The places around the best leads that are worth loading, as far as [`READ`] allows: what stands beside an answer often belongs
-/// to it.
+/// The places around the best leads that are worth loading, as far as [`READ`] allows: what stands beside an answer
+/// often belongs to it.
 pub fn beside(question: &Question, known: &Known, leads: &[Lead]) -> Vec<u64> {
     let mut have: HashSet<u64> = leads.iter().map(|lead| lead.place).collect();
     let left = READ.saturating_sub(have.len());

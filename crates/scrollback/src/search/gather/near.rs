@@ -46,8 +46,8 @@ impl Near {
     }
 }
 
-/// What is added to each lead's worth for its meaning. `others` is what each is worth without it, `standing` what its words are
-/// multiplied by, its surroundings aside: what means the same may stand where no word of the question does.
+/// What is added to each lead's worth for its meaning. `others` is what each is worth without it, `standing` what its
+/// words are multiplied by, its surroundings aside: what means the same may stand where no word of the question does.
 pub(super) fn added(leads: &[Lead], others: &[f64], standing: &[f64]) -> Vec<f64> {
     let most = others.iter().zip(standing).map(|(worth, standing)| worth / standing).fold(0.0, f64::max);
     // Where no word is known, meaning alone decides.

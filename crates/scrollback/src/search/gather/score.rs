@@ -1,7 +1,9 @@
-//! What each lead is worth: its own words, the words around it, the stretch of talk it belongs to, who said it, and its size.
+//! What each lead is worth: its own words, the words around it, the stretch of talk it belongs to, who said it, and its
+//! size.
 //!
-//! Words are weighed as in BM25. What stands around a message counts as if the message had said some of it: answers seldom
-//! repeat their questions. Long messages are held to what a passage of them would have, so that they do not win by length alone.
+//! Words are weighed as in BM25. What stands around a message counts as if the message had said some of it: answers
+//! seldom repeat their questions. Long messages are held to what a passage of them would have, so that they do not win
+//! by length alone.
 
 use super::cover::{self, Worth};
 use super::stretch::stretches;
@@ -194,8 +196,8 @@ impl<'a> Scoring<'a> {
 }
 
 impl Scoring<'_> {
-    /// How much the talk is of the question's subject where each lead stands, from 0 to 1: where the same words mean something
-    /// else, the question's other words are far.
+    /// How much the talk is of the question's subject where each lead stands, from 0 to 1: where the same words mean
+    /// something else, the question's other words are far.
     fn subject(&self) -> Vec<f64> {
         let mut sums = vec![0.0; self.leads.len()];
         for (term, weight) in self.weights.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The words of a question that tell something, as stems, and how often a text has them.
 //!
-//! Words of grammar tell nothing; words people ask with tell little, though they are rare where answers are. What is neither, in
-//! any language, is weighed by how rare it is.
+//! Words of grammar tell nothing; words people ask with tell little, though they are rare where answers are. What is
+//! neither, in any language, is weighed by how rare it is.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
@@ -107,8 +107,8 @@ pub(super) struct Counts {
     pub(super) length: f64,
 }
 
-/// How some terms begin, as a set of bits. Few words of a text begin like one of a question's, and stems begin as their words do, so
-/// that hardly any word has to be stemmed and looked up.
+/// How some terms begin, as a set of bits. Few words of a text begin like one of a question's, and stems begin as their
+/// words do, so that hardly any word has to be stemmed and looked up.
 #[derive(Clone, Debug)]
 struct Beginnings([u64; 16]);
 
@@ -205,7 +205,8 @@ impl Question {
         &self.pairs
     }
 
-    /// How often a text has what is asked for. The code a person shows does not make it longer: it comes with what they say of it.
+    /// How often a text has what is asked for. The code a person shows does not make it longer: it comes with what they
+    /// say of it.
     pub(super) fn count(&self, text: &str, voice: Voice) -> Counts {
         let mut counts = Counts { terms: vec![0.0; self.terms.len()], pairs: vec![0.0; self.pairs.len()], length: 0.0 };
         for (i, part) in text.split(FENCE).enumerate() {

@@ -63,8 +63,8 @@ async fn apply(transaction: &Transaction<'_>, batch: &Batch, writer: i64) -> Res
     Ok(Committed { stint, ..committed })
 }
 
-/// Locks every session that a batch changes, in one order for all writers. Returns the row of the session whose log grows, and
-/// the stint of the batch's session.
+/// Locks every session that a batch changes, in one order for all writers. Returns the row of the session whose log
+/// grows, and the stint of the batch's session.
 async fn open_all(transaction: &Transaction<'_>, batch: &Batch, writer: i64) -> Result<(Option<Opened>, Stint), Fault> {
     let (needed, grows) = (batch.needs(), batch.grows());
     let mut changed: BTreeSet<&SessionKey> = batch.records.iter().filter_map(|put| put.scope.session()).collect();
@@ -195,7 +195,8 @@ pub(super) fn address(put: &Put) -> Address {
     (tenant, put.scope.session_bytes(), put.kind.as_str(), escaped(&put.key).into_owned())
 }
 
-/// The versions of records that are about to be written over, which are locked. Those that are not there are not listed.
+/// The versions of records that are about to be written over, which are locked. Those that are not there are not
+/// listed.
 async fn versions(transaction: &Transaction<'_>, puts: &[Put]) -> Result<BTreeMap<usize, u64>, Fault> {
     if puts.is_empty() {
         return Ok(BTreeMap::new());
@@ -222,7 +223,8 @@ async fn versions(transaction: &Transaction<'_>, puts: &[Put]) -> Result<BTreeMa
     rows.iter().map(version).collect()
 }
 
-/// What a batch that changes nothing tells: whether the place it follows is there, and whether anybody else wrote meanwhile.
+/// What a batch that changes nothing tells: whether the place it follows is there, and whether anybody else wrote
+/// meanwhile.
 pub(super) async fn verify(client: &ClientWrapper, batch: &Batch, writer: i64) -> Result<Committed, Fault> {
     let statement = client
         .prepare_cached(

@@ -62,8 +62,8 @@ impl PostgresStore {
                 Err(fault) => fault,
             };
             let cure = if repeat.allows(&fault) { fault.cure() } else { Cure::None };
-            // Whoever comes while the database is known to be away is told at once: waiting requests would only pile up. What a
-            // model answered is paid for and there only once, so that it waits for longer.
+            // Whoever comes while the database is known to be away is told at once: waiting requests would only pile
+            // up. What a model answered is paid for and there only once, so that it waits for longer.
             let gone = cure == Cure::Reconnect && self.away.load(Ordering::Relaxed) && repeat.insists == 1;
             let patience = self.options.patience * repeat.insists;
             if cure == Cure::None || gone || began.elapsed() + pause > patience {
@@ -81,15 +81,15 @@ impl PostgresStore {
         W: Future<Output = Result<T, Fault>> + Send,
     {
         let client = Lent { client: Some(pool.get().await?) };
-        // The database keeps its own limit for each statement, of which a piece needs two; this one is for a database that says
-        // nothing at all.
+        // The database keeps its own limit for each statement, of which a piece needs two; this one is for a database
+        // that says nothing at all.
         let limit = self.options.timeout.saturating_mul(pieces.saturating_mul(2).saturating_add(1));
         tokio::time::timeout(limit, work(client)).await.unwrap_or(Err(Fault::Silent(limit)))
     }
 }
 
-/// A connection on loan. Only one that is given back in order is used again: whoever was cut short leaves it in the midst of
-/// something.
+/// A connection on loan. Only one that is given back in order is used again: whoever was cut short leaves it in the
+/// midst of something.
 pub(super) struct Lent {
     client: Option<Object>,
 }
@@ -124,7 +124,8 @@ impl std::ops::DerefMut for Lent {
     }
 }
 
-/// Whether work may be done again when nobody knows whether it was, and for how much longer than usual it is tried and may take.
+/// Whether work may be done again when nobody knows whether it was, and for how much longer than usual it is tried and
+/// may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Repeat {
     /// Whether twice is the same as once.

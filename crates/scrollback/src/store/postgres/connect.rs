@@ -151,8 +151,8 @@ fn roots_in(file: &PathBuf) -> Result<RootCertStore> {
     Ok(roots)
 }
 
-/// Takes any certificate: what is sent is encrypted, and goes to whoever answers. `sslmode=require` means that elsewhere too;
-/// `verify-full` asks for proof.
+/// Takes any certificate: what is sent is encrypted, and goes to whoever answers. `sslmode=require` means that
+/// elsewhere too; `verify-full` asks for proof.
 #[derive(Debug)]
 struct Anybody(Arc<CryptoProvider>);
 

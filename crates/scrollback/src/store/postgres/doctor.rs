@@ -1,4 +1,5 @@
-//! Checking a whole database: every row against its seal, every message against its place, and the index against the log.
+//! Checking a whole database: every row against its seal, every message against its place, and the index against the
+//! log.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,8 +28,8 @@ const AMISS: &str = "
           EXCEPT SELECT tenant, session, branch FROM message WHERE depth >= 0) AS bare";
 
 impl PostgresStore {
-    /// Reads and verifies everything in the database, as it is at one moment. `progress` is told the number of messages seen,
-    /// now and then.
+    /// Reads and verifies everything in the database, as it is at one moment. `progress` is told the number of messages
+    /// seen, now and then.
     pub async fn check(&self, progress: impl Fn(u64) + Send + Sync) -> Result<Checkup> {
         let mut checkup = Checkup::default();
         let mut client = self.patient().await?;
@@ -46,7 +47,8 @@ impl PostgresStore {
         words::rebuild(&mut client, writer).await.map_err(|fault| fault.told(self.place()))
     }
 
-    /// How large the database is on its disk, in bytes, with indexes; and how many bytes of that are the log and its terms.
+    /// How large the database is on its disk, in bytes, with indexes; and how many bytes of that are the log and its
+    /// terms.
     pub async fn size_bytes(&self) -> Result<(u64, u64)> {
         let sql = "SELECT pg_database_size(current_database()),
                    pg_total_relation_size('message'::regclass) + pg_total_relation_size('word'::regclass)";

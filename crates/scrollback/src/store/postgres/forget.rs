@@ -1,5 +1,5 @@
-//! Erasing a session, or what tool results say. The rows are gone at once; the bytes of old rows, and the journal, go when
-//! PostgreSQL reuses them (see docs/operating.md).
+//! Erasing a session, or what tool results say. The rows are gone at once; the bytes of old rows, and the journal, go
+//! when PostgreSQL reuses them (see docs/operating.md).
 
 use deadpool_postgres::{ClientWrapper, Transaction};
 

@@ -1,8 +1,9 @@
 //! The store in PostgreSQL, which any number of nodes may share.
 //!
-//! Every batch is one short transaction under a lock of its session's row, so that numbers have no gaps and two nodes never
-//! write at once to one session. `connect` is the way there, `schema` migrates; `append` (with `plan`, which decides,
-//! `write` and `pieces`) and `query` are the log, `listing` is sessions and records, `words` the search index, `sought` asks it, `forget` erases, `doctor` checks, `trouble` says what went wrong.
+//! Every batch is one short transaction under a lock of its session's row, so that numbers have no gaps and two nodes
+//! never write at once to one session. `connect` is the way there, `schema` migrates; `append` (with `plan`, which
+//! decides, `write` and `pieces`) and `query` are the log, `listing` is sessions and records, `words` the search index,
+//! `sought` asks it, `forget` erases, `doctor` checks, `trouble` says what went wrong.
 
 mod append;
 mod attempt;
@@ -41,8 +42,8 @@ const QUEUES: usize = 256;
 /// How to reach a database, and how much to ask of it.
 #[derive(Clone)]
 pub struct PostgresOptions {
-    /// Its address: `postgres://user:password@host:5432/database`. `sslmode=verify-full` (with `sslrootcert`) has it prove who
-    /// it is; several hosts with `target_session_attrs=read-write` find the primary.
+    /// Its address: `postgres://user:password@host:5432/database`. `sslmode=verify-full` (with `sslrootcert`) has it
+    /// prove who it is; several hosts with `target_session_attrs=read-write` find the primary.
     pub url: String,
     /// The most connections that are held at once.
     pub connections: usize,

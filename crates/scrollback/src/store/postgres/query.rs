@@ -1,4 +1,5 @@
-//! Reading the log: nodes and spans. What is read never changes, so that several statements see one truth without a lock.
+//! Reading the log: nodes and spans. What is read never changes, so that several statements see one truth without a
+//! lock.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
@@ -19,8 +20,8 @@ const PROBES: usize = 64;
 /// How many nodes from the end of a chain are looked up among aliases.
 const ALIASED: usize = 2_048;
 
-/// The longest known part of a chain. A node implies its ancestors, so a few nodes at even distances say between which two it
-/// ends, and again, until it is found.
+/// The longest known part of a chain. A node implies its ancestors, so a few nodes at even distances say between which
+/// two it ends, and again, until it is found.
 pub(super) async fn prefix(
     client: &ClientWrapper,
     key: &SessionKey,
@@ -177,7 +178,8 @@ async fn children(client: &ClientWrapper, key: &SessionKey, parent: Option<Posit
     Ok(found)
 }
 
-/// A path is a few stretches of branches, from the root to the head: each a branch, and the first and the last depth on it.
+/// A path is a few stretches of branches, from the root to the head: each a branch, and the first and the last depth on
+/// it.
 async fn stretches(
     client: &ClientWrapper,
     key: &SessionKey,

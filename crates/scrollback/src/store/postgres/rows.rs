@@ -16,8 +16,8 @@ pub(super) const MESSAGE: &str = "m.no, m.depth, m.node, m.parent, m.branch, m.r
 /// The columns of a place, in the order [`position`] reads them.
 pub(super) const PLACE: &str = "m.no, m.branch, m.depth, m.node";
 
-/// A name as the database can hold it. Its text has no U+0000, so that and U+0001 are written as two characters each; the
-/// order of names stays as it is.
+/// A name as the database can hold it. Its text has no U+0000, so that and U+0001 are written as two characters each;
+/// the order of names stays as it is.
 pub(super) fn escaped(name: &str) -> Cow<'_, str> {
     if name.contains(['\0', '\u{1}']) {
         name.replace('\u{1}', "\u{1}\u{2}").replace('\0', "\u{1}\u{1}").into()

@@ -1,9 +1,9 @@
 //! Asking the index: which messages hold the terms of a probe.
 //!
-//! How many messages hold a term is counted first, up to a cap. What fewer hold is looked up; what more hold is common, and
-//! within a session its newest are found by going back from the end. So the rows that are looked at are bounded however long a
-//! session is; only the index's own list of a common term grows with it. A search of everything for a common word looks at
-//! every row that holds it.
+//! How many messages hold a term is counted first, up to a cap. What fewer hold is looked up; what more hold is common,
+//! and within a session its newest are found by going back from the end. So the rows that are looked at are bounded
+//! however long a session is; only the index's own list of a common term grows with it. A search of everything for a
+//! common word looks at every row that holds it.
 
 use std::collections::HashMap;
 
@@ -185,9 +185,9 @@ impl Filters {
     }
 }
 
-/// Messages by a question about the index, which names at most `$3` of their keys as `found (arrived, session, no)` beside a
-/// score. So many are settled before any is read. Filters are of messages, so that with them it takes some more; and all, where
-/// those do not suffice and more than a few are known to be there.
+/// Messages by a question about the index, which names at most `$3` of their keys as `found (arrived, session, no)`
+/// beside a score. So many are settled before any is read. Filters are of messages, so that with them it takes some
+/// more; and all, where those do not suffice and more than a few are known to be there.
 async fn read(
     client: &ClientWrapper,
     (tenant, probe, counted): (&Tenant, &Probe, u32),
@@ -282,8 +282,8 @@ fn joined(
     all
 }
 
-/// The messages whose terms weigh most, given how many hold each. Which those are is known from the index alone; only they are
-/// read.
+/// The messages whose terms weigh most, given how many hold each. Which those are is known from the index alone; only
+/// they are read.
 async fn best(
     client: &ClientWrapper,
     (tenant, probe, mark): (&Tenant, &Probe, &str),

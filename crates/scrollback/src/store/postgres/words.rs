@@ -1,7 +1,7 @@
 //! The index from terms to messages: the same terms as in every store, as vectors under a GIN index.
 //!
-//! Each message is indexed in the transaction that stores it. Beside its terms a vector holds marks of its tenant and session,
-//! so that the index alone finds what a session, a tenant or its undeclared sessions say. `sought` asks it.
+//! Each message is indexed in the transaction that stores it. Beside its terms a vector holds marks of its tenant and
+//! session, so that the index alone finds what a session, a tenant or its undeclared sessions say. `sought` asks it.
 
 use std::collections::HashSet;
 

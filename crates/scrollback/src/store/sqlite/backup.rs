@@ -1,7 +1,7 @@
 //! A copy of a whole file, made while others go on writing to it.
 //!
-//! It is of one moment: what is written after its beginning is not in it. It is made under another name and checked before it gets
-//! its own, so that whatever has that name is a whole store.
+//! It is of one moment: what is written after its beginning is not in it. It is made under another name and checked
+//! before it gets its own, so that whatever has that name is a whole store.
 
 use std::fs::{DirEntry, File};
 use std::io::ErrorKind;
@@ -22,14 +22,15 @@ const PAGES: i32 = 4_096;
 const PAUSE: Duration = Duration::from_millis(50);
 /// Nobody writes any more to a copy that was not written to for so long.
 const ABANDONED: Duration = Duration::from_hours(24);
-/// How the names of a file and of what SQLite keeps beside it end. The file comes first: without the others it may not be whole.
+/// How the names of a file and of what SQLite keeps beside it end. The file comes first: without the others it may not
+/// be whole.
 const ENDINGS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 /// Tells the copies of this process apart.
 static COPIES: AtomicU64 = AtomicU64::new(0);
 
 impl SqliteStore {
-    /// Copies everything in the file to another, for its owner alone, over whatever is there, unless that is a store that a
-    /// process has open. `progress` is told how many pages are copied, and of how many.
+    /// Copies everything in the file to another, for its owner alone, over whatever is there, unless that is a store
+    /// that a process has open. `progress` is told how many pages are copied, and of how many.
     pub async fn back_up(&self, to: &Path, progress: impl Fn(u64, u64) + Send + 'static) -> Result<()> {
         let to = to.to_owned();
         self.readers
@@ -137,7 +138,8 @@ fn whole(connection: &Connection, part: &Path, progress: &dyn Fn(u64, u64)) -> R
 }
 
 fn copied(connection: &Connection, copy: &mut Connection, progress: &dyn Fn(u64, u64)) -> rusqlite::Result<()> {
-    // As long as this lasts the file is the same for us, whoever writes to it; otherwise every change would begin it anew.
+    // As long as this lasts the file is the same for us, whoever writes to it; otherwise every change would begin it
+    // anew.
     let moment = connection.unchecked_transaction()?;
     moment.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
     let backup = Backup::new(&moment, copy)?;
@@ -155,8 +157,8 @@ fn copied(connection: &Connection, copy: &mut Connection, progress: &dyn Fn(u64,
     }
 }
 
-/// Gives a whole copy its name, on the disk. A journal that the file before it left would be taken for the copy's own: so both go
-/// first, and whatever cuts this short leaves nothing of that name, and the copy whole under its other.
+/// Gives a whole copy its name, on the disk. A journal that the file before it left would be taken for the copy's own:
+/// so both go first, and whatever cuts this short leaves nothing of that name, and the copy whole under its other.
 fn named(part: &Path, to: &Path) -> Result<()> {
     let refused = |cause| trouble::refused(to, "written", cause);
     let synced = || File::open(folder(to)).and_then(|folder| folder.sync_all());

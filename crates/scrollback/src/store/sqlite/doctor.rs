@@ -15,7 +15,8 @@ use crate::store::checkup::{Checkup, Walk};
 const UNWIPED: &str = "what was forgotten is erased, but copies of its words are left in the file: a server that runs writes over them soon, \
                        and where none does, `scrollback doctor --repair`";
 
-/// What the tables know of each other and is not there, or not the same: the session's number, and in words what is wrong.
+/// What the tables know of each other and is not there, or not the same: the session's number, and in words what is
+/// wrong.
 const AMISS: &str = "
     SELECT s.no, 'it has no messages' FROM session s
     WHERE NOT EXISTS (SELECT 1 FROM message m WHERE m.id BETWEEN s.no << 32 AND s.no << 32 | 0xFFFFFFFF)

@@ -1,8 +1,9 @@
-//! Erasing a session, or what tool results say, so that none of the words is left in the file, its index or its journal.
+//! Erasing a session, or what tool results say, so that none of the words is left in the file, its index or its
+//! journal.
 //!
-//! Deleting rows is not enough: the index keeps words of deleted messages until its segments are merged, freed pages keep
-//! their bytes until they are reused, and the journal keeps copies of both. So all three are written anew afterwards, which takes
-//! time in proportion to the file; until that is done the file says that it is not (`unwiped`).
+//! Deleting rows is not enough: the index keeps words of deleted messages until its segments are merged, freed pages
+//! keep their bytes until they are reused, and the journal keeps copies of both. So all three are written anew
+//! afterwards, which takes time in proportion to the file; until that is done the file says that it is not (`unwiped`).
 
 use rusqlite::{Connection, OptionalExtension, params};
 

@@ -1,8 +1,9 @@
 //! The store in one SQLite file.
 //!
-//! One thread writes (`writer`), a few read (`readers`); SQLite's write-ahead log lets them work side by side. One process
-//! writes at a time, held by a lock file, while any number may read. `schema` opens and migrates, `append` and `query` are
-//! the log, `words` is the search index, `doctor` checks a whole file, `backup` copies it, `forget` erases, `parcel` moves.
+//! One thread writes (`writer`), a few read (`readers`); SQLite's write-ahead log lets them work side by side. One
+//! process writes at a time, held by a lock file, while any number may read. `schema` opens and migrates, `append` and
+//! `query` are the log, `words` is the search index, `doctor` checks a whole file, `backup` copies it, `forget` erases,
+//! `parcel` moves.
 
 mod append;
 mod backup;

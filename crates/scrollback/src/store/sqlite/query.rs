@@ -79,7 +79,8 @@ pub(super) fn prefix(
     Ok(aliased(connection, key, from, chain, count)?.or(known))
 }
 
-/// The last alias among the nodes of the chain beyond `count`: depth by depth from the end, where there are aliases at all.
+/// The last alias among the nodes of the chain beyond `count`: depth by depth from the end, where there are aliases at
+/// all.
 fn aliased(
     connection: &Connection,
     key: &SessionKey,
@@ -189,7 +190,8 @@ fn forks(connection: &Connection, session: i64, mut branch: BranchId) -> Result<
     Ok(forks)
 }
 
-/// A path is a few stretches of branches, from the root to the head: each a branch, and the first and the last depth on it.
+/// A path is a few stretches of branches, from the root to the head: each a branch, and the first and the last depth on
+/// it.
 fn stretches(connection: &Connection, session: i64, head: Position) -> Result<Vec<(BranchId, Depth, Depth)>, Fault> {
     let (mut start, mut stretches) = (Depth(0), Vec::new());
     for Position { branch, depth: end, .. } in forks(connection, session, head.branch)?.into_iter().rev().chain([head])
@@ -303,7 +305,8 @@ pub(super) fn sessions(connection: &Connection, tenant: &Tenant, which: &Which) 
             listed(connection, tenant, &sql, params![tenant_name, id.0.0])
         }
         Which::Named { name: text, skip, limit } | Which::Titled { text, skip, limit } => {
-            // Compared as bytes: patterns may not be long, and text ends at a zero. Only ASCII letters have a lower case here.
+            // Compared as bytes: patterns may not be long, and text ends at a zero. Only ASCII letters have a lower
+            // case here.
             let begins = |column: &str| format!("substr(CAST(lower({column}) AS BLOB), 1, length(?2)) = ?2");
             let named = ["hex(id)", "declared", "title"].map(begins).join(" OR ");
             let within = "instr(CAST(lower(title) AS BLOB), ?2) > 0";

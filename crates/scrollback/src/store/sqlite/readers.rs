@@ -15,8 +15,8 @@ use crate::error::{Error, Result};
 
 type Question = Box<dyn FnOnce(&Connection) + Send>;
 
-/// What is asked and not answered yet. One question wakes one thread; of those that wait for the lock of a channel, each one
-/// that takes a question would wake the next.
+/// What is asked and not answered yet. One question wakes one thread; of those that wait for the lock of a channel,
+/// each one that takes a question would wake the next.
 #[derive(Default)]
 struct Inbox {
     waiting: Mutex<Waiting>,

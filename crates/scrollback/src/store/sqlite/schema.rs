@@ -62,7 +62,8 @@ pub(super) fn open_reading(path: &Path) -> Result<Connection> {
     }
 }
 
-/// Whether a file cannot be read because nothing may be written beside it, where readers and writers tell each other what they do.
+/// Whether a file cannot be read because nothing may be written beside it, where readers and writers tell each other
+/// what they do.
 fn is_kept_from_writing(connection: &Connection) -> bool {
     let asked = connection.query_row("PRAGMA schema_version", [], |_| Ok(()));
     let code = asked.err().and_then(|cause| cause.sqlite_error_code());
@@ -74,8 +75,8 @@ fn is_settled(path: &Path) -> bool {
     !Path::new(&format!("{}-wal", path.display())).exists()
 }
 
-/// A name under which a file is read as it stands, because nothing can be written beside it: on a disk that is read-only, or in
-/// somebody else's folder.
+/// A name under which a file is read as it stands, because nothing can be written beside it: on a disk that is
+/// read-only, or in somebody else's folder.
 fn unchanging(path: &Path) -> PathBuf {
     let escaped = path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     PathBuf::from(format!("file:{escaped}?immutable=1"))
@@ -86,7 +87,8 @@ fn connect(path: &Path, flags: OpenFlags) -> Result<Connection> {
         let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.busy_timeout(std::time::Duration::from_secs(5))?;
         connection.set_prepared_statement_cache_capacity(64);
-        // Otherwise statements are planned anew for the values they are given, which takes longer than most of them run.
+        // Otherwise statements are planned anew for the values they are given, which takes longer than most of them
+        // run.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         Ok(connection)
     };

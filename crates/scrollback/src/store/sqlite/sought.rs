@@ -1,6 +1,7 @@
 //! Asking the index: which messages hold the terms of a probe.
 //!
-//! What is not indexed yet is looked at directly. Which messages weigh most is known from the index alone; only they are read.
+//! What is not indexed yet is looked at directly. Which messages weigh most is known from the index alone; only they
+//! are read.
 
 use std::collections::HashMap;
 

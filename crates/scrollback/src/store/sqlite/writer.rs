@@ -1,8 +1,8 @@
 //! The one thread that writes.
 //!
-//! Whatever waits when it is free is committed together, so that many writers share one flush to disk. Each batch stands
-//! in a savepoint of its own: one that is refused does not disturb the others. When nobody waits, it indexes and tidies; between
-//! two orders it indexes no more than a group.
+//! Whatever waits when it is free is committed together, so that many writers share one flush to disk. Each batch
+//! stands in a savepoint of its own: one that is refused does not disturb the others. When nobody waits, it indexes and
+//! tidies; between two orders it indexes no more than a group.
 
 use std::collections::HashSet;
 use std::path::PathBuf;

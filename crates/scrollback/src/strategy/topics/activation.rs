@@ -1,8 +1,9 @@
 //! Which topics are awake: decided turn by turn from how much each mattered lately.
 //!
-//! Waking is generous, sleeping is patient. The more topics are awake, the higher the floor a sleeper must reach and the fewer
-//! of the ranking are taken; a topic sleeps only after it stayed low for several turns, or when too many are awake. It comes
-//! back by its own score, by being asked for, by a cue that something was forgotten, or when messages are sorted into it.
+//! Waking is generous, sleeping is patient. The more topics are awake, the higher the floor a sleeper must reach and
+//! the fewer of the ranking are taken; a topic sleeps only after it stayed low for several turns, or when too many are
+//! awake. It comes back by its own score, by being asked for, by a cue that something was forgotten, or when messages
+//! are sorted into it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -170,8 +171,8 @@ pub fn sleep_floor(settings: &ActivationSettings, active: usize) -> f32 {
     clamped(settings.sleep_share) * floor(settings, active)
 }
 
-/// How many of the ranking, awake or not, a turn takes while so many are awake: all that may be when few are, as many as
-/// there are at the usual number, the very best when it is crowded.
+/// How many of the ranking, awake or not, a turn takes while so many are awake: all that may be when few are, as many
+/// as there are at the usual number, the very best when it is crowded.
 pub fn take(settings: &ActivationSettings, active: usize) -> usize {
     let (least, usual, most) = bounds(settings);
     let between =
@@ -226,8 +227,8 @@ pub fn forget_idle(trails: &mut Vec<Trail>, most_kept: usize) {
     }
 }
 
-/// What a deep search wakes of what it found: more than a turn would, because who implies that we forgot is seldom wrong.
-/// Where most are awake already, [`step`] makes room.
+/// What a deep search wakes of what it found: more than a turn would, because who implies that we forgot is seldom
+/// wrong. Where most are awake already, [`step`] makes room.
 pub fn deep(settings: &ActivationSettings, ranked: &[(TopicId, f32)], active: usize) -> Vec<TopicId> {
     let mut found: Vec<(TopicId, f32)> = once_each(ranked).into_iter().collect();
     found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));

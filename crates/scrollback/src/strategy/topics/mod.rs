@@ -1,10 +1,10 @@
 //! Topics: older messages are sorted by what they are about; of each topic, the model sees what matters now.
 //!
-//! Nothing happens until the window is nearly full; then all but the newest messages are sorted into topics at once, and an
-//! index of the topics stands for them. Before each reply the active topics are read against the open messages, and what
-//! matters is quoted word for word just before the turn that is being answered. Which topics are active, `activation`
-//! decides; when a person thinks something was forgotten, `cue` notices; `excerpt` puts the quotes together.
-//! [`simulate`] runs a written story of scores, [`plot`] draws it.
+//! Nothing happens until the window is nearly full; then all but the newest messages are sorted into topics at once,
+//! and an index of the topics stands for them. Before each reply the active topics are read against the open messages,
+//! and what matters is quoted word for word just before the turn that is being answered. Which topics are active,
+//! `activation` decides; when a person thinks something was forgotten, `cue` notices; `excerpt` puts the quotes
+//! together. [`simulate`] runs a written story of scores, [`plot`] draws it.
 
 pub mod activation;
 pub mod cue;
@@ -40,8 +40,8 @@ const HOW: &str = "; activate_topic(words), recall_page(index) and search_histor
 /// How topics are kept. Shares are hundredths of the budget.
 #[derive(Clone, Debug)]
 pub struct TopicSettings {
-    /// When the window is fuller than this, older messages are sorted into topics. Where a helper reads topics, what it finds
-    /// has its share left free.
+    /// When the window is fuller than this, older messages are sorted into topics. Where a helper reads topics, what it
+    /// finds has its share left free.
     pub fold_over: u32,
     /// What stays open takes at most this much.
     pub fold_to: u32,
@@ -90,8 +90,8 @@ impl Default for TopicSettings {
 }
 
 impl TopicSettings {
-    /// The same where a helper reads topics: what it finds has its share of the window left free. Quotes that words alone find
-    /// make room for themselves.
+    /// The same where a helper reads topics: what it finds has its share of the window left free. Quotes that words
+    /// alone find make room for themselves.
     #[must_use]
     pub(crate) fn with_readings(self) -> Self {
         let free = 100_u32.saturating_sub(self.excerpt_share).max(self.fold_to);

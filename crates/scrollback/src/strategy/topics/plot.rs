@@ -1,7 +1,8 @@
 //! Drawings of how topics woke and slept: as text, one line a topic, and as an SVG that needs nothing else.
 //!
-//! In text, a bar is the average of a topic that is awake, `W` the turn it woke in, `S` the one it went to sleep in, `·` sleep. The
-//! SVG has a lane for each topic: a band while it is awake, a thick line for the average, a thin one for the scores.
+//! In text, a bar is the average of a topic that is awake, `W` the turn it woke in, `S` the one it went to sleep in,
+//! `·` sleep. The SVG has a lane for each topic: a band while it is awake, a thick line for the average, a thin one for
+//! the scores.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;

@@ -1,7 +1,8 @@
 //! A written story of scores, run through activation: for tuning settings and for seeing what they do.
 //!
-//! A line is a turn: `turn: t1=0.9 t2=0.1 asked t7 cue t3`. `turn x3: …` is the same turn three times, `set most 5` changes a
-//! setting, `name t1 Garden` says what a topic is called, and `#` begins a remark. [`super::plot`] draws the outcome.
+//! A line is a turn: `turn: t1=0.9 t2=0.1 asked t7 cue t3`. `turn x3: …` is the same turn three times, `set most 5`
+//! changes a setting, `name t1 Garden` says what a topic is called, and `#` begins a remark. [`super::plot`] draws the
+//! outcome.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,8 @@
 //! One turn of activation, while it is decided.
 //!
-//! The order matters: what was asked for wakes first, what stayed low makes room, then sleepers wake by their scores; who is too
-//! many sleeps again, and where too few are awake the best sleepers are. Only what differs in the end is a change.
+//! The order matters: what was asked for wakes first, what stayed low makes room, then sleepers wake by their scores;
+//! who is too many sleeps again, and where too few are awake the best sleepers are. Only what differs in the end is a
+//! change.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -102,7 +103,8 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Sleepers that were asked this turn wake if they reach the floor, which rises with each, and are among those taken.
+    /// Sleepers that were asked this turn wake if they reach the floor, which rises with each, and are among those
+    /// taken.
     pub(super) fn wake_by_score(&mut self) {
         let mut active = self.active();
         let in_question =

@@ -1,6 +1,7 @@
 //! Decide: whether one of the artifacts takes a draft in, and which.
 //!
-//! Offline, both have to share much of the words of their titles, summaries and headings; in doubt the draft stands alone.
+//! Offline, both have to share much of the words of their titles, summaries and headings; in doubt the draft stands
+//! alone.
 
 use std::collections::HashMap;
 

@@ -1,8 +1,8 @@
 //! Draft: what the oldest messages come to, as a document in sections.
 //!
-//! Offline, every turn is a section: its question is the heading, and its most telling sentences are quoted. Whatever a model
-//! answers, the sources are exactly the messages: those it forgot are given to sections by their words. A document that tells next to
-//! nothing of them is no answer.
+//! Offline, every turn is a section: its question is the heading, and its most telling sentences are quoted. Whatever a
+//! model answers, the sources are exactly the messages: those it forgot are given to sections by their words. A
+//! document that tells next to nothing of them is no answer.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! The tasks of artifacts: drafting one from messages, deciding which one takes a draft in, and working both into one.
 //!
-//! Models answer in Markdown (`reading`); `fitting` joins sections and keeps them in bounds. Whatever a model leaves out, no source is
-//! lost: a draft cites every message it was made from, and a merge every source of both sides.
+//! Models answer in Markdown (`reading`); `fitting` joins sections and keeps them in bounds. Whatever a model leaves
+//! out, no source is lost: a draft cites every message it was made from, and a merge every source of both sides.
 
 mod decide;
 mod draft;

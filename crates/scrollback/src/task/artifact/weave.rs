@@ -1,8 +1,8 @@
 //! Weave: an artifact and a draft worked into one document that keeps every source of both.
 //!
-//! Offline, sections with nearly the same heading are joined and the others added. Of a reply, the wording is the model's where
-//! it cites all that a section was made from; a section with a source it forgot is kept as it was. A reply that drops most of what either
-//! side says is no answer.
+//! Offline, sections with nearly the same heading are joined and the others added. Of a reply, the wording is the
+//! model's where it cites all that a section was made from; a section with a source it forgot is kept as it was. A
+//! reply that drops most of what either side says is no answer.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -89,7 +89,8 @@ impl Weave<'_> {
         brief(&format!("{}\n{}", self.old.summary, self.new.summary), SUMMARY_CHARS)
     }
 
-    /// Sections that cite something: those that do not have the sources of the section whose words they share, or are left out.
+    /// Sections that cite something: those that do not have the sources of the section whose words they share, or are
+    /// left out.
     fn cited(&self, sections: Vec<Section>) -> Vec<Section> {
         let mut cited = Vec::with_capacity(sections.len());
         for mut section in sections {

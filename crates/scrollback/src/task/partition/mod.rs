@@ -1,8 +1,8 @@
 //! Sorting what was said into topics without a model: by words, time, and who speaks to whom.
 //!
-//! `reading` turns a unit into weighed words (kept by `index`) and cues (`phrases`), `people` finds who speaks to whom. `sorting` goes
-//! through the units in order and lets topics compete for each; `observing` notes what speaks for a topic, and `signals` says how much.
-//! Nothing is drawn at random.
+//! `reading` turns a unit into weighed words (kept by `index`) and cues (`phrases`), `people` finds who speaks to whom.
+//! `sorting` goes through the units in order and lets topics compete for each; `observing` notes what speaks for a
+//! topic, and `signals` says how much. Nothing is drawn at random.
 
 mod index;
 mod observing;

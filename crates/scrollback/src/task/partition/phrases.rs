@@ -1,6 +1,7 @@
 //! Words that say nothing of the subject, and phrases that open, close or continue one.
 //!
-//! Lists are short and go by what is most frequent; in a language they do not know, words are weighed by how rare they are.
+//! Lists are short and go by what is most frequent; in a language they do not know, words are weighed by how rare they
+//! are.
 
 use std::collections::HashSet;
 

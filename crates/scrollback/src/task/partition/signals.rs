@@ -1,7 +1,8 @@
 //! What speaks for a topic, and how much.
 //!
-//! Every signal has two weights: one for talk of two, in which units bear no names, and one for talk among several. A topic's score is the
-//! sum of its signals, each times its weight; a new topic has signals of its own. The weights were fitted once, on public conversations.
+//! Every signal has two weights: one for talk of two, in which units bear no names, and one for talk among several. A
+//! topic's score is the sum of its signals, each times its weight; a new topic has signals of its own. The weights were
+//! fitted once, on public conversations.
 
 /// Whose talk it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,8 @@ pub(super) enum Signal {
     Lead,
     /// How many units the topic has.
     Size,
-    /// The last to be addressed, by the unit's speaker, is in the topic: the one the unit is addressed to speaks there now.
+    /// The last to be addressed, by the unit's speaker, is in the topic: the one the unit is addressed to speaks there
+    /// now.
     Addressee,
     /// How long ago the addressee spoke there, in minutes.
     AddresseeSilence,

@@ -76,7 +76,8 @@ fn units(talk: &str) -> (Vec<Unit>, Vec<&str>) {
     lines.map(|(subject, text)| (Unit { text: text.into(), speaker: None, at: At(0) }, subject)).unzip()
 }
 
-/// Sorts a talk and counts the units that are not where most of their subject is, or share a topic with more of another.
+/// Sorts a talk and counts the units that are not where most of their subject is, or share a topic with more of
+/// another.
 fn misplaced(talk: &str) -> (usize, usize) {
     let (units, subjects) = units(talk);
     let topics = partition(&units, &[]);

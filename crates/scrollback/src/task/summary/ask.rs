@@ -1,6 +1,7 @@
 //! The task that sums up a segment of a conversation together with what was summed up before it.
 //!
-//! There are two of them: the full question, and a short one for helpers that cannot cope with it. Both show and hear the same.
+//! There are two of them: the full question, and a short one for helpers that cannot cope with it. Both show and hear
+//! the same.
 
 use super::super::prompt::render;
 use super::super::sentences::excerpt;

@@ -1,8 +1,8 @@
 //! Facts of a text: what a summary of it should still hold.
 //!
-//! Names, numbers, identifiers, paths, addresses and code are found by how they are written (`words`, `figures`, `names`), decisions,
-//! constraints and tasks by the phrases that announce them (`cues`). Fenced code is not looked into: it is kept word for word or stays in its
-//! message. The work grows with the text and no faster.
+//! Names, numbers, identifiers, paths, addresses and code are found by how they are written (`words`, `figures`,
+//! `names`), decisions, constraints and tasks by the phrases that announce them (`cues`). Fenced code is not looked
+//! into: it is kept word for word or stays in its message. The work grows with the text and no faster.
 
 use std::collections::{HashMap, HashSet};
 

@@ -63,7 +63,8 @@ fn is_in(list: &str, word: &str) -> bool {
     short && list.contains(&format!(" {} ", word.to_lowercase()))
 }
 
-/// The figures of a folded text: runs of digits with the dots between them, without thousands separators and leading zeros.
+/// The figures of a folded text: runs of digits with the dots between them, without thousands separators and leading
+/// zeros.
 pub(super) fn figures(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
     let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);

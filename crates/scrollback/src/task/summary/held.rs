@@ -1,4 +1,5 @@
-//! Which facts a text still holds, however it writes them: capitals, widths, spaces and thousands separators do not matter.
+//! Which facts a text still holds, however it writes them: capitals, widths, spaces and thousands separators do not
+//! matter.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,8 @@
 //! The ladder of a summary: the full question, once more if too much was lost, the short question, the offline answer.
 //!
-//! Whatever the helper does, there is a summary in the end, and beside it what of the originals it does not hold. A draft that tells next
-//! to nothing of what it was shown, or drops most of the summary before, is not taken: one reply cannot undo what many have told.
+//! Whatever the helper does, there is a summary in the end, and beside it what of the originals it does not hold. A
+//! draft that tells next to nothing of what it was shown, or drops most of the summary before, is not taken: one reply
+//! cannot undo what many have told.
 
 use std::collections::HashSet;
 use std::time::Duration;

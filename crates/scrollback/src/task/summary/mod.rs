@@ -1,8 +1,8 @@
 //! Summaries of a conversation's beginning, segment by segment, and what can be said about how good they are.
 //!
-//! `ask` is the task (what it shows is laid out in `talk`, what it hears is read in `reading`, `offline` answers without a model), `facts` are
-//! what a summary should still hold, `kept` is quoted word for word, and `ladder` asks, checks, asks once more and falls back. Nothing
-//! here knows a store, or when a summary is due.
+//! `ask` is the task (what it shows is laid out in `talk`, what it hears is read in `reading`, `offline` answers
+//! without a model), `facts` are what a summary should still hold, `kept` is quoted word for word, and `ladder` asks,
+//! checks, asks once more and falls back. Nothing here knows a store, or when a summary is due.
 
 mod ask;
 mod blocks;

@@ -1,4 +1,5 @@
-//! Names: words that are written with a capital where none is due, and what stands between the marks for names in Chinese.
+//! Names: words that are written with a capital where none is due, and what stands between the marks for names in
+//! Chinese.
 
 use std::collections::{HashMap, HashSet};
 

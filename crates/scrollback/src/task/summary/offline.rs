@@ -1,7 +1,8 @@
-//! The summary without a model: what was summed up before, and a line for each message, quoted by its most telling sentences.
+//! The summary without a model: what was summed up before, and a line for each message, quoted by its most telling
+//! sentences.
 //!
-//! Where room is short, lines become shorter; then those that tell least are left out, the oldest first. Nothing is invented, and
-//! the same messages always give the same text.
+//! Where room is short, lines become shorter; then those that tell least are left out, the oldest first. Nothing is
+//! invented, and the same messages always give the same text.
 
 use super::super::sentences::{brief, sentences, shortened};
 use super::cues::kind_of;

@@ -1,4 +1,5 @@
-//! Reading a summary out of what a model says: from its tags or from all of it, without fences, without ids that it invents.
+//! Reading a summary out of what a model says: from its tags or from all of it, without fences, without ids that it
+//! invents.
 //!
 //! What is empty, refused, far too long or only repeats the question is complained about.
 
@@ -10,7 +11,8 @@ use crate::ids::MessageId;
 use crate::search::is_unspaced;
 use crate::window::tokens_of;
 
-/// A summary of fewer characters says nothing, unless there was next to nothing to say; characters of scripts without spaces count twice.
+/// A summary of fewer characters says nothing, unless there was next to nothing to say; characters of scripts without
+/// spaces count twice.
 const LEAST_CHARS: usize = 20;
 /// An answer that is longer is no refusal.
 const REFUSAL_CHARS: usize = 300;
@@ -114,7 +116,8 @@ fn found(text: &str) -> Result<Found<'_>, String> {
     Ok(Found { text: text[after.unwrap_or(0)..].trim(), is_cut: false })
 }
 
-/// The longest outermost pair of tags; one that is not closed goes to the end, one that is not opened begins after the analysis.
+/// The longest outermost pair of tags; one that is not closed goes to the end, one that is not opened begins after the
+/// analysis.
 fn in_tags<'a>(text: &'a str, lower: &str) -> Option<Found<'a>> {
     let (open, close) = ("<summary>", "</summary>");
     let from = lower.rfind("</analysis>").map_or(0, |at| at + "</analysis>".len());

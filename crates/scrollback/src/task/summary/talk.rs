@@ -1,6 +1,8 @@
-//! What a helper is shown of a conversation: the summary so far and the next messages, each between tags that nothing inside can close.
+//! What a helper is shown of a conversation: the summary so far and the next messages, each between tags that nothing
+//! inside can close.
 //!
-//! Calls and results are part of the talk; pictures and files are mentioned. However long the messages are, the whole is bounded.
+//! Calls and results are part of the talk; pictures and files are mentioned. However long the messages are, the whole
+//! is bounded.
 
 use serde_json::Value;
 

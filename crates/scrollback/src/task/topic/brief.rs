@@ -1,7 +1,7 @@
 //! The card of a topic: what it is called, and a brief that tells when it matters.
 //!
-//! Offline, the first question is the name; the brief quotes the best of the old one and of the new messages, the person's words
-//! before others', and ends with the names and identifiers that are not in it yet. Nothing is invented.
+//! Offline, the first question is the name; the brief quotes the best of the old one and of the new messages, the
+//! person's words before others', and ends with the names and identifiers that are not in it yet. Nothing is invented.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -92,8 +92,8 @@ impl WriteBrief<'_> {
         titles.find(|title| !title.trim().is_empty()).unwrap_or_else(|| NO_WORDS.to_owned())
     }
 
-    /// What a reply tells, with the brief before it where it drops most of that. One that has no word in common with the topic
-    /// tells of something else.
+    /// What a reply tells, with the brief before it where it drops most of that. One that has no word in common with
+    /// the topic tells of something else.
     fn kept(&self, name: &str, told: String) -> Result<String, String> {
         let Some(old) = self.card.filter(|card| misses(&facts(&card.brief), &told)) else { return Ok(told) };
         let known: HashSet<String> = keys(&format!("{}\n{}", old.name, old.brief)).into_iter().collect();

@@ -1,7 +1,7 @@
-//! What a topic is shown: its messages, in a text that only grows at its end so that a provider's cache has its beginning; then
-//! its name, and what the person said last. Each message is written the same for ever, and the fence comes from the first of
-//! them. What follows them is paid for with every reading of every topic, so it is short: the last reply is shown only where the
-//! person's words mean nothing without it.
+//! What a topic is shown: its messages, in a text that only grows at its end so that a provider's cache has its
+//! beginning; then its name, and what the person said last. Each message is written the same for ever, and the fence
+//! comes from the first of them. What follows them is paid for with every reading of every topic, so it is short: the
+//! last reply is shown only where the person's words mean nothing without it.
 
 use std::sync::Arc;
 

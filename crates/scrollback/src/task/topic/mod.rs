@@ -1,7 +1,8 @@
 //! The tasks of topics: what belongs together, what it is called, and what of it matters now.
 //!
-//! Models answer them in tags (`tags`, `attributes`, `numbers`); `sheet` and `growing` lay out what they are shown, `placing` turns groups of
-//! messages into one place for each unit. Nothing here knows which topics are awake, or keeps any.
+//! Models answer them in tags (`tags`, `attributes`, `numbers`); `sheet` and `growing` lay out what they are shown,
+//! `placing` turns groups of messages into one place for each unit. Nothing here knows which topics are awake, or keeps
+//! any.
 
 mod attributes;
 mod brief;

@@ -1,7 +1,7 @@
 //! One place for each unit, whatever a model said.
 //!
-//! A unit goes where its first message went that the model placed. Units it forgot go where the offline answer puts them: to the
-//! nearest unit of the model's that it puts them together with, otherwise to a topic of their own.
+//! A unit goes where its first message went that the model placed. Units it forgot go where the offline answer puts
+//! them: to the nearest unit of the model's that it puts them together with, otherwise to a topic of their own.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
@@ -72,7 +72,8 @@ impl<'a> Talk<'a> {
         self.units.get(unit).and_then(|range| self.messages.get(range.clone())).unwrap_or_default()
     }
 
-    /// The units as words: the person's, and how the answer begins, because answers are long and hold a little of everything.
+    /// The units as words: the person's, and how the answer begins, because answers are long and hold a little of
+    /// everything.
     pub(super) fn units(&self) -> Vec<Unit> {
         let unit = |unit: usize| {
             let messages = self.unit(unit);
@@ -178,7 +179,8 @@ fn alike(told: &[Option<usize>], groups: &[Group]) -> Vec<Option<usize>> {
     told.iter().map(|group| group.map(|group| firsts[group])).collect()
 }
 
-/// A key for each unit: those the model forgot go with the nearest it placed that the offline answer puts together with them.
+/// A key for each unit: those the model forgot go with the nearest it placed that the offline answer puts together with
+/// them.
 fn completed(told: &[Option<usize>], offline: &[Place]) -> Vec<Key> {
     let mut placed: HashMap<Place, Vec<usize>> = HashMap::new();
     for (unit, place) in offline.iter().enumerate().filter(|(unit, _)| told.get(*unit).is_some_and(Option::is_some)) {

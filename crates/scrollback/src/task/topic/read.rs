@@ -1,7 +1,7 @@
 //! Read: one topic is asked what of it matters to the open messages.
 //!
-//! The question only ever grows at its end, so that a provider's cache has its beginning: the topic's messages, then the open ones,
-//! then the topic's name. Offline, what an index search found is taken; nothing is scanned here.
+//! The question only ever grows at its end, so that a provider's cache has its beginning: the topic's messages, then
+//! the open ones, then the topic's name. Offline, what an index search found is taken; nothing is scanned here.
 
 use std::sync::Arc;
 

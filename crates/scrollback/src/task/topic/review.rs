@@ -1,6 +1,7 @@
 //! Review: what a topic comes to, how much it matters in the long run, and whether it was a question for once.
 //!
-//! Offline, the summary quotes, and what counts is how long and how often it was spoken of and how much was settled in it.
+//! Offline, the summary quotes, and what counts is how long and how often it was spoken of and how much was settled in
+//! it.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Split: each unit of what was said goes to a topic that is there, awake or asleep, or to a new one.
 //!
-//! A question and its answer are one unit and stay together. Topics a model names that are not there are new ones; what it forgets
-//! is sorted offline (`placing`), by words, time and who speaks (`partition`).
+//! A question and its answer are one unit and stay together. Topics a model names that are not there are new ones; what
+//! it forgets is sorted offline (`placing`), by words, time and who speaks (`partition`).
 
 use std::cell::OnceCell;
 use std::ops::Range;

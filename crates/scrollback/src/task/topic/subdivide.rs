@@ -1,7 +1,7 @@
 //! Subdivide: a topic that grew too large becomes several, each a part of it.
 //!
-//! A reply that leaves nearly everything together is nonsense: it would be asked again next turn. Offline it is always divided
-//! (`dividing`).
+//! A reply that leaves nearly everything together is nonsense: it would be asked again next turn. Offline it is always
+//! divided (`dividing`).
 
 use std::cell::OnceCell;
 use std::ops::Range;

@@ -1,7 +1,8 @@
 //! Reading the tags a model answers in, as models happen to write them.
 //!
-//! A [`Shape`] says which tags are expected where; only those count, so that prose around them, fences, quoted code and tags of
-//! others are text. End tags and quotes may be missing, and JSON with the same names will do. Ids and numbers: `numbers`.
+//! A [`Shape`] says which tags are expected where; only those count, so that prose around them, fences, quoted code and
+//! tags of others are text. End tags and quotes may be missing, and JSON with the same names will do. Ids and numbers:
+//! `numbers`.
 
 use serde_json::Value;
 
@@ -65,7 +66,8 @@ impl Element {
     }
 }
 
-/// The first element of a shape in a reply that `accept` takes, tags before JSON; otherwise the complaint about the first.
+/// The first element of a shape in a reply that `accept` takes, tags before JSON; otherwise the complaint about the
+/// first.
 pub(super) fn read<T>(reply: &str, shape: &Shape, accept: impl Fn(&Element) -> Result<T, String>) -> Result<T, String> {
     reply::spoken(reply, |text| {
         let told = Tagged::new(text, shape).answer(shape, &accept);

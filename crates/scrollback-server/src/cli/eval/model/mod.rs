@@ -1,7 +1,8 @@
 //! `scrollback eval SUITE --upstream URL --model NAME`: the same suites with a main model, a helper and a judge.
 //!
-//! `wanted` is what is said of them, `speak` has windows answered, `line` writes them as the proxy does, `client` makes calls (`quirks`: what models do not take), `till` sees that they do
-//! not cost too much, `record` keeps them for the next run, `transcript` writes them down, `suites` runs what is measured.
+//! `wanted` is what is said of them, `speak` has windows answered, `line` writes them as the proxy does, `client` makes
+//! calls (`quirks`: what models do not take), `till` sees that they do not cost too much, `record` keeps them for the
+//! next run, `transcript` writes them down, `suites` runs what is measured.
 
 mod client;
 mod line;

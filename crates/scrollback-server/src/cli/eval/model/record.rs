@@ -1,7 +1,7 @@
 //! Calls that were answered, kept beside what was measured, so that nothing is paid for twice.
 //!
-//! A line of JSON each: a fingerprint of where and what was asked, and the reply as it came. A reply is used once for each time it was
-//! given; lines that were cut off are passed over.
+//! A line of JSON each: a fingerprint of where and what was asked, and the reply as it came. A reply is used once for
+//! each time it was given; lines that were cut off are passed over.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::{File, OpenOptions};

@@ -1,5 +1,5 @@
-//! The till: what a run may spend. Before a call, the most it can cost is set aside; a call that could take too much is not made, and
-//! none after it.
+//! The till: what a run may spend. Before a call, the most it can cost is set aside; a call that could take too much is
+//! not made, and none after it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -82,7 +82,8 @@ impl Drop for Aside<'_> {
     }
 }
 
-/// The most that a call can cost: nothing of it is cached, and the reply is as long as it may be. Models without a price are free.
+/// The most that a call can cost: nothing of it is cached, and the reply is as long as it may be. Models without a
+/// price are free.
 pub(super) fn most(price: Option<&Price>, bytes: usize, reply_tokens: u32) -> Cost {
     let Some(price) = price else { return Cost::default() };
     let tokens = u32::try_from(bytes.div_ceil(BYTES_PER_TOKEN)).unwrap_or(u32::MAX);

@@ -154,8 +154,8 @@ impl Wanted {
         })
     }
 
-    /// Where the upstream is, and the variable its key is from. A key goes only where it is known to belong, or where one is told to
-    /// send it.
+    /// Where the upstream is, and the variable its key is from. A key goes only where it is known to belong, or where
+    /// one is told to send it.
     fn reached(&self, upstream: &str, desk: &Desk) -> anyhow::Result<(UpstreamSettings, Option<String>)> {
         let mut settings = match desk.settings.serve.upstreams.get(upstream) {
             Some(known) => known.clone(),

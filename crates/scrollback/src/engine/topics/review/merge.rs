@@ -1,7 +1,7 @@
 //! Merging: of two topics that are about the same thing, the older takes in the messages of the newer.
 //!
-//! Which may be the same, search says: each topic is compared with the few whose messages answer to its name and brief, never
-//! with all others.
+//! Which may be the same, search says: each topic is compared with the few whose messages answer to its name and brief,
+//! never with all others.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,8 @@
-//! The review of a path's topics, once a day or on a person's word: what was added to is summed up, what is one topic twice is
-//! merged (`merge`), what slept long and matters little is archived (`archive`). Nothing leaves the log.
+//! The review of a path's topics, once a day or on a person's word: what was added to is summed up, what is one topic
+//! twice is merged (`merge`), what slept long and matters little is archived (`archive`). Nothing leaves the log.
 //!
-//! Each topic's change is one commit. What somebody else changed meanwhile is skipped and told; the next review finds it.
+//! Each topic's change is one commit. What somebody else changed meanwhile is skipped and told; the next review finds
+//! it.
 
 mod archive;
 mod merge;
