@@ -339,15 +339,18 @@ async fn a_filled_template_is_not_the_same_conversation() {
 }
 
 #[tokio::test]
-async fn a_question_blacked_out_in_the_middle_is_an_edit() {
-    let bench = Bench::sqlite();
-    let mut history = talk("ann", 6);
-    let first = bench.send(None, &history).await;
-    history[4] = user("[removed]");
-    history.push(user("And then?"));
-    let next = bench.send(None, &history).await;
-    assert_eq!((next.outcome, next.added, &next.session), (Outcome::Edited, 2, &first.session));
-    assert!(bench.texts(&next).await[4].contains("ann speaks"));
+async fn a_long_question_blacked_out_in_the_middle_was_cleared_and_a_short_one_edited() {
+    for (times, outcome, shown) in [(10, Outcome::Edited, "ann speaks"), (1, Outcome::Branch, "[removed]")] {
+        let bench = Bench::sqlite();
+        let mut history = talk("ann", 6);
+        history[4] = user(&long("ann", 4).repeat(times));
+        let first = bench.send(None, &history).await;
+        history[4] = user("[removed]");
+        history.push(user("And then?"));
+        let next = bench.send(None, &history).await;
+        assert_eq!((next.outcome, &next.session), (outcome, &first.session));
+        assert!(bench.texts(&next).await[4].contains(shown), "{shown}");
+    }
 }
 
 #[tokio::test]

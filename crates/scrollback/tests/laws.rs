@@ -28,36 +28,40 @@ enum Move {
     LoseReply,
     /// Asks for another reply to its last question.
     Regenerate,
-    /// Rewrites the question at a place and drops what followed.
-    EditAt(usize),
-    /// Clears the tool results before a place.
-    RedactBefore(usize),
-    /// Drops its oldest messages.
-    SlideBy(usize),
-    /// Replaces its oldest messages by a summary.
-    CompactBefore(usize),
-    /// Sends a stretch of its past and goes on from there.
-    ForkAt(usize),
+    /// Does something to its history near a place, and asks on.
+    Rework(Rework, usize),
     /// Says what everybody says.
     SmallTalk,
     /// The program is restarted.
     Restart,
 }
 
+/// What a client does to its history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rework {
+    /// Goes back to a place, and says something else there.
+    Edit,
+    /// Says a question in other words, and keeps what followed.
+    Reword,
+    /// Clears the tool results before a place.
+    Redact,
+    /// Drops its oldest messages.
+    Slide,
+    /// Replaces its oldest messages by a summary.
+    Compact,
+}
+
 const THANKS: &str = "Thank you very much, that was really helpful and I appreciate it. ";
 const WELCOME: &str = "You are very welcome, please ask whenever there is anything else. ";
 
 fn moves() -> impl Strategy<Value = Move> {
+    let reworks = vec![Rework::Edit, Rework::Edit, Rework::Reword, Rework::Redact, Rework::Slide, Rework::Compact];
     prop_oneof![
         6 => Just(Move::Ask),
         3 => Just(Move::CallTool),
         1 => Just(Move::LoseReply),
         1 => Just(Move::Regenerate),
-        1 => (0..20_usize).prop_map(Move::EditAt),
-        1 => (0..20_usize).prop_map(Move::RedactBefore),
-        1 => (1..6_usize).prop_map(Move::SlideBy),
-        1 => (1..12_usize).prop_map(Move::CompactBefore),
-        1 => (0..20_usize).prop_map(Move::ForkAt),
+        6 => (prop::sample::select(reworks), 0..20_usize).prop_map(|(how, near)| Move::Rework(how, near)),
         2 => Just(Move::SmallTalk),
         1 => Just(Move::Restart),
     ]
@@ -68,6 +72,8 @@ struct Client {
     name: String,
     declared: Option<String>,
     history: Vec<Value>,
+    /// Whether it still sends what it began with.
+    is_whole: bool,
     said: usize,
 }
 
@@ -76,7 +82,7 @@ impl Client {
         let name = format!("client{number}x");
         // Two of three clients share one id, as sub-agents do; the third has none.
         let declared = (number % 3 != 2).then(|| "shared".to_owned());
-        Self { name, declared, history: Vec::new(), said: 0 }
+        Self { name, declared, history: Vec::new(), is_whole: true, said: 0 }
     }
 
     fn words(&mut self) -> String {
@@ -92,6 +98,28 @@ impl Client {
     fn reply(&mut self) -> Value {
         let words = self.words();
         assistant(&words)
+    }
+
+    /// Changes its history before it asks on.
+    fn rework(&mut self, how: Rework, near: usize) {
+        let at = self.cut(if how == Rework::Slide { near.min(self.history.len() / 2) } else { near });
+        self.is_whole &= at == 0 || !matches!(how, Rework::Slide | Rework::Compact);
+        match how {
+            Rework::Edit => self.history.truncate(at),
+            Rework::Reword if self.history.is_empty() => {}
+            Rework::Reword => self.history[at] = self.question(),
+            Rework::Redact => {
+                for message in self.history[..at].iter_mut().filter(|message| message["role"] == "tool") {
+                    message["content"] = "result cleared".into();
+                }
+            }
+            Rework::Slide => drop(self.history.drain(..at)),
+            Rework::Compact if at == 0 => {}
+            Rework::Compact => {
+                let summary = format!("{} sums up number {}", self.name, self.said);
+                self.history.splice(..at, [user(&summary)]);
+            }
+        }
     }
 
     /// A place at which history may be cut: before a user's message.
@@ -142,6 +170,16 @@ impl World {
         }
     }
 
+    /// What somebody changed is what the path says, and nothing else, however much of it they kept.
+    async fn counts(&self, who: usize, received: &Received) {
+        let client = &self.clients[who];
+        if client.is_whole {
+            let path: Vec<String> =
+                self.bench.path(received).await.iter().map(|stored| stored.raw.to_string()).collect();
+            assert_eq!(path, client.history.iter().map(Value::to_string).collect::<Vec<_>>());
+        }
+    }
+
     async fn answer(&mut self, who: usize, received: &Received, reply: Value) {
         self.bench.answer(received, &reply).await;
         self.sent.push((received.session.clone(), reply.to_string()));
@@ -188,30 +226,12 @@ impl World {
                     self.answer(who, &received, reply).await;
                 }
             }
-            Move::EditAt(near) | Move::ForkAt(near) => {
-                let at = client.cut(*near);
-                client.history.truncate(at);
-                self.ask(who).await;
-            }
-            Move::RedactBefore(near) => {
-                let at = client.cut(*near);
-                for message in client.history[..at].iter_mut().filter(|message| message["role"] == "tool") {
-                    message["content"] = "result cleared".into();
+            Move::Rework(how, near) => {
+                client.rework(*how, *near);
+                let received = self.ask(who).await;
+                if *how == Rework::Reword {
+                    self.counts(who, &received).await;
                 }
-                self.ask(who).await;
-            }
-            Move::SlideBy(count) => {
-                let at = client.cut((*count).min(client.history.len() / 2));
-                client.history.drain(..at);
-                self.ask(who).await;
-            }
-            Move::CompactBefore(near) => {
-                let at = client.cut(*near);
-                if at > 0 {
-                    let summary = format!("{} sums up number {}", client.name, client.said);
-                    client.history.splice(..at, [user(&summary)]);
-                }
-                self.ask(who).await;
             }
             Move::SmallTalk => {
                 client.history.push(user(&THANKS.repeat(3)));

@@ -11,6 +11,11 @@ use super::ErrorKind;
 /// What stands in the place of a result that never came.
 pub(crate) const UNANSWERED: &str = "No result of this call is known.";
 
+/// What stands before a result that came after the next reply, where results cannot stand.
+pub(crate) fn came_late(id: &str) -> String {
+    format!("The result of the call {id} came late:")
+}
+
 /// A JSON value as text.
 pub(crate) fn raw(value: &Value) -> Box<RawValue> {
     to_raw_value(value).expect("a JSON value is valid JSON")

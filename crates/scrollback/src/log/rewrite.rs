@@ -23,6 +23,9 @@ const NEAR_THE_END: usize = 2;
 /// follows, each change would cost as much as the conversation is long.
 const EDITED_WITHIN: usize = 256;
 
+/// Clients clear what takes room: nobody saves fewer characters than these.
+const CLEARED_CHARS: usize = 500;
+
 /// Shorter ids of calls are counted from one by some servers; longer ones are drawn at random and unique, unless they
 /// end in a count.
 const UNIQUE_ID_CHARS: usize = 12;
@@ -75,7 +78,8 @@ impl Features {
 
     /// Whether it is the other with other words, and not what is left of it once a client has cleared or shortened it.
     fn edits(&self, other: &Self) -> bool {
-        !self.same_calls(other) && self.chars * 2 > other.chars
+        let saves_room = self.chars * 2 <= other.chars && self.chars + CLEARED_CHARS <= other.chars;
+        !self.same_calls(other) && !saves_room
     }
 
     fn is_substantial(&self) -> bool {

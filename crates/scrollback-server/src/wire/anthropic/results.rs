@@ -1,46 +1,102 @@
 //! Results directly behind their calls: all results of one reply are in one message, in the order of the calls, before
-//! anything else.
+//! anything else. Whoever sends only what is new may go on without having answered a call, or answer it too late.
 
+use std::collections::HashSet;
+
+use scrollback::window::Reason;
 use serde_json::{Value, json};
 
 use super::line::{Line, Source};
+use crate::wire::edit::{UNANSWERED, came_late};
 
-/// The same lines, with results that are spread over several messages brought together.
+/// The same lines, with results that are spread over several messages brought together. A call that nobody has answered
+/// gets a result that says so, and an answer that comes after the next reply is told in words.
 pub(super) fn gathered(lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
     let mut out: Vec<Line<'_>> = Vec::with_capacity(lines.len());
+    let mut unanswered: HashSet<String> = HashSet::new();
     let mut rest = lines.into_iter().peekable();
     while let Some(line) = rest.next() {
         let calls = if line.role() == "assistant" { line.calls() } else { Vec::new() };
         out.push(line);
-        if calls.is_empty() {
-            continue;
-        }
         let mut behind = Vec::new();
         while let Some(line) = rest.next_if(|line| line.role() != "assistant") {
             behind.push(line);
         }
-        out.extend(answered(&calls, behind));
+        if !unanswered.is_empty() {
+            for line in &mut behind {
+                told(line, &unanswered, &calls);
+            }
+        }
+        if calls.is_empty() {
+            out.append(&mut behind);
+            continue;
+        }
+        // The last word may be a call: nobody can have answered it yet.
+        let open = if behind.is_empty() && rest.peek().is_none() { Vec::new() } else { open(&calls, &behind) };
+        unanswered.extend(open.iter().cloned());
+        out.extend(answered(&calls, &open, behind));
     }
     out
 }
 
+/// The calls that no message answers.
+fn open(calls: &[String], behind: &[Line<'_>]) -> Vec<String> {
+    let answers = |call: &String| behind.iter().flat_map(Line::blocks).any(|block| is_answer(block, call));
+    calls.iter().filter(|call| !answers(call)).cloned().collect()
+}
+
 /// What stands between calls and the next reply, the results first.
-fn answered<'w>(calls: &[String], mut behind: Vec<Line<'w>>) -> Vec<Line<'w>> {
-    let Some(last) = behind.iter().rposition(|line| line.has("tool_result")) else { return behind };
-    if last == 0 {
-        return behind;
-    }
+fn answered<'w>(calls: &[String], open: &[String], mut behind: Vec<Line<'w>>) -> Vec<Line<'w>> {
+    let missing = open.iter().map(|call| json!({"type": "tool_result", "tool_use_id": call, "content": UNANSWERED}));
+    let missing: Vec<Value> = missing.collect();
+    let last = match behind.iter().rposition(|line| line.has("tool_result")) {
+        Some(0) | None if missing.is_empty() => return behind,
+        Some(last) => last,
+        None => {
+            let results = json!({"role": "user", "content": missing}).to_string();
+            behind.insert(0, Line::new(results, Source::Note, Reason::Kept));
+            return behind;
+        }
+    };
     let after = behind.split_off(last + 1);
-    let blocks: Vec<Value> = behind.iter().flat_map(blocks).collect();
-    let (mut all, others): (Vec<Value>, Vec<Value>) =
-        blocks.into_iter().partition(|block| block["type"] == "tool_result");
-    let place = |block: &Value| calls.iter().position(|call| block["tool_use_id"] == **call).unwrap_or(calls.len());
-    all.sort_by_key(place);
+    let blocks = behind.iter().flat_map(blocks).chain(missing);
+    let (mut all, others): (Vec<Value>, Vec<Value>) = blocks.partition(|block| block["type"] == "tool_result");
+    all.sort_by_key(|block| calls.iter().position(|call| is_answer(block, call)).unwrap_or(calls.len()));
     all.extend(others);
     let said = behind.iter().rposition(|line| matches!(line.source, Source::Said(_))).unwrap_or(last);
     let mut one = behind.swap_remove(said);
     one.rewrite(all);
     std::iter::once(one).chain(after).collect()
+}
+
+fn is_answer(block: &Value, call: &str) -> bool {
+    block["type"] == "tool_result" && block["tool_use_id"] == call
+}
+
+/// Tells in words what answers calls that another reply has come after.
+fn told(line: &mut Line<'_>, unanswered: &HashSet<String>, calls: &[String]) {
+    let late = |block: &Value| -> Option<String> {
+        let id = block["tool_use_id"].as_str().filter(|_| block["type"] == "tool_result")?;
+        (unanswered.contains(id) && !calls.iter().any(|call| call == id)).then(|| came_late(id))
+    };
+    if !line.blocks().iter().any(|block| late(block).is_some()) {
+        return;
+    }
+    let mut all = Vec::new();
+    for block in line.blocks() {
+        let lead = late(block);
+        match (&lead, block["content"].as_array(), block["content"].as_str()) {
+            (None, ..) => all.push(block.clone()),
+            (Some(lead), Some(parts), _) => {
+                all.push(json!({"type": "text", "text": lead}));
+                all.extend(parts.iter().cloned());
+            }
+            (Some(lead), None, words) => {
+                all.push(json!({"type": "text", "text": format!("{lead}\n\n{}", words.unwrap_or_default())}));
+            }
+        }
+    }
+    line.rewrite(all);
 }
 
 /// The blocks of a message; a text is one.

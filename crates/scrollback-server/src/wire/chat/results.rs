@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::wire::edit::UNANSWERED;
+use crate::wire::edit::{UNANSWERED, came_late};
 
 /// What is known of a message without its words.
 #[derive(Default, Deserialize)]
@@ -95,7 +95,7 @@ impl<'w> Line<'w> {
 /// A result that comes too late to stand behind its call, in words.
 fn late(id: &str, text: &str) -> String {
     let message: Value = serde_json::from_str(text).unwrap_or_default();
-    let (lead, content) = (format!("The result of the call {id} came late:"), &message["content"]);
+    let (lead, content) = (came_late(id), &message["content"]);
     let content: Value = match (content.as_array(), content.as_str()) {
         (Some(parts), _) => {
             std::iter::once(json!({"type": "text", "text": lead})).chain(parts.iter().cloned()).collect()

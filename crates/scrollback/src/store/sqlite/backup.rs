@@ -38,12 +38,13 @@ impl SqliteStore {
                 remove_abandoned(&to);
                 drop(held(&to)?);
                 let part = part_of(&to)?;
-                let done = whole(connection, &part, &progress).and_then(|()| named(&part, &to));
+                let done = whole(connection, &part, &progress).and_then(|()| held(&to));
                 if done.is_err() {
                     // What is left of it is of no use.
                     let _ = remove(&part);
                 }
-                done.map_err(Fault::from)
+                let _held = done?;
+                named(&part, &to).map_err(Fault::from)
             })
             .await
     }
@@ -163,7 +164,6 @@ fn named(part: &Path, to: &Path) -> Result<()> {
     let refused = |cause| trouble::refused(to, "written", cause);
     let synced = || File::open(folder(to)).and_then(|folder| folder.sync_all());
     File::open(part).and_then(|file| file.sync_all()).map_err(refused)?;
-    let _held = held(to)?;
     remove(to).map_err(refused)?;
     // What is wrong with the disk is told when all is done: by now there is no way back.
     let _ = synced();

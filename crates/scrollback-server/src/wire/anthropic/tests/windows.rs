@@ -8,6 +8,7 @@ use super::super::line::{Line, Source};
 use super::super::thinking::{self, Added, Binding};
 use super::super::{marks, results};
 use super::read;
+use crate::wire::edit::UNANSWERED;
 
 fn said(id: u32, value: &Value) -> Line<'static> {
     Line::new(value.to_string(), Source::Said(MessageId(id)), Reason::Open)
@@ -58,6 +59,27 @@ fn results_stand_behind_their_calls_in_one_message() {
     assert_eq!((values.len(), &values[2]), (4, &expected));
     let alone = vec![said(1, &assistant(&[call("a")])), said(2, &user(&[text("odd"), result("a")]))];
     assert_eq!(self::values(results::gathered(alone.clone())), self::values(alone), "the client's own order");
+}
+
+#[test]
+fn every_call_has_its_result_behind_it() {
+    let open = |id: &str| json!({"type": "tool_result", "tool_use_id": id, "content": UNANSWERED});
+    let (go, on) = (user(&[text("Go.")]), assistant(&[text("On.")]));
+    let check = |lines: &[&Value], expect: &[&Value]| {
+        let lines = lines.iter().enumerate().map(|(i, line)| said(u32::try_from(i).unwrap(), line)).collect();
+        assert_eq!(values(results::gathered(lines)), expect.iter().copied().cloned().collect::<Vec<_>>());
+    };
+    let (one, both) = (assistant(&[call("a")]), assistant(&[call("a"), call("b")]));
+    check(&[&go, &one], &[&go, &one]);
+    check(&[&one, &go], &[&one, &user(&[open("a")]), &go]);
+    check(&[&one, &on], &[&one, &user(&[open("a")]), &on]);
+    check(&[&both, &user(&[result("b")])], &[&both, &user(&[open("a"), result("b")])]);
+    check(&[&one, &go, &user(&[result("a")])], &[&one, &user(&[result("a"), text("Go.")])]);
+    let late = user(&[text("The result of the call a came late:\n\nseen"), text("There.")]);
+    let told = [&one, &user(&[open("a")]), &go, &on, &late];
+    check(&[&one, &go, &on, &user(&[result("a"), text("There.")])], &told);
+    // Some clients name calls anew in every reply.
+    check(&[&one, &go, &one, &user(&[result("a")])], &[&one, &user(&[open("a")]), &go, &one, &user(&[result("a")])]);
 }
 
 fn marked(lines: &[Value]) -> Vec<usize> {
