@@ -37,7 +37,7 @@ contract! {
     a_long_message_with_every_word_comes_before_short_ones_with_some, what_was_said_up_to_a_message_is_counted, what_weighs_most_is_taken, each_role_has_places_of_its_own, what_a_filter_wants_is_found_behind_much_else, common_words_tell_of_old_messages_too, forms_of_a_word_and_names_of_speakers_are_found,
     texts_are_related_to_the_same_together_and_alone,
     forgetting_erases_one_session, nothing_is_written_about_a_session_that_is_gone, tenants_are_apart, odd_names_are_only_names, large_messages_are_kept,
-    a_title_may_come_later_and_change, one_alias_among_many_is_found, erased_results_keep_their_place, no_limit_is_too_large,
+    a_title_may_come_later_and_change, one_alias_among_many_is_found, erased_results_keep_their_place, results_of_every_kind_are_erased, no_limit_is_too_large,
 }
 
 fn body(text: &str) -> Box<RawValue> {
@@ -606,6 +606,28 @@ async fn erased_results_keep_their_place(bench: Bench) {
     assert_eq!(bench.send(Some("s"), &messages).await.added, 0);
     let nobody = SessionKey { tenant: Tenant::new("bob"), id: sent.session.id };
     assert!(matches!(bench.forget.forget_results(&nobody, &wanted, At(9)).await, Err(Error::NotFound(_))));
+}
+
+async fn results_of_every_kind_are_erased(bench: Bench) {
+    let said = [
+        r#"{"role":"user","content":"open it"}"#,
+        r#"{"type":"custom_tool_call_output","call_id":"c1","output":"the apricot is in the vault"}"#,
+        r#"{"type":"local_shell_call_output","id":"i2","call_id":"c2","status":"completed","output":"an apricot"}"#,
+        r#"{"role":"tool","tool_call_id":"c3","content":"an apricot, cut in half \ud83d"}"#,
+        r#"{"role":"function","name":"read","content":"an apricot"}"#,
+    ];
+    let text = format!("[{}]", said.join(","));
+    let arrival = Arrival::new(&bench.tenant, Some("s"), "gpt-5", At(3));
+    let sent = bench.log.receive(arrival, &History::parse(&text).unwrap()).await.unwrap();
+    assert_eq!(texts(&bench, Query::new("apricot")).await.len(), 4);
+    let results = [1, 2, 3, 4].map(MessageId);
+    assert_eq!(bench.forget.forget_results(&sent.session, &results, At(9)).await.unwrap(), 4);
+    assert!(texts(&bench, Query::new("apricot")).await.is_empty());
+    let after = bench.all(&sent.session).await;
+    assert!(after.iter().all(|stored| !stored.raw.get().contains("apricot")));
+    for (stored, call) in after[1..].iter().zip([Some("c1"), Some("c2"), Some("c3"), None]) {
+        assert_eq!((stored.message().call_ids().next(), stored.message().makes_call()), (call, false));
+    }
 }
 
 async fn tenants_are_apart(bench: Bench) {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Origin, Stored};
 use crate::ids::At;
-use crate::message::Message;
+use crate::message::{Message, value_of};
 use crate::tokens::{Measure, Vocabulary};
 
 /// A message without what its tool results said; `None` if it holds none, or is a tombstone already.
@@ -13,13 +13,16 @@ pub(super) fn tombstone(stored: &Stored, at: At) -> Option<Stored> {
     if stored.origin == Origin::Erased {
         return None;
     }
-    let mut value: Value = serde_json::from_str(stored.raw.get()).ok()?;
+    let mut value: Value = value_of(stored.raw.get()).ok()?;
     let words = Value::from(format!("[This tool result was erased for good by its owner, on request, {at}.]"));
     let fields = value.as_object_mut()?;
-    if fields.get("role").is_some_and(|role| role == "tool") {
+    let named = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default();
+    let is_item = named("type").ends_with("_call_output");
+    let is_message = matches!(named("role"), "tool" | "function");
+    if is_item {
+        only(fields, &["type", "id", "call_id", "role", "status"], "output", words);
+    } else if is_message {
         only(fields, &["role", "tool_call_id", "name"], "content", words);
-    } else if fields.get("type").is_some_and(|kind| kind == "function_call_output") {
-        only(fields, &["type", "call_id", "role"], "output", words);
     } else {
         in_parts(fields.get_mut("content")?.as_array_mut()?, &words)?;
     }
