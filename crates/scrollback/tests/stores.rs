@@ -416,6 +416,7 @@ async fn forms_of_a_word_and_names_of_speakers_are_found(bench: Bench) {
         let ids: Vec<u32> = found.messages.iter().map(|(_, message)| message.id.0).collect();
         assert_eq!((ids.len(), ids), (found.frequencies[0] as usize, expected), "{term}");
     }
+    assert_eq!(texts(&bench, Query::new("Ann")).await, ["the kestrel left"]);
 }
 
 async fn what_was_said_up_to_a_message_is_counted(bench: Bench) {

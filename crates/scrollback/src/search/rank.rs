@@ -10,6 +10,7 @@ use super::words::{each_run, lower, pairs};
 use super::{Need, Probe, Reach, Term, each_term, folded, is_unspaced};
 use crate::error::{Error, Result};
 use crate::ids::{At, SessionId, Tenant};
+use crate::message::Message;
 use crate::store::{Matches, Store, Stored};
 
 /// How many messages are ranked at most.
@@ -218,6 +219,15 @@ fn together(text: &str, units: &[String]) -> f64 {
     units.iter().filter(|unit| folded.contains(unit.as_str())).count() as f64 / units.len() as f64
 }
 
+/// What a message is found by: what it says, and the name of who says it.
+fn signed(message: &Message) -> String {
+    let text = message.to_text();
+    match message.name() {
+        Some(name) => format!("{name}\n{text}"),
+        None => text,
+    }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
 fn ranked(query: &Query, terms: &[Term], matches: Matches) -> Vec<Found> {
     let units = units(&query.text);
@@ -226,7 +236,7 @@ fn ranked(query: &Query, terms: &[Term], matches: Matches) -> Vec<Found> {
     let rarity: Vec<f64> = matches.frequencies.iter().map(idf).collect();
     let wanted = Wanted::of(terms);
     let read = |(_, message): &(SessionId, Stored)| {
-        let text = message.message().to_text();
+        let text = signed(&message.message());
         (Said::read(&text, &wanted).of(&wanted), together(&text, &units))
     };
     let read: Vec<_> = matches.messages.iter().map(read).collect();
