@@ -79,7 +79,10 @@ pub fn piece(part: &Part) -> String {
         Part::Thinking(text) if text.is_empty() => "> (thinking that cannot be read)".to_owned(),
         Part::Thinking(text) => format!("> {}", text.trim_end().replace('\n', "\n> ")),
         Part::Image(block) => mention("image", block),
-        Part::File(block) => mention("file", block),
+        Part::File(block) => {
+            let words = part.plain().map(|text| fenced("", text));
+            std::iter::once(mention("file", block)).chain(words).collect::<Vec<_>>().join("\n\n")
+        }
         Part::Call { name, arguments, .. } => format!("Calls {}:\n\n{}", one_line(name), fenced_value(arguments)),
         Part::Result { text, other, .. } => {
             let words = (!text.is_empty() || other.is_empty()).then(|| fenced("", text));

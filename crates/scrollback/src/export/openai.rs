@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::markdown::{mention, other_piece, picture};
+use super::markdown::{mention, other_piece, picture, piece};
 use super::whole::Whole;
 use crate::message::{Message, Part};
 use crate::store::{Session, Stored};
@@ -111,7 +111,7 @@ fn chat_messages(message: &Message) -> Vec<Value> {
             Part::Text(text) => said.push(text_block(text)),
             Part::Image(block) => said.push(image(block)),
             Part::File(block) if is_block(block) => said.push(block.clone()),
-            Part::File(block) => said.push(text_block(&mention("file", block))),
+            Part::File(_) => said.push(text_block(&piece(part))),
             Part::Thinking(_) => {}
             Part::Call { id, name, arguments } => calls.push(call(id.as_deref(), name, arguments)),
             Part::Result { call, text, other } => {
@@ -235,6 +235,14 @@ mod tests {
             said[2]["content"][1],
             json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA=="}})
         );
+    }
+
+    #[test]
+    fn documents_of_plain_text_keep_their_words() {
+        let source = json!({"type": "text", "media_type": "text/plain", "data": "High water at nine."});
+        let document = json!({"type": "document", "title": "Tides", "source": source});
+        let said = chat(&[json!({"role": "user", "content": [document]})]);
+        assert_eq!(said[0]["content"], "[file: Tides]\n\n```\nHigh water at nine.\n```");
     }
 
     #[test]

@@ -118,9 +118,15 @@ impl Part {
                 let pointed = |block| if chatgpt::kind(block).is_some() { caption_of(block) } else { text_of(block) };
                 std::iter::once(text.into()).chain(other.iter().map(pointed)).collect()
             }
-            Self::Image(block) | Self::File(block) => vec![caption_of(block)],
+            Self::Image(block) => vec![caption_of(block)],
+            Self::File(block) => std::iter::once(caption_of(block)).chain(self.plain().map(Cow::from)).collect(),
             Self::Other(block) => vec![text_of(block)],
         }
+    }
+
+    /// The words of a document that is plain text.
+    pub(crate) fn plain(&self) -> Option<&str> {
+        if let Self::File(block) = self { read::plain(block) } else { None }
     }
 
     /// How many pictures and documents it holds, those that a tool returned included.

@@ -114,6 +114,12 @@ fn block(value: &Value) -> Part {
     }
 }
 
+/// What a document says that is plain text, as Anthropic's may be: a model reads it like any other words.
+pub(super) fn plain(document: &Value) -> Option<&str> {
+    let source = document.get("source").filter(|source| source["type"] == "text")?;
+    source.get("data")?.as_str()
+}
+
 /// Whether a block that is not words is a picture or a document, by its type or by what it carries.
 pub(super) fn is_attachment(block: &Value) -> bool {
     attached(block).is_some()

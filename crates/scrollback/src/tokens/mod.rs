@@ -178,6 +178,17 @@ mod tests {
         assert!(call(&data) > 1_900 && call("few words") < 20, "{}", call(&data));
     }
 
+    /// A document of plain text is as long as its words.
+    #[test]
+    fn documents_cost_their_words() {
+        let text = "High water at nine. ".repeat(5_000);
+        let source = serde_json::json!({"type": "text", "media_type": "text/plain", "data": text});
+        let said = serde_json::json!({"role": "user", "content": [{"type": "document", "source": source}]});
+        let message = Message::from_json(&said.to_string()).unwrap();
+        assert!(Measure::of(&message, "gpt-5").tokens as usize > Vocabulary::O200k.count(&text));
+        assert!(message.to_text().contains("High water"));
+    }
+
     #[test]
     fn openai_vocabularies_are_exact() {
         // Counts published by the reference tokenizer for these texts.
