@@ -217,10 +217,18 @@ fn code_unit(text: &str) -> Option<u32> {
 /// Whether a string is encoded bytes (a data URL, base64, a signature) rather than language.
 pub(super) fn is_blob(text: &str) -> bool {
     text.len() >= BLOB_MIN_BYTES
-        && (text.starts_with("data:")
+        && (is_data_url(text)
             || text
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'-' | b'_')))
+}
+
+/// Whether a text begins as a data URL does: before its comma it says in one piece what it holds. Settings and lines of
+/// a stream begin with `data:`, too.
+fn is_data_url(text: &str) -> bool {
+    let kind = text.strip_prefix("data:").and_then(|rest| rest.split_once(','));
+    let is_of_kind = |byte: u8| byte.is_ascii_alphanumeric() || b"/;=+.-_".contains(&byte);
+    kind.is_some_and(|(kind, _)| kind.bytes().all(is_of_kind))
 }
 
 fn string<'a>(fields: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
@@ -311,6 +319,21 @@ mod tests {
             "tool",
             &[Part::Result { call: Some("c1".into()), text: "x".into(), other: vec![] }],
         );
+    }
+
+    #[test]
+    fn what_only_begins_like_a_data_url_is_language() {
+        let long = "the ferry leaves at nine, ".repeat(20);
+        for text in ["data:\n  note: ", "data: ", "data:{\"text\":\"", "data:"] {
+            assert!(!is_blob(&format!("{text}{long}")), "{text}");
+        }
+        for kind in ["image/png;base64", "text/plain;charset=utf-8", ""] {
+            assert!(is_blob(&format!("data:{kind},{long}")), "{kind}");
+        }
+        let arguments = json!({"path": "config.yaml", "content": format!("data:\n  note: {long}")});
+        let call = json!({"type": "tool_use", "id": "t1", "name": "write", "input": arguments});
+        let said = json!({"role": "assistant", "content": [call]});
+        assert!(message(&said).1[0].words().iter().any(|words| words.contains("ferry")));
     }
 
     #[test]
