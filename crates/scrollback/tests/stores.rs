@@ -325,6 +325,7 @@ async fn words_are_found_in_every_language(bench: Bench) {
         "ย้ายฐานข้อมูลแล้ว",
         "fn recall_page(index: PageIndex) -> Result<Page>",
         "Done 🎉 at last",
+        "İstanbul'da Işık Sokağı'nda KAPI açık",
     ];
     let history: Vec<_> = said.iter().map(|text| user(text)).collect();
     bench.send(Some("s"), &history).await;
@@ -344,6 +345,10 @@ async fn words_are_found_in_every_language(bench: Bench) {
         ("PageIndex", 6),
         ("recall", 6),
         ("🎉", 7),
+        ("istanbul", 8),
+        ("İSTANBUL", 8),
+        ("ışık", 8),
+        ("kapı", 8),
     ];
     for (query, expected) in cases {
         assert_eq!(texts(&bench, Query::new(query)).await.first().map(String::as_str), Some(said[expected]), "{query}");

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::snippet::Snippet;
-use super::words::{each_run, lower, pairs};
+use super::words::{each_run, lower, pairs, small};
 use super::{Need, Probe, Reach, Term, each_term, folded, is_unspaced};
 use crate::error::{Error, Result};
 use crate::ids::{At, SessionId, Tenant};
@@ -127,7 +127,7 @@ fn terms_of_run(run: &str) -> Vec<Term> {
 /// The pieces of a query, folded: words, and runs of scripts without spaces.
 pub(super) fn units(text: &str) -> Vec<String> {
     let mut units = Vec::new();
-    each_run(text, |run| units.push(run.to_lowercase()));
+    each_run(text, |run| units.push(small(run)));
     units
 }
 

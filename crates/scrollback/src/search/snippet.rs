@@ -125,13 +125,21 @@ fn fold(c: char) -> Option<char> {
     if c.is_ascii() {
         return Some(c.to_ascii_lowercase());
     }
+    if c == 'İ' {
+        return Some('i');
+    }
     let mut folded = std::iter::once(c).nfkc().flat_map(char::to_lowercase);
     folded.next().filter(|_| folded.next().is_none()).map(within)
 }
 
-/// A letter as it is written within a word: only Greek writes one of its letters otherwise at the end.
+/// A letter as it is written within a word: only Greek writes one of its letters otherwise at the end. Both letters i
+/// of Turkish are one.
 fn within(c: char) -> char {
-    if c == 'ς' { 'σ' } else { c }
+    match c {
+        'ς' => 'σ',
+        'ı' => 'i',
+        _ => c,
+    }
 }
 
 /// The start of the stretch that shows the most finds.
@@ -161,6 +169,7 @@ mod tests {
         check("Berth 13 and 30 of Petrel-3", &["petrel", "3"], "Berth 13 and 30 of [Petrel]-[3]");
         check("Berth 13 and 30", &["3"], "Berth 13 and 30");
         check("Two boats start", &["boat", "art"], "Two [boat]s start");
+        check("İzmir'de KAPI, kapı", &["izmir", "kapi"], "[İzmir]'de [KAPI], [kapı]");
         check("nothing here", &["absent"], "nothing here");
         check("", &["absent"], "");
     }

@@ -35,7 +35,14 @@ pub fn is_unspaced(c: char) -> bool {
 
 /// Text in the one form it is compared in: compatibility forms joined, lower case.
 pub fn folded(text: &str) -> String {
-    if text.is_ascii() { text.to_ascii_lowercase() } else { text.nfkc().collect::<String>().to_lowercase() }
+    if text.is_ascii() { text.to_ascii_lowercase() } else { small(&text.nfkc().collect::<String>()) }
+}
+
+/// Text in lower case. Turkish writes İ and ı beside I and i: all four are one here, as no text says what it is written
+/// in.
+pub(super) fn small(text: &str) -> String {
+    let small = text.to_lowercase();
+    if small.contains(['ı', '\u{307}']) { small.replace("i\u{307}", "i").replace('ı', "i") } else { small }
 }
 
 /// Calls `take` with each term of a text, in order, repeats included.
@@ -133,7 +140,7 @@ pub(super) fn lower<'a>(word: &str, lowered: &'a mut String) -> &'a str {
         lowered.push_str(&word[..word.len().min(TERM_MAX_CHARS)]);
         lowered.make_ascii_lowercase();
     } else {
-        lowered.extend(word.to_lowercase().chars().take(TERM_MAX_CHARS));
+        lowered.extend(small(word).chars().take(TERM_MAX_CHARS));
     }
     lowered
 }
@@ -157,6 +164,7 @@ mod tests {
         check("word2vec", &["word2vec", "word", "2", "vec"]);
         check("ÉcoleNormale ΟΔΟΣ", &["écolenormale", "école", "normale", "οδος"]);
         check("ﬁne Ｆｕｌｌ e\u{301}te\u{301}", &["fine", "full", "été"]);
+        check("İzmir ıssız IŞIK", &["izmir", "issiz", "işik"]);
     }
 
     #[test]
