@@ -392,6 +392,10 @@ async fn snippets_show_the_words(bench: Bench) {
     bench.send(Some("s"), &[user(&text)]).await;
     let found = find(&*bench.store, &bench.tenant, &Query::new("needle")).await.unwrap();
     assert!(found[0].snippet.marked("[", "]").contains("the [Needle] is here"));
+    let text = format!("{} ดื่มน้ำทุกวัน", "อากาศดี ".repeat(200));
+    bench.send(Some("s"), &[user(&text)]).await;
+    let found = find(&*bench.store, &bench.tenant, &Query::new("น้ำ")).await.unwrap();
+    assert!(found[0].snippet.marked("[", "]").contains("ดื่ม[น้ำ]ทุกวัน"));
 }
 
 async fn common_words_are_ranked_too(bench: Bench) {

@@ -93,15 +93,20 @@ fn look(text: &str, units: &[String]) -> Look {
 
 /// Where the units occur, as ranges of characters, in order.
 fn finds(chars: &[char], units: &[String]) -> Vec<Range<usize>> {
-    let folded: Vec<Option<char>> = chars.iter().map(|c| fold(*c)).collect();
+    // One character may fold to several: a ligature, or a vowel of Thai.
+    let mut folded: Vec<(usize, char)> = Vec::with_capacity(chars.len());
+    for (at, c) in chars.iter().enumerate() {
+        fold(*c, |c| folded.push((at, c)));
+    }
     let parts_at =
         |at: usize| at.checked_sub(1).and_then(|before| chars.get(before)).zip(chars.get(at)).is_none_or(part);
     let is_whole = |find: &Range<usize>| parts_at(find.start) && parts_at(find.end);
     let mut finds = Vec::new();
     for unit in units {
-        let wanted: Vec<Option<char>> = unit.chars().map(within).map(Some).collect();
-        let hits = folded.windows(wanted.len()).enumerate().filter(|(_, window)| *window == wanted);
-        let hits: Vec<Range<usize>> = hits.map(|(at, _)| at..at + wanted.len()).collect();
+        let wanted: Vec<char> = unit.chars().map(within).collect();
+        let hits = folded.windows(wanted.len()).filter(|window| window.iter().map(|(_, c)| c).eq(&wanted));
+        let ends = |window: &[(usize, char)]| Some(window.first()?.0..window.last()?.0 + 1);
+        let hits: Vec<Range<usize>> = hits.filter_map(ends).collect();
         // Whole words where there are any, or else those that begin with it: `boat` is meant in `boats`, and 3 never in
         // 13 or 30.
         let anywhere = unit.starts_with(is_unspaced);
@@ -120,16 +125,15 @@ fn part((before, after): (&char, &char)) -> bool {
     !in_word(before) || !in_word(after) || joint
 }
 
-/// One character as it is compared; characters that fold to several are not matched inside words.
-fn fold(c: char) -> Option<char> {
+/// Calls `take` with what one character is compared as.
+fn fold(c: char, mut take: impl FnMut(char)) {
     if c.is_ascii() {
-        return Some(c.to_ascii_lowercase());
+        take(c.to_ascii_lowercase());
+    } else if c == 'İ' {
+        take('i');
+    } else {
+        std::iter::once(c).nfkc().flat_map(char::to_lowercase).map(within).for_each(take);
     }
-    if c == 'İ' {
-        return Some('i');
-    }
-    let mut folded = std::iter::once(c).nfkc().flat_map(char::to_lowercase);
-    folded.next().filter(|_| folded.next().is_none()).map(within)
 }
 
 /// A letter as it is written within a word: only Greek writes one of its letters otherwise at the end. Both letters i
@@ -170,6 +174,9 @@ mod tests {
         check("Berth 13 and 30", &["3"], "Berth 13 and 30");
         check("Two boats start", &["boat", "art"], "Two [boat]s start");
         check("İzmir'de KAPI, kapı", &["izmir", "kapi"], "[İzmir]'de [KAPI], [kapı]");
+        check("one ﬁne day", &["fine"], "one [ﬁne] day");
+        // The vowel at the end is one character in what is typed, and two in what is compared.
+        check("ดื่มน้ำทุกวัน", &["น\u{e49}\u{e4d}\u{e32}"], "ดื่ม[น้ำ]ทุกวัน");
         check("nothing here", &["absent"], "nothing here");
         check("", &["absent"], "");
     }
