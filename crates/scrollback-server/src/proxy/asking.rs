@@ -1,4 +1,5 @@
-//! Asking the model: as often as it only calls tools of ours, and with a smaller window if it refuses one as too large.
+//! Asking the model: as often as it only calls tools of ours, with a smaller window if it refuses one as too large, and
+//! without our tools if it takes none.
 
 use std::time::Instant;
 
@@ -16,6 +17,22 @@ use crate::wire::said::Said;
 
 /// A window that was too large for its model is made smaller once, to this share.
 const SHRINK_PERCENT: u32 = 60;
+
+/// How servers refuse tools: the model knows none, the server was not told to read its calls, or the reply is to be
+/// JSON.
+const NO_TOOLS: [&str; 11] = [
+    "not support tool",
+    "not support function call",
+    "tools is not supported",
+    "'tools' is not supported",
+    "tool calling` is not supported",
+    "function calling is not",
+    "endpoints found that support tool use",
+    "enable-auto-tool-choice",
+    "tools param requires",
+    "combined with tool",
+    "function calling with a response mime type",
+];
 
 /// What came of asking.
 enum Answered {
@@ -113,17 +130,20 @@ impl Exchange {
         pass::with(status, headers, Body::from(body))
     }
 
-    /// Sends the window, and a smaller one if the model counts more tokens than we do.
+    /// Sends the window: a smaller one if the model counts more tokens than we do, and one without our tools if they
+    /// are refused.
     pub(super) async fn send(&mut self) -> Result<Answer, Silence> {
-        let Answer { status, headers, body } = self.send_once().await?;
-        if status.is_success() || self.shrunk {
-            return Ok(Answer { status, headers, body });
+        loop {
+            let Answer { status, headers, body } = self.send_once().await?;
+            if status.is_success() {
+                return Ok(Answer { status, headers, body });
+            }
+            let body = body.all().await.map_err(|_| cut_off())?;
+            let is_smaller = !self.shrunk && is_overflow(status, &body) && self.shrink().await;
+            if !is_smaller && !(refuses_tools(status, &body) && self.withdraw_tools()) {
+                return Ok(Answer { status, headers, body: AnswerBody::Ready(Some(body)) });
+            }
         }
-        let body = body.all().await.map_err(|_| cut_off())?;
-        if is_overflow(status, &body) && self.shrink().await {
-            return self.send_once().await;
-        }
-        Ok(Answer { status, headers, body: AnswerBody::Ready(Some(body)) })
     }
 
     async fn send_once(&mut self) -> Result<Answer, Silence> {
@@ -158,4 +178,40 @@ fn cut_off() -> Silence {
 fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+}
+
+/// Whether a refusal says that tools are not taken.
+fn refuses_tools(status: StatusCode, body: &[u8]) -> bool {
+    let may = [
+        StatusCode::BAD_REQUEST,
+        StatusCode::NOT_FOUND,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        StatusCode::INTERNAL_SERVER_ERROR,
+        StatusCode::NOT_IMPLEMENTED,
+    ];
+    let text = String::from_utf8_lossy(&body[..body.len().min(4_096)]).to_ascii_lowercase();
+    may.contains(&status) && NO_TOOLS.iter().any(|sign| text.contains(sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_of_tools_are_understood() {
+        let said = [
+            (400, "registry.ollama.ai/library/gemma3:4b does not support tools"),
+            (400, r#"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"#),
+            (404, "No endpoints found that support tool use."),
+            (500, "tools param requires --jinja flag"),
+            (400, "json mode cannot be combined with tool/function calling"),
+            (400, "Function calling with a response mime type: 'application/json' is unsupported"),
+            (400, "Unsupported parameter: 'tools' is not supported with this model."),
+        ];
+        for (status, text) in said {
+            assert!(refuses_tools(StatusCode::from_u16(status).unwrap(), text.as_bytes()), "{text}");
+        }
+        assert!(!refuses_tools(StatusCode::TOO_MANY_REQUESTS, b"it does not support tools"));
+        assert!(!refuses_tools(StatusCode::BAD_REQUEST, b"tools[0].function.name: string too long"));
+    }
 }

@@ -144,8 +144,25 @@ impl Exchange {
     /// How often the model may recall. One with tools of the client's is first asked to leave ours alone, and only then
     /// kept from all.
     fn most_rounds(&self) -> u32 {
-        let theirs = self.request.tools().is_some_and(|tools| !tools.trim_matches(['[', ']', ' ']).is_empty());
-        self.proxy.serve.rounds + u32::from(theirs)
+        self.proxy.serve.rounds + u32::from(self.has_tools())
+    }
+
+    /// Whether the client has tools.
+    fn has_tools(&self) -> bool {
+        self.request.tools().is_some_and(|tools| !tools.trim_matches(['[', ']', ' ']).is_empty())
+    }
+
+    /// Has the model recall in its text and no longer by tools, where no others were sent than ours; whether that
+    /// changes anything.
+    pub(super) fn withdraw_tools(&mut self) -> bool {
+        if self.offer.by() != RecallBy::Tools || self.has_tools() || self.is_later() {
+            return false;
+        }
+        let (model, upstream) = (&*self.plan.model, &*self.upstream.name);
+        tracing::warn!(model, upstream, "tools are refused; the model is asked to recall in its text");
+        self.offer = self.offer.clone().in_text();
+        self.plan.tools = self.proxy.cost(&self.offer, &self.request);
+        true
     }
 
     /// What a reply asks for.

@@ -36,6 +36,11 @@ impl Offer {
         Self { by, tools, renamed: theirs.iter().any(ours), elsewhere, toolbox: wire.toolbox() }
     }
 
+    /// The same for a model that takes no tools.
+    pub(crate) fn in_text(self) -> Self {
+        Self { by: RecallBy::Text, ..self }
+    }
+
     pub(crate) fn by(&self) -> RecallBy {
         self.by
     }

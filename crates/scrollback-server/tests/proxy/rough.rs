@@ -154,6 +154,28 @@ fn functions_of_old_are_not_joined_by_tools() {
     assert!(asked.get("tools").is_none() && asked["functions"] == body["functions"], "{asked}");
 }
 
+/// Nobody asked for our tools: where they are refused, the model recalls in its text. A refusal of others is told.
+#[test]
+fn a_model_that_takes_no_tools_is_asked_without_ours() {
+    let refusal = "{\"error\":{\"message\":\"library/gemma3:4b does not support tools\"}}";
+    let upstream = Upstream::new(move |number, asked| {
+        if asked.json().get("tools").is_some() {
+            return plain("400 Bad Request", "content-type: application/json\r\n", refusal);
+        }
+        reply(&says(if number == 1 { "[NEED_CONTEXT: tide]" } else { "Two metres." }))
+    });
+    let server = Server::new(upstream.port, "");
+    let answer = server.ask(&chat(&[user("Tide?")]));
+    assert_eq!(answer.status(), 200, "{}", answer.text());
+    assert_eq!(answer.json()["choices"][0]["message"]["content"], "Two metres.");
+    assert_eq!((upstream.asked().len(), server.messages()), (3, vec![user("Tide?"), says("Two metres.")]));
+    let mut body = chat(&[user("Look.")]);
+    body["tools"] = json!([{"type": "function", "function": {"name": "look", "parameters": {}}}]);
+    let answer = server.ask(&body);
+    assert!(answer.status() == 400 && answer.text().contains("does not support tools"), "{}", answer.text());
+    assert_eq!(upstream.asked().len(), 4, "it is not asked again");
+}
+
 #[test]
 fn a_refusal_that_nothing_smaller_helps_is_passed_on_and_recorded() {
     let upstream = Upstream::new(|_, _| too_long());
