@@ -48,7 +48,7 @@ pub(super) struct ChunkChoice {
     pub(super) index: u32,
     #[serde(default, deserialize_with = "or_default")]
     pub(super) delta: Map<String, Value>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "reason")]
     pub(super) finish_reason: Option<String>,
 }
 
@@ -62,6 +62,11 @@ fn choices<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ChunkChoice
     let choices: Vec<Map<String, Value>> = or_default(deserializer)?;
     let read = |fields| serde_json::from_value(Value::Object(fields)).map_err(D::Error::custom);
     choices.into_iter().map(read).collect()
+}
+
+/// Why a reply ended; as long as it has not, some servers write an empty text.
+fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.filter(|reason| !reason.is_empty()))
 }
 
 /// A text that some servers write as a number.
@@ -239,6 +244,16 @@ mod tests {
         assert!(!gathered.failed);
         gathered.add(&serde_json::from_value(json!({"error":{"message":"overloaded"}})).unwrap());
         assert!(gathered.failed);
+    }
+
+    #[test]
+    fn an_empty_reason_is_no_end() {
+        let mut gathered = Gathered::default();
+        for (reason, expected) in [("", None), ("stop", Some("stop")), ("", Some("stop"))] {
+            let chunk = json!({"choices":[{"index":0,"delta":{"content":"Hel"},"finish_reason":reason}]});
+            gathered.add(&serde_json::from_value(chunk).unwrap());
+            assert_eq!(gathered.finish.as_deref(), expected);
+        }
     }
 
     #[test]
