@@ -69,6 +69,28 @@ fn a_round_of_which_nothing_comes_is_told_as_an_error() {
     }
 }
 
+/// Some servers stream a reply in one piece, its end included.
+#[test]
+fn words_that_come_with_the_end_of_a_round_are_told() {
+    let chunk = |delta: Value, finish: &str| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": finish});
+        format!("data: {}\n\ndata: [DONE]\n\n", json!({"id": "c1", "choices": [choice]}))
+    };
+    let own = json!([{"index": 0, "id": "own_1", "type": "function", "function": {"name": "search_history", "arguments": "{\"words\":\"tide\"}"}}]);
+    let first = chunk(json!({"role": "assistant", "content": "Let me see. ", "tool_calls": own}), "tool_calls");
+    let last = chunk(json!({"role": "assistant", "content": "Two metres. ["}), "stop");
+    for (settings, whole) in [("", "Let me see. Two metres. ["), ("recall = \"text\"\n", "Two metres. [")] {
+        let (first, last, recalls) = (first.clone(), last.clone(), settings.is_empty());
+        let upstream =
+            Upstream::new(move |number, _| stream(if recalls && number == 0 { &first } else { &last }, 40, true));
+        let server = Server::new(upstream.port, settings);
+        let answer = server.ask(&chat(&[user("Tide?")])).text();
+        assert_eq!(words(&answer), whole, "{answer}");
+        assert_eq!(answer.matches("finish_reason\":\"stop\"").count(), 1, "{answer}");
+        assert_eq!(server.messages(), [user("Tide?"), says(whole)]);
+    }
+}
+
 #[test]
 fn a_round_in_a_stream_that_is_too_long_is_sent_smaller() {
     let own = json!({"tool_calls": [{"index": 0, "id": "own_1", "type": "function", "function": {"name": "search_history", "arguments": "{\"words\":\"tide\"}"}}]});

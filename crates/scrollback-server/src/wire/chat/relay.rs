@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use bytes::{Bytes, BytesMut};
 use scrollback::recall::Sieve;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::reply::{Chunk, ChunkChoice, Gathered, called};
 use super::speech::{Completions, add_output};
@@ -65,12 +65,27 @@ impl Chunks {
         let changed = self.rewritten(ear, original.clone(), chunk);
         let waits = (self.has_ours() || sieved || ear.waits) && (ends || chunk.choices.is_empty());
         match changed {
+            Some(value) if waits && (self.has_ours() || sieved) => self.keep_end(value, out),
             Some(value) if waits => self.kept_back.push(value),
             Some(value) if value == original => out.extend_from_slice(&event.raw),
             Some(value) => out.extend_from_slice(&written(&value.to_string())),
             None if calls || self.has_ours() || sieved || later => {}
             None => out.extend_from_slice(&event.raw),
         }
+    }
+
+    /// Keeps the end of a round back. What is said with it is said at once: should another round follow, the end goes
+    /// nowhere.
+    fn keep_end(&mut self, mut end: Value, out: &mut BytesMut) {
+        if end["choices"][0]["delta"].as_object().is_some_and(says) {
+            let mut words = end.clone();
+            words["choices"][0]["finish_reason"] = Value::Null;
+            without(&mut words, "usage");
+            out.extend_from_slice(&written(&words.to_string()));
+            end["choices"][0]["delta"] = json!({});
+            without(&mut end["choices"][0], "logprobs");
+        }
+        self.kept_back.push(end);
     }
 
     fn has_ours(&self) -> bool {
@@ -102,8 +117,7 @@ impl Chunks {
         if !theirs.is_empty() {
             delta.insert("tool_calls".into(), theirs.into());
         }
-        let empty = |value: &Value| value.is_null() || value.as_str().is_some_and(str::is_empty);
-        let says = delta.values().any(|value| !empty(value));
+        let says = says(delta);
         (says || ends).then_some(value)
     }
 
@@ -165,6 +179,17 @@ impl Chunks {
             out.extend_from_slice(&written(&chunk.to_string()));
         }
     }
+}
+
+fn without(value: &mut Value, name: &str) {
+    if let Some(fields) = value.as_object_mut() {
+        fields.shift_remove(name);
+    }
+}
+
+/// Whether a delta says anything.
+fn says(delta: &Map<String, Value>) -> bool {
+    delta.values().any(|value| !value.is_null() && value.as_str() != Some(""))
 }
 
 impl Relay for Chunks {
