@@ -50,12 +50,7 @@ impl Gathered {
         let told = self.last.as_ref().map(ended).unwrap_or_default();
         let output = self.last.as_ref().and_then(|last| last["output"].as_array()).cloned().unwrap_or_default();
         let whole = if self.done.is_empty() { output } else { self.done.into_values().collect() };
-        Said {
-            id: self.id,
-            pieces: whole.iter().map(items::piece).collect(),
-            failed: self.failed || told.failed,
-            ..told
-        }
+        Said { id: self.id, pieces: items::pieces(&whole), failed: self.failed || told.failed, ..told }
     }
 }
 

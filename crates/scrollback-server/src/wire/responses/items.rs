@@ -6,6 +6,16 @@ use crate::wire::Output;
 use crate::wire::edit::add_counts;
 use crate::wire::said::{Called, Piece};
 
+/// The items of a reply as its pieces. A call whose result is among them was carried out by the provider and waits for
+/// nobody.
+pub(super) fn pieces(items: &[Value]) -> Vec<Piece> {
+    let results = items.iter().filter(|item| item["type"].as_str().is_some_and(|kind| kind.ends_with("_output")));
+    let answered: Vec<&str> = results.filter_map(|item| item["call_id"].as_str()).collect();
+    let is_answered = |item: &Value| item["call_id"].as_str().is_some_and(|id| answered.contains(&id));
+    let read = |item: &Value| if is_answered(item) { Piece::Other(item.clone()) } else { piece(item) };
+    items.iter().map(read).collect()
+}
+
 /// An item of a reply as a piece of it.
 pub(super) fn piece(item: &Value) -> Piece {
     match item["type"].as_str().unwrap_or_default() {

@@ -17,7 +17,7 @@ impl Speech for Outputs {
         let response: Value = serde_json::from_slice(body).ok()?;
         let output = response["output"].as_array()?;
         let ended = ended(&response);
-        ended.end.map(|_| Said { pieces: output.iter().map(items::piece).collect(), ..ended })
+        ended.end.map(|_| Said { pieces: items::pieces(output), ..ended })
     }
 
     fn edited(&self, body: &[u8], said: &Said, earlier: Output) -> Bytes {

@@ -122,6 +122,30 @@ fn a_call_of_ours_beside_a_clients_of_another_kind_is_parked() {
     }
 }
 
+/// What the provider has run itself, in a shell of its own, waits for nobody.
+#[test]
+fn a_call_of_ours_beside_one_that_the_provider_carried_out_is_answered() {
+    let ran = [
+        json!({"id": "sh_7", "type": "shell_call", "call_id": "call_7", "action": {"commands": ["ls"]}}),
+        json!({"id": "sho_7", "type": "shell_call_output", "call_id": "call_7", "output": [{"stdout": "a boat"}]}),
+    ];
+    for streams in [false, true] {
+        let hosted = ran.clone();
+        let upstream = Upstream::new(move |number, asked| match number {
+            0 => answers(asked, "resp_1", &[&hosted[..], &[search("own_1")]].concat()),
+            _ => answers(asked, "resp_2", &[says("msg_2", "It is red.")]),
+        });
+        let server = Server::new(upstream.port, "");
+        let mut body = full(&[user("Which colour?")]);
+        body["stream"] = json!(streams);
+        let answer = ask(&server, &body).text();
+        let said = if streams { sound(&answer) } else { serde_json::from_str(&answer).unwrap() };
+        assert_eq!(output(&said), [&ran[..], &[says("msg_2", "It is red.")]].concat(), "{answer}");
+        let sent = ["user", "shell_call", "shell_call_output", "function_call", "function_call_output"];
+        assert_eq!(kinds(&input(&upstream.asked()[1])), sent);
+    }
+}
+
 /// A reply that was cut off leaves no call of ours behind that nobody answers.
 #[test]
 fn a_call_of_ours_in_a_reply_that_was_cut_off_does_not_come_back() {
