@@ -243,6 +243,30 @@ fn a_recall_is_out_of_sight() {
     assert_eq!(server.messages(), [user(&[text("Which colour?")]), assistant(&shown)]);
 }
 
+/// Claude says a blank line before it calls, which is refused when it comes back; many clients leave it out.
+#[test]
+fn blank_words_of_a_model_are_not_sent_back() {
+    let theirs = call("call_7", "look", &json!({}));
+    let shown = theirs.clone();
+    let upstream = Upstream::new(move |number, _| match number {
+        0 => reply(&[text("\n\n"), search()]),
+        1 => reply(&[text("\n\n"), theirs.clone()]),
+        _ => reply(&[text("Red.")]),
+    });
+    let server = Server::new(upstream.port, "");
+    let mut history = vec![user(&[text("Which colour?")])];
+    assert_eq!(ask(&server, &body(&history)).status(), 200);
+    history.extend([assistant(&[shown]), user(&[result("call_7", "a red boat")])]);
+    assert_eq!(ask(&server, &body(&history)).status(), 200);
+    let asked = upstream.asked();
+    assert_eq!(asked.len(), 3);
+    for asked in &asked[1..] {
+        let sent = messages(asked);
+        let said: Vec<Value> = sent.iter().filter(|message| message["role"] == "assistant").flat_map(blocks).collect();
+        assert!(!said.is_empty() && said.iter().all(|block| block["type"] == "tool_use"), "{}", asked.text());
+    }
+}
+
 #[test]
 fn a_streamed_recall_goes_on_in_the_same_stream() {
     let first = MIXED.replace("\"name\":\"look\"", "\"name\":\"recall_page\"");

@@ -109,6 +109,19 @@ impl<'w> Line<'w> {
         self.hash().is_none()
     }
 
+    /// Takes blank words out of what a model said, where it said no others: its provider makes them before calls, and
+    /// refuses them when they come back.
+    pub(super) fn without_blanks(mut self) -> Self {
+        let words = || self.blocks().iter().filter(|block| is_words(block));
+        let says = words().any(|block| block["text"].as_str().is_none_or(|text| !text.trim().is_empty()));
+        if says || words().next().is_none() || self.role() != "assistant" {
+            return self;
+        }
+        let rest = self.blocks().iter().filter(|block| !is_words(block)).cloned().collect();
+        self.rewrite(rest);
+        self
+    }
+
     /// Gives it other blocks.
     pub(super) fn rewrite(&mut self, blocks: Vec<Value>) {
         self.value_mut()["content"] = blocks.into();
@@ -135,6 +148,10 @@ impl<'w> Line<'w> {
     pub(super) fn text(&self) -> &str {
         &self.text
     }
+}
+
+fn is_words(block: &Value) -> bool {
+    block["type"] == "text"
 }
 
 /// Whether a block is reasoning, which is sent as it was made or not at all.

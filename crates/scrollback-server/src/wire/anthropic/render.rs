@@ -32,7 +32,7 @@ pub(super) fn rendered(dress: &Dress<'_>) -> Rendered {
 /// The window in the place of the client's messages.
 fn touched(dress: &Dress<'_>, said: &[&Block], begun: &dyn Fn() -> Hash128) -> Rendered {
     let foreign = Foreign::read(dress, shape::is_anthropic);
-    let lines = said.iter().flat_map(|block| lines(block, &foreign, dress.handle));
+    let lines = said.iter().flat_map(|block| lines(block, &foreign, dress.handle)).map(Line::without_blanks);
     let lines = lines.filter(|line| !line.is_empty()).collect();
     let mut lines = midway::placed(results::gathered(lines));
     compaction_first(&mut lines, dress.request);
