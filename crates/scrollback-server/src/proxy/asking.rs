@@ -1,5 +1,5 @@
-//! Asking the model: as often as it only calls tools of ours, with a smaller window if it refuses one as too large, and
-//! without our tools if it takes none.
+//! Asking the model: as often as it only calls tools of ours, with a smaller window if it refuses one as too large,
+//! without our tools if it takes none, and in turns if it wants them.
 
 use std::time::Instant;
 
@@ -33,6 +33,10 @@ const NO_TOOLS: [&str; 11] = [
     "combined with tool",
     "function calling with a response mime type",
 ];
+
+/// How servers refuse two messages of one speaker in a row.
+const TURNS: [&str; 4] =
+    ["roles must alternate", "should be alternating", "should alternate with assistant", "successive user"];
 
 /// What came of asking.
 enum Answered {
@@ -130,8 +134,8 @@ impl Exchange {
         pass::with(status, headers, Body::from(body))
     }
 
-    /// Sends the window: a smaller one if the model counts more tokens than we do, and one without our tools if they
-    /// are refused.
+    /// Sends the window: a smaller one if the model counts more tokens than we do, one without our tools if they are
+    /// refused, and one in which people and the model take turns if nothing else is taken.
     pub(super) async fn send(&mut self) -> Result<Answer, Silence> {
         loop {
             let Answer { status, headers, body } = self.send_once().await?;
@@ -140,7 +144,10 @@ impl Exchange {
             }
             let body = body.all().await.map_err(|_| cut_off())?;
             let is_smaller = !self.shrunk && is_overflow(status, &body) && self.shrink().await;
-            if !is_smaller && !(refuses_tools(status, &body) && self.withdraw_tools()) {
+            let is_other = is_smaller
+                || refuses(status, &body, &NO_TOOLS) && self.withdraw_tools()
+                || refuses(status, &body, &TURNS) && self.join_neighbours();
+            if !is_other {
                 return Ok(Answer { status, headers, body: AnswerBody::Ready(Some(body)) });
             }
         }
@@ -180,8 +187,8 @@ fn is_stream(headers: &HeaderMap) -> bool {
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }
 
-/// Whether a refusal says that tools are not taken.
-fn refuses_tools(status: StatusCode, body: &[u8]) -> bool {
+/// Whether a refusal says one of these.
+fn refuses(status: StatusCode, body: &[u8], signs: &[&str]) -> bool {
     let may = [
         StatusCode::BAD_REQUEST,
         StatusCode::NOT_FOUND,
@@ -190,7 +197,7 @@ fn refuses_tools(status: StatusCode, body: &[u8]) -> bool {
         StatusCode::NOT_IMPLEMENTED,
     ];
     let text = String::from_utf8_lossy(&body[..body.len().min(4_096)]).to_ascii_lowercase();
-    may.contains(&status) && NO_TOOLS.iter().any(|sign| text.contains(sign))
+    may.contains(&status) && signs.iter().any(|sign| text.contains(sign))
 }
 
 #[cfg(test)]
@@ -198,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_of_tools_are_understood() {
+    fn refusals_are_understood() {
         let said = [
             (400, "registry.ollama.ai/library/gemma3:4b does not support tools"),
             (400, r#"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"#),
@@ -209,9 +216,10 @@ mod tests {
             (400, "Unsupported parameter: 'tools' is not supported with this model."),
         ];
         for (status, text) in said {
-            assert!(refuses_tools(StatusCode::from_u16(status).unwrap(), text.as_bytes()), "{text}");
+            assert!(refuses(StatusCode::from_u16(status).unwrap(), text.as_bytes(), &NO_TOOLS), "{text}");
         }
-        assert!(!refuses_tools(StatusCode::TOO_MANY_REQUESTS, b"it does not support tools"));
-        assert!(!refuses_tools(StatusCode::BAD_REQUEST, b"tools[0].function.name: string too long"));
+        assert!(!refuses(StatusCode::TOO_MANY_REQUESTS, b"it does not support tools", &NO_TOOLS));
+        assert!(!refuses(StatusCode::BAD_REQUEST, b"tools[0].function.name: string too long", &NO_TOOLS));
+        assert!(refuses(StatusCode::BAD_REQUEST, b"Conversation roles must alternate user/assistant/...", &TURNS));
     }
 }

@@ -17,11 +17,12 @@ use super::later::{Ending, Names};
 use super::{Incoming, Managed, Plan, Proxy};
 use crate::config::RecallBy;
 use crate::upstream::Upstream;
+use crate::wire::chat::joined;
 use crate::wire::edit::raw;
 use crate::wire::offer::{NO_MORE, Offer};
 use crate::wire::request::Request;
 use crate::wire::said::{Called, End, Piece, Said};
-use crate::wire::{Dress, Ear, Echo, Wire};
+use crate::wire::{Dress, Ear, Echo, Wire, WireName};
 
 /// How much of a session's id names it.
 const HANDLE: usize = 12;
@@ -61,6 +62,8 @@ pub(super) struct Exchange {
     pub(super) sent: Instant,
     /// Whether a smaller window was sent.
     pub(super) shrunk: bool,
+    /// Whether neighbours of one speaker are sent as one message.
+    joins: bool,
     /// While it is there, a turn of our own is under way.
     _under_way: Option<watch::Sender<()>>,
 }
@@ -81,7 +84,7 @@ impl Exchange {
         let view = turn.view();
         let under_way = plan.ours.as_ref().map(|_| proxy.later.turn(plan.conversation.clone()));
         let (round, shown, rounds, gone, response, calls) = Default::default();
-        let (reasoning, notices, bound, shrunk) = Default::default();
+        let (reasoning, notices, bound, shrunk, joins) = Default::default();
         Self {
             proxy,
             upstream,
@@ -103,6 +106,7 @@ impl Exchange {
             bound,
             sent,
             shrunk,
+            joins,
             _under_way: under_way,
         }
     }
@@ -121,7 +125,10 @@ impl Exchange {
         let tools = ours.as_deref().or(self.request.tools());
         let (turn, request, mixed) = (&self.turn, &self.request, self.plan.ours.is_some());
         let dress = Dress { turn, request, tools, touched, instruction, handle, binds, mixed };
-        let rendered = self.wire.render(&dress);
+        let mut rendered = self.wire.render(&dress);
+        for (_, messages) in rendered.changes.iter_mut().filter(|(name, _)| self.joins && *name == "messages") {
+            *messages = messages.take().map(|messages| joined(&messages));
+        }
         let last = self.round > 0 && self.round >= self.most_rounds() && self.offer.by() == RecallBy::Tools;
         let choice = last.then(|| self.wire.toolbox().without_ours(&self.request));
         let mut changes: Vec<(&str, Option<&str>)> = Vec::new();
@@ -163,6 +170,14 @@ impl Exchange {
         self.offer = self.offer.clone().in_text();
         self.plan.tools = self.proxy.cost(&self.offer, &self.request);
         true
+    }
+
+    /// Has neighbours of one speaker sent as one message: our notes stand beside what people say. Whether that changes
+    /// anything.
+    pub(super) fn join_neighbours(&mut self) -> bool {
+        let may = self.wire.name() == WireName::Chat && !self.joins;
+        self.joins |= may;
+        may
     }
 
     /// What a reply asks for.

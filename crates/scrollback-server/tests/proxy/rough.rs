@@ -208,6 +208,23 @@ fn a_model_that_takes_no_tools_is_asked_without_ours() {
     assert_eq!(upstream.asked().len(), 4, "it is not asked again");
 }
 
+/// Templates of some models want people and the model to take turns; our notes stand beside what people say.
+#[test]
+fn a_model_that_wants_turns_is_sent_neighbours_as_one() {
+    let refusal = "{\"message\":\"Conversation roles must alternate user/assistant/user/assistant/...\",\"code\":400}";
+    let upstream = Upstream::new(move |_, asked| {
+        let sent = asked.json()["messages"].as_array().unwrap().clone();
+        if sent.windows(2).all(|pair| pair[0]["role"] != pair[1]["role"]) {
+            return reply(&says("Fine."));
+        }
+        plain("400 Bad Request", "content-type: application/json\r\n", refusal)
+    });
+    let server = Server::new(upstream.port, "[window]\ntokens = 6000\nreply_tokens = 500\n");
+    let answer = server.ask(&chat(&long_talk(40)));
+    assert_eq!((answer.status(), upstream.asked().len()), (200, 2), "{}", answer.text());
+    assert!(upstream.asked()[1].text().contains("And now?"));
+}
+
 #[test]
 fn a_refusal_that_nothing_smaller_helps_is_passed_on_and_recorded() {
     let upstream = Upstream::new(|_, _| too_long());

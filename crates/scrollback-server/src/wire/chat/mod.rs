@@ -1,9 +1,11 @@
 //! OpenAI Chat Completions, as many other servers speak it too.
 //!
-//! `render` turns a window into messages with `results` behind their calls, `reply` gathers what a model says chunk by
-//! chunk, `relay` passes it on, `speech` writes whole replies, `answer` those that no model made.
+//! `render` turns a window into messages with `results` behind their calls, `neighbours` joins those of one speaker,
+//! `reply` gathers what a model says chunk by chunk, `relay` passes it on, `speech` writes whole replies, `answer`
+//! those that no model made.
 
 mod answer;
+mod neighbours;
 mod relay;
 mod render;
 mod reply;
@@ -17,6 +19,8 @@ use serde_json::{Value, json};
 use super::request::Request;
 use super::said::Called;
 use super::{Dress, Opened, Rendered, Speech, Toolbox, Wire, WireName};
+
+pub(crate) use neighbours::joined;
 
 /// The dialect.
 pub(crate) struct Chat;
