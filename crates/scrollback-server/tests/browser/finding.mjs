@@ -1,5 +1,6 @@
 // Finding and bringing: search in any language, import by drag and drop, settings, and tokens.
 import { readFileSync } from 'node:fs';
+import { crc32, deflateRawSync } from 'node:zlib';
 import { accessible, api, assert, BASE, everyLook, FEW, fixture, imported, open, picture, play, quiet, settled, until } from './kit.mjs';
 import { field } from './talk.mjs';
 import { played } from './seed.mjs';
@@ -115,6 +116,16 @@ await play({
     quiet(page);
   },
 
+  async 'an export is taken as the ZIP that was downloaded'() {
+    const page = await open('/#/import');
+    await page.locator('.drop').waitFor();
+    assert.match(await page.locator('#import-files').getAttribute('accept'), /\.zip/);
+    const buffer = zipped('conversations.json', readFileSync(fixture('exports/claude.json'), 'utf8'));
+    await page.locator('#import-files').setInputFiles({ name: 'export.zip', mimeType: 'application/zip', buffer });
+    await page.locator('.import-card', { hasText: 'export.zip' }).getByText('(Claude)').waitFor();
+    quiet(page);
+  },
+
   async 'a file that is none of these is refused, and says what to do'() {
     const page = await open('/#/import');
     await page.locator('.drop').waitFor();
@@ -202,6 +213,20 @@ await play({
     await everyLook({ 'search-empty': ['/#/search', (page) => page.locator('.empty').waitFor()], ...Object.fromEntries(['all', 'you', 'strategies', 'models', 'jobs', 'tokens'].map(part)) }, FEW);
   },
 });
+
+/** A ZIP that holds one file. */
+function zipped(name, text) {
+  const [named, packed] = [Buffer.from(name), deflateRawSync(text)];
+  const four = (number) => {
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32LE(number);
+    return bytes;
+  };
+  const about = Buffer.concat([Buffer.from([20, 0, 0, 0, 8, 0, 0, 0, 0, 0]), ...[crc32(text), packed.length, Buffer.byteLength(text), named.length].map(four)]);
+  const file = Buffer.concat([Buffer.from('PK\x03\x04'), about, named, packed]);
+  const line = Buffer.concat([Buffer.from('PK\x01\x02'), Buffer.from([20, 0]), about, Buffer.alloc(14), named]);
+  return Buffer.concat([file, line, Buffer.from('PK\x05\x06'), Buffer.from([0, 0, 0, 0, 1, 0, 1, 0]), four(line.length), four(file.length), Buffer.alloc(2)]);
+}
 
 /** Drops files on the page: { name: text }. */
 async function drop(page, files) {

@@ -85,10 +85,10 @@ export function importCard(file) {
   }
 }
 
-// A server that refuses a file in the middle of it cannot always say so: what is too large or packed is not sent.
+// A server that refuses a file in the middle of it cannot always say so: what is too large, or packed in a way that it does not read, is not sent.
 async function checkFile(file) {
   if (!file.size) throw new Problem(0, 'empty', t('import.nothing'));
-  if (/\.(zip|gz|tgz|7z)$/i.test(file.name)) throw new Problem(0, 'packed', t('import.packed'));
+  if (/\.(gz|tgz|7z)$/i.test(file.name)) throw new Problem(0, 'packed', t('import.packed'));
   const { settings } = await get('/api/settings');
   const most = settings.find((setting) => setting.name === 'serve.import_megabytes')?.value ?? Infinity;
   if (file.size > most * 2 ** 20) throw new Problem(413, 'too_large', t('import.large', { size: bytes(file.size), most }));

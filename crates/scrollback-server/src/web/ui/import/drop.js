@@ -5,7 +5,7 @@ import { t } from '../i18n.js';
 
 /** The field; `take(files)` gets what was given, until it is left. */
 export function dropZone(take, onLeave) {
-  const field = h('input', { class: 'hidden', id: 'import-files', type: 'file', multiple: true, accept: '.json,.jsonl,.ndjson,.txt,application/json', on: { change: chosen } });
+  const field = h('input', { class: 'hidden', id: 'import-files', type: 'file', multiple: true, accept: '.json,.jsonl,.ndjson,.txt,.zip,application/json,application/zip', on: { change: chosen } });
   const node = h('label', { class: 'drop', for: 'import-files' }, field, icon('import'), h('strong', {}, t('import.drop')), h('span', { class: 'muted' }, t('import.choose')));
   function chosen() {
     take([...field.files]);
