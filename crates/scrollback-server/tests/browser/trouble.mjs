@@ -5,6 +5,8 @@ import { played } from './seed.mjs';
 import { another, puppet } from './model.mjs';
 
 const LONG = Array.from({ length: 900 }, (_, at) => `Line ${at} of the harbour book.`).join('\n');
+// A picture of one pixel, and more bytes behind it than a list shows.
+const PICTURE = Buffer.concat([Buffer.from('iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==', 'base64'), Buffer.alloc(310_000)]).toString('base64');
 const chat = async (session, base) => ready(await open(`/#/s/${session}/chat`, { base }));
 const live = (page) => page.locator('.turn .live-text');
 const button = (page, name) => page.getByRole('button', { name, exact: true });
@@ -172,6 +174,23 @@ await play({
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), LONG);
     await choose(page, 'm0', 'Edit and send again');
     await holds(page, LONG);
+    quiet(page);
+  },
+
+  async 'a picture, a call and a thought that are cut in the list can be seen whole'() {
+    const picture = { type: 'image_url', image_url: { url: `data:image/png;base64,${PICTURE}` } };
+    const call = { id: 'c1', type: 'function', function: { name: 'write_file', arguments: JSON.stringify({ text: LONG }) } };
+    const messages = [{ role: 'user', content: [{ type: 'text', text: 'Keep this.' }, picture] }, { role: 'assistant', content: null, reasoning_content: LONG, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'c1', content: 'kept' }];
+    const { sessions: [session] } = await imported(JSON.stringify({ id: 'cut', messages }));
+    const page = await chat(session);
+    const all = (id) => page.locator(`#${id}`).getByRole('button', { name: 'Show all of it' });
+    await all('m0').click();
+    await page.locator('#m0 img.picture').waitFor();
+    await page.locator('#m1 .call > summary').click();
+    await page.locator('#m1 .call').getByRole('button', { name: 'Show all of it' }).click();
+    await until('all of the message', async () => !(await all('m1').count()));
+    for (const part of ['.call', '.thinking']) assert.match(await page.locator(`#m1 ${part} .block-body`).textContent(), /Line 899 of the harbour book\./);
     quiet(page);
   },
 

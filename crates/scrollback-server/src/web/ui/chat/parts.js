@@ -18,15 +18,16 @@ function text(part, message, chat) {
   const body = h('div', { class: 'markdown' });
   if (part.html === undefined) body.append(h('p', { class: 'plain', dir: 'auto' }, part.text));
   else dressCode(html(body, part.html));
-  return part.cut ? h('div', {}, body, cut(message, chat)) : body;
+  return part.cut ? h('div', {}, body, cut(part, message, chat)) : body;
 }
 
-const cut = (message, chat) => h('button', { class: 'button small', type: 'button', on: { click: (event) => showWhole(message, chat, event.currentTarget) } }, t('cut'));
+// Lists leave out the rest of what is long; nothing of it is out of reach.
+const cut = (part, message, chat) => (part.cut ? h('button', { class: 'button small', type: 'button', on: { click: (event) => showWhole(message, chat, event.currentTarget) } }, t('cut')) : null);
 
 /** Reasoning, folded away. */
-export function thinking(part) {
+export function thinking(part, message, chat) {
   return h('details', { class: 'block thinking' }, h('summary', {}, icon('thought'), h('span', {}, t('thinking')), h('span', { class: 'preview', dir: 'auto' }, oneLine(part.text))),
-    h('div', { class: 'block-body plain', dir: 'auto' }, part.text));
+    h('div', { class: 'block-body plain', dir: 'auto' }, part.text), cut(part, message, chat));
 }
 
 /** Reasoning that goes on: { node, add(piece) }. It is one node, so that it stays open while it is read. */
@@ -42,10 +43,10 @@ export function liveThinking() {
   return { node, add };
 }
 
-function call(part) {
+function call(part, message, chat) {
   return h('details', { class: 'block call' },
     h('summary', {}, icon('tool'), h('code', { class: 'tool-name' }, part.name), h('span', { class: 'preview mono' }, oneLine(part.arguments))),
-    h('pre', { class: 'block-body', tabindex: '0' }, h('code', {}, pretty(part.arguments))));
+    h('pre', { class: 'block-body', tabindex: '0' }, h('code', {}, pretty(part.arguments))), cut(part, message, chat));
 }
 
 function result(part, message, chat) {
@@ -53,7 +54,7 @@ function result(part, message, chat) {
   if (message.held) return h('div', { class: 'block result' }, h('div', { class: 'block-line' }, icon('hold'), name), holdChip(message.held, part.chars, chat));
   const lines = (part.text ?? '').split('\n');
   const pre = h('pre', { class: 'block-body', tabindex: '0' }, h('code', {}, part.text));
-  const more = part.cut ? cut(message, chat) : null;
+  const more = cut(part, message, chat);
   if (lines.length <= LINES) return h('div', { class: 'block result' }, h('div', { class: 'block-line' }, icon('result'), name), pre, more);
   const head = lines.slice(0, 3).join('\n');
   const box = h('details', { class: 'block result' },
@@ -61,17 +62,17 @@ function result(part, message, chat) {
   return h('div', { class: 'long-result' }, box, h('pre', { class: 'peek', 'aria-hidden': 'true' }, h('code', {}, `${head}\n…`)));
 }
 
-function image(part) {
+function image(part, message, chat) {
   if (part.url?.startsWith('data:image/')) return h('img', { class: 'picture', src: part.url, alt: t('image'), loading: 'lazy' });
   const link = /^https?:/.test(part.url ?? '') ? h('a', { href: part.url, target: '_blank', rel: 'noopener noreferrer nofollow' }, part.url) : h('bdi', {}, part.name ?? t('image'));
-  return h('p', { class: 'attachment' }, icon('image'), link, part.mime ? h('span', { class: 'muted' }, part.mime) : null);
+  return h('p', { class: 'attachment' }, icon('image'), link, part.mime ? h('span', { class: 'muted' }, part.mime) : null, cut(part, message, chat));
 }
 
 const file = (part) => h('p', { class: 'attachment' }, icon('page'), h('bdi', {}, part.name ?? t('file')));
 
-function other(part) {
+function other(part, message, chat) {
   return h('details', { class: 'block' }, h('summary', {}, icon('code'), h('span', {}, t('other')), h('span', { class: 'preview mono' }, oneLine(part.json))),
-    h('pre', { class: 'block-body', tabindex: '0' }, h('code', {}, pretty(part.json ?? JSON.stringify(part)))));
+    h('pre', { class: 'block-body', tabindex: '0' }, h('code', {}, pretty(part.json ?? JSON.stringify(part)))), cut(part, message, chat));
 }
 
 const oneLine = (words) => (words ?? '').slice(0, 160).replace(/\s+/g, ' ');
