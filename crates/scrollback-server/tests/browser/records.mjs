@@ -1,6 +1,6 @@
 // What is kept beside the messages: topics, artifacts, the contents page, rules and pins, holds, jobs and the ledger; as the API has them.
 import { readFileSync } from 'node:fs';
-import { accessible, api, assert, everyLook, FEW, imported, open, picture, play, quiet, settled, until } from './kit.mjs';
+import { accessible, api, assert, everyLook, FEW, imported, open, picture, play, quiet, say, settled, until } from './kit.mjs';
 import { played, STRATEGIES } from './seed.mjs';
 import { another } from './model.mjs';
 
@@ -179,6 +179,24 @@ await play({
     await page.locator('.lines mark', { hasText: 'certificate' }).first().waitFor();
     await accessible(page, 'a hold that was searched');
     await picture(page, 'holds-found');
+    quiet(page);
+  },
+
+  async 'long lines are numbered as the server counts them, so that what is found leads to its line'() {
+    const book = Array.from({ length: 1500 }, (_, at) => `entryinthebookoftheharbourmaster${at}`).join(' ');
+    const call = { id: 'c1', type: 'function', function: { name: 'read_book', arguments: '{}' } };
+    const { sessions: [session] } = await imported(JSON.stringify({ id: 'r-wide', messages: [{ role: 'user', content: 'Read the book.' }, { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'tool', tool_call_id: 'c1', content: `${book}\nThe lamp is lit.\n` }, { role: 'assistant', content: 'It is read.' }] }));
+    await say(session, 'Is the lamp lit?');
+    const [{ id }] = await until('a hold', async () => { const { holds } = await api('GET', `/sessions/${session}/holds`); return holds.length && holds; });
+    const { lines } = await api('GET', `/sessions/${session}/holds/${id}`);
+    assert.ok(lines > Math.ceil(book.length / 1000) + 1, `${lines} lines of ${book.length} characters`);
+    const page = await open(at(session, 'holds', `?hold=${id}`));
+    await page.locator(`[data-line="${lines}"]`, { hasText: 'The lamp is lit.' }).waitFor();
+    await page.locator('.lines-search input').fill('lamp');
+    await page.keyboard.press('Enter');
+    await page.locator('.line', { hasText: 'The lamp is lit.' }).getByRole('button').click();
+    await page.locator(`.is-found[data-line="${lines}"]`, { hasText: 'The lamp is lit.' }).waitFor();
     quiet(page);
   },
 

@@ -8,6 +8,8 @@ import { trouble, waiting } from '../notice.js';
 
 const LINES = 200;
 const LONG = 1000;
+// A word that begins no further than this before the end of a piece is not cut.
+const WORD = 200;
 
 /** The viewer of a hold; `back` leads to the list, where there is no room for both. */
 export function makeLines(hold, place, back) {
@@ -65,11 +67,23 @@ function lineHead(hold, place, back) {
 
 /** The lines of a text as the server counts them: with their ends, and long ones in several. */
 export function piecesOf(text) {
-  return (text.match(/[^\n]*\n|[^\n]+$/g) ?? []).flatMap((line) => {
-    const chars = [...line.replace(/\r?\n$/, '')];
-    if (chars.length <= LONG) return [line];
-    return Array.from({ length: Math.ceil(chars.length / LONG) }, (_, index) => chars.slice(index * LONG, (index + 1) * LONG).join(''));
-  });
+  return (text.match(/[^\n]*\n|[^\n]+$/g) ?? []).flatMap(inPieces);
+}
+
+function inPieces(line) {
+  const [chars, end, pieces] = [[...line], /(\r?\n)?$/.exec(line)[0].length, []];
+  let at = 0;
+  while (chars.length - end - at > LONG) {
+    const next = at + betweenWords(chars.slice(at, at + LONG));
+    pieces.push(chars.slice(at, next).join(''));
+    at = next;
+  }
+  return [...pieces, chars.slice(at).join('')];
+}
+
+function betweenWords(chars) {
+  const last = chars.findLastIndex((char) => !/[\p{Alphabetic}\p{N}]/u.test(char));
+  return last < LONG - WORD ? LONG : last + 1;
 }
 
 function numbered(line) {
