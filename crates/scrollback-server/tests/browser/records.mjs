@@ -105,6 +105,25 @@ await play({
     quiet(page);
   },
 
+  async 'one can look further back also after something else has happened'() {
+    const { topics } = await api('GET', '/sessions/r-topics/topics');
+    const { id } = topics.find((topic) => topic.state !== 'divided');
+    const event = (at, messages) => ({ at, kind: 'sorted', topics: [id], text: 'sorted', change: null, messages });
+    const pages = [{ events: [event('2026-08-02T10:00:00Z', 41)], next: 'x' }, { events: [event('2026-08-01T10:00:00Z', 42)], next: null }];
+    const page = await open('/');
+    await page.route('**/topics/events*', (route) => route.fulfill({ json: pages[Number(route.request().url().includes('cursor='))] }));
+    await page.goto(new URL(at('r-topics', 'topics', `?topic=${id}`), page.url()).href);
+    await page.locator('.events').getByText('41 messages').waitFor();
+    const fresh = page.waitForResponse((answer) => new URL(answer.url()).pathname.endsWith('/topics'));
+    await say('r-topics', 'Where does the key hang?');
+    await fresh;
+    await page.waitForTimeout(200);
+    await page.getByRole('button', { name: 'Look further back' }).click();
+    await page.locator('.events').getByText('42 messages').waitFor();
+    await page.locator('.events').getByText('41 messages').waitFor();
+    quiet(page);
+  },
+
   async 'artifacts have versions, and what changed between two is told line by line'() {
     const { artifacts } = await api('GET', '/sessions/r-artifacts/artifacts');
     const { id } = artifacts[0];

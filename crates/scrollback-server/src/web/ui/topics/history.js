@@ -12,15 +12,18 @@ const SHOWN = 8;
 
 /** What is read of the history of a session, shared by its topics: { read(), more(), hasMore(), forget() }. */
 export function makeHistory(place) {
-  let events = null;
+  let events = [];
   let next = null;
+  let isFresh = false;
   const take = async (cursor) => {
     const page = await get(place.api('topics/events'), { count: COUNT, cursor });
     events = [...(cursor ? events : []), ...page.events];
     next = page.next;
+    isFresh ||= !cursor;
     return events;
   };
-  return { read: async () => events ?? take(), more: () => take(next), hasMore: () => next !== null, forget: () => { events = null; } };
+  // What is forgotten is read anew for the next topic; whoever looks further back goes on from where they are.
+  return { read: async () => (isFresh ? events : take()), more: () => take(next), hasMore: () => next !== null, forget: () => { isFresh = false; } };
 }
 
 /** When a topic woke and slept, and what else became of it. */
