@@ -1,4 +1,5 @@
 // What a person decides about a conversation: pins, notes, the strategy, branches, commands.
+import { readFileSync } from 'node:fs';
 import { accessible, api, assert, imported, picture, quiet, say, until } from './kit.mjs';
 import { chat, choose, field, folded, openCard, ready, STORY, told, write } from './talk.mjs';
 
@@ -47,6 +48,23 @@ export const deeds = {
     await until('it is listed no more', async () => !(await page.locator('.session-row', { hasText: 'periwinkle' }).count()));
     quiet(page);
     quiet(other);
+  },
+
+  async 'what is saved as it came has every branch, and what is saved to read the one that is shown'() {
+    const { session } = await say(null, 'The whelk is red.');
+    await say(session, 'The limpet is green.', { after: 'start' });
+    const page = await chat(session);
+    const saved = async (format) => {
+      const download = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Export', exact: true }).click();
+      await page.getByRole('menuitem', { name: format }).click();
+      return readFileSync(await (await download).path(), 'utf8');
+    };
+    const { messages, scrollback } = JSON.parse(await saved('JSON Lines, everything as it came'));
+    assert.match(JSON.stringify(messages), /The limpet is green/);
+    assert.match(JSON.stringify(scrollback.others ?? []), /The whelk is red/);
+    assert.match(await saved('Markdown, to read'), /The limpet is green/);
+    quiet(page);
   },
 
   async 'a message is shown as it came'() {

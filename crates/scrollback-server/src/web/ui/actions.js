@@ -91,9 +91,10 @@ export function leaveErased(place) {
   go('#/', { quietly: true });
 }
 
-/** Saves the session as a file. */
+/** Saves the session as a file: everything as it came with all its branches, otherwise the branch that is shown. */
 export async function save(place, format) {
-  const got = await tell(() => file(place.api('export'), { format, branch: place.branch }));
+  const branch = format === 'jsonl' ? null : place.branch;
+  const got = await tell(() => file(place.api('export'), { format, branch }));
   if (got) saveBlob(got.blob, got.name);
 }
 
