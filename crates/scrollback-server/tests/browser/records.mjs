@@ -201,11 +201,19 @@ await play({
     quiet(page);
   },
 
+  async 'a result that no window had yet is read where the chat leads to'() {
+    const session = await read('r-unseen', 'The lamp is lit.\n'.repeat(1000));
+    const page = await open(at(session, 'chat'));
+    await page.locator('.hold-chip').click();
+    await page.locator('.hold-more').getByRole('link', { name: 'Holds' }).click();
+    await page.locator('.lines-head .id', { hasText: 'h2' }).waitFor();
+    await page.locator('[data-line="200"]', { hasText: 'The lamp is lit.' }).waitFor();
+    quiet(page);
+  },
+
   async 'long lines are numbered as the server counts them, so that what is found leads to its line'() {
     const book = Array.from({ length: 1500 }, (_, at) => `entryinthebookoftheharbourmaster${at}`).join(' ');
-    const call = { id: 'c1', type: 'function', function: { name: 'read_book', arguments: '{}' } };
-    const { sessions: [session] } = await imported(JSON.stringify({ id: 'r-wide', messages: [{ role: 'user', content: 'Read the book.' }, { role: 'assistant', content: null, tool_calls: [call] },
-      { role: 'tool', tool_call_id: 'c1', content: `${book}\nThe lamp is lit.\n` }, { role: 'assistant', content: 'It is read.' }] }));
+    const session = await read('r-wide', `${book}\nThe lamp is lit.\n`);
     await say(session, 'Is the lamp lit?');
     const [{ id }] = await until('a hold', async () => { const { holds } = await api('GET', `/sessions/${session}/holds`); return holds.length && holds; });
     const { lines } = await api('GET', `/sessions/${session}/holds/${id}`);
@@ -309,6 +317,13 @@ await play({
     await everyLook(Object.fromEntries(['topics', 'artifacts', 'kept'].map(none)), FEW);
   },
 });
+
+/** A session in which a tool has read a book to a model. */
+async function read(id, book) {
+  const call = { id: 'c1', type: 'function', function: { name: 'read_book', arguments: '{}' } };
+  const messages = [{ role: 'user', content: 'Read the book.' }, { role: 'assistant', content: null, tool_calls: [call] }, { role: 'tool', tool_call_id: 'c1', content: book }, { role: 'assistant', content: 'It is read.' }];
+  return (await imported(JSON.stringify({ id, messages }))).sessions[0];
+}
 
 /** The names of the notes that the contents page of a strategy lists. */
 async function notes(strategy, contents) {

@@ -43,7 +43,8 @@ export async function show(root, place) {
 
   async function begin() {
     await fetchMore(null);
-    if (!holds.size) return put(root, empty(t('holds.none'), h('p', {}, t('holds.none.text'))));
+    // What no window had yet is not listed, but can be read: the chat of an imported conversation leads here.
+    if (!holds.size && !place.query.hold) return put(root, empty(t('holds.none'), h('p', {}, t('holds.none.text'))));
     put(root, box);
     // Who comes with a hold finds it, however far down the list it is.
     while (root.isConnected && place.query.hold && !holds.has(place.query.hold) && next) await fetchMore();
