@@ -1,9 +1,11 @@
 //! A helper that reads topics: what is asked in other words is found by it, a topic that the model asks for has its
 //! index and its own window, and sorting may be done by another model.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use scrollback::engine::Event;
 use scrollback::recall::RecallCall;
 use scrollback::strategy::StrategyName;
 use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
@@ -184,5 +186,79 @@ fn another_model_may_sort() {
         let (usual, strong) = (tasks(&usual), tasks(&strong));
         assert!(!strong.is_empty() && strong.iter().all(|task| *task == "split"), "{strong:?}");
         assert!(usual.contains(&"brief") && !usual.contains(&"split"), "{usual:?}");
+    });
+}
+
+/// A helper to which all is about bread but for what somebody pasted, and which divides in the middle.
+#[derive(Default)]
+struct Halver {
+    /// How often it was asked how to divide a topic.
+    asked: AtomicUsize,
+    /// How often the one with what was pasted.
+    pasted: AtomicUsize,
+}
+
+impl Halver {
+    fn divided(&self, text: &str) -> String {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.pasted.fetch_add(usize::from(text.contains("Pasted:")), Ordering::Relaxed);
+        let ids: Vec<&str> =
+            shown(text).into_iter().filter(|(tag, _, _)| *tag == "message").map(|(_, id, _)| id).collect();
+        let (early, late) = ids.split_at(ids.len() / 2);
+        let topic = |name: &str, ids: &[&str]| format!("<topic new=\"{name}\">{}</topic>", ids.join(" "));
+        format!("<split>{}{}</split>", topic("Early bread", early), topic("Late bread", late))
+    }
+
+    fn sorted(text: &str) -> String {
+        let all = shown(text);
+        let number = |id: &str| id[1..].parse::<u32>().unwrap();
+        let bread = all.iter().filter(|(tag, _, body)| *tag == "topic" && !body.starts_with("Paste"));
+        let oldest = bread.map(|(_, id, _)| *id).min_by_key(|id| number(id));
+        let head = oldest.map_or("new=\"Bread\"".to_owned(), |id| format!("id=\"{id}\""));
+        let (pasted, said): (Vec<_>, Vec<_>) =
+            all.iter().filter(|(tag, _, _)| *tag == "message").partition(|(_, _, body)| body.starts_with("Pasted:"));
+        let ids = |some: &[&(&str, &str, &str)]| some.iter().map(|(_, id, _)| *id).collect::<Vec<_>>().join(" ");
+        let paste = format!("<topic new=\"Paste\">{}</topic>", ids(&pasted));
+        let paste = if pasted.is_empty() { String::new() } else { paste };
+        format!("<split>{paste}<topic {head}>{}</topic></split>", ids(&said))
+    }
+}
+
+#[async_trait]
+impl Model for Halver {
+    async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
+        let text = match question.task {
+            "split" => Self::sorted(&question.text),
+            "subdivide" => self.divided(&question.text),
+            "read_topic" => "<reading><relevance>0.1</relevance></reading>".to_owned(),
+            _ => "<card><name>Bread</name><brief>Bread, and how it rises.</brief></card>".to_owned(),
+        };
+        Ok(Said { text, input_tokens: 10, output_tokens: 10 })
+    }
+}
+
+/// Parts are divided again, though their first message names a topic already, and a message that is too large by itself
+/// is divided from the rest once: nobody is asked in vain, turn after turn.
+#[test]
+fn whenever_somebody_is_asked_how_to_divide_a_topic_it_is_divided() {
+    run(async {
+        let halver = Arc::new(Halver::default());
+        let mut settings = settings(StrategyName::Topics);
+        (settings.strategies.topics.keep_messages, settings.strategies.topics.topic_tokens) = (4, 400);
+        let tasks = Tasks::new(halver.clone(), TaskSettings::default());
+        let mut desk = Desk::with_tasks(Arc::new(MemoryStore::default()), settings, 3_000, tasks);
+        let mut history = Vec::new();
+        let page = format!("Pasted: {}", "the dough rises slowly in the cold pantry of the mill. ".repeat(32));
+        desk.turn(&mut history, user(&page), assistant("A long page.")).await;
+        for i in 0..60 {
+            let question = user(&format!("Loaf {i}: how long does a loaf of this size rise over night in the pantry?"));
+            let reply = format!("Loaf {i} rises {i} hours. {}", "It depends on flour and on the weather. ".repeat(5));
+            desk.turn(&mut history, question, assistant(&reply)).await;
+        }
+        let events = desk.engine.events(&desk.session()).await.unwrap();
+        let divided = events.iter().filter(|(_, event)| matches!(event, Event::Divided { .. })).count();
+        assert!(divided > 3, "{divided}");
+        assert_eq!(halver.asked.load(Ordering::Relaxed), divided);
+        assert_eq!(halver.pasted.load(Ordering::Relaxed), 1);
     });
 }

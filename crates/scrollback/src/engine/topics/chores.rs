@@ -124,8 +124,8 @@ impl Engine {
             next.stale = answered.by != task::By::Helper;
             if !next.stale {
                 self.put_brief(sorting, shelf, next).await?;
+                done = true;
             }
-            done = true;
         }
         Ok(done)
     }
@@ -162,10 +162,13 @@ impl Engine {
         let limit = u64::from(self.settings.strategies.topics.topic_tokens) * u64::from(NEAR) / 100;
         let large = |topic: &TopicId| shelf.cards.get(topic).is_some_and(|known| u64::from(known.card.tokens) > limit);
         let large: Vec<TopicId> = shelf.progress.recent.iter().copied().filter(large).collect();
-        for topic in &large {
-            calls.extend(self.divide(sorting, shelf, *topic).await?);
+        let mut done = false;
+        for topic in large {
+            let (is_divided, asked) = self.divide(sorting, shelf, topic).await?;
+            calls.extend(asked);
+            done |= is_divided;
         }
-        Ok(!large.is_empty())
+        Ok(done)
     }
 
     /// Writes editions, numbered anew, with other records in one commit.

@@ -26,39 +26,44 @@ struct Piece {
 }
 
 impl Engine {
-    /// Divides a topic. Returns what the helper was asked.
+    /// Divides a topic, if it can be. Returns whether it was, and what the helper was asked.
     pub(super) async fn divide(
         &self,
         sorting: &Sorting<'_>,
         shelf: &mut Shelf,
         topic: TopicId,
-    ) -> Result<Vec<task::Asked>> {
+    ) -> Result<(bool, Vec<task::Asked>)> {
         let Sorting { session, lineage, .. } = *sorting;
         let editions = Editions { store: self.store(), session, lineage };
-        let Some(whole) = editions.of(topic).await? else { return Ok(Vec::new()) };
+        let Some(whole) = editions.of(topic).await? else { return Ok(Default::default()) };
         let members = editions.members(topic, Depth(u32::MAX)).await?;
         let messages = self.by_number(session, members.iter().map(|(id, _)| *id).collect()).await?;
         let leaves = Leaf::all(messages.iter().cloned(), &self.settings.strategies.holds);
         let units = turns::pages(&leaves, self.settings.strategies.topics.topic_tokens / 4);
-        if units.len() < 2 || members.len() != messages.len() {
-            return Ok(Vec::new());
+        // Where every message names a topic already, no part could have a name: it would be asked again next turn.
+        let is_divisible = units.len() > 1 && members.len() == messages.len();
+        if !is_divisible || free_name(&editions, &members).await?.is_none() {
+            return Ok(Default::default());
         }
         let told = discreet(&messages, &self.controls(session).await?.excluded);
         let task = Subdivide { card: &whole.card, messages: &told, units: &units };
         let answered = self.splitters().run(&task).await;
         let helped = answered.by == task::By::Helper;
-        let pieces = pieces(&members, &messages, (&units, &answered.answer));
-        let parts: Vec<Edition> = pieces
-            .iter()
-            .filter_map(|(number, piece)| part(&whole, piece, answered.answer.fresh.get(*number)?))
-            .collect();
-        if parts.len() < 2 {
-            return Ok(answered.calls);
+        let mut parts: Vec<Edition> = Vec::new();
+        for (number, piece) in &pieces(&members, &messages, (&units, &answered.answer)) {
+            let name = free_name(&editions, &piece.members).await?;
+            let named = name.zip(answered.answer.fresh.get(*number));
+            parts.extend(named.and_then(|(id, named)| part(&whole, (id, piece), named)));
+        }
+        // One part that leaves others behind is a division too.
+        let taken: usize = parts.iter().map(|part| part.added.len()).sum();
+        if parts.is_empty() || parts.len() == 1 && taken == members.len() {
+            return Ok((false, answered.calls));
         }
         let stale = !helped && self.tasks.has_helper();
         self.put_parts(sorting, shelf, (whole, parts.into_iter().map(|part| Edition { stale, ..part }).collect()))
             .await?;
-        Ok(answered.calls)
+        Ok((true, answered.calls))
     }
 
     async fn put_parts(
@@ -113,11 +118,20 @@ fn pieces(
     pieces
 }
 
-/// A part as a topic of its own, named after its first message that does not name the whole.
-fn part(whole: &Edition, piece: &Piece, named: &task::Named) -> Option<Edition> {
-    let ids = piece.members.iter().map(|(id, _)| TopicId(*id));
-    // A single message that names the whole cannot name a part as well; it stays where it is.
-    let id = ids.into_iter().find(|id| *id != whole.card.id)?;
+/// The first of some messages that names no topic yet. Messages that all do, such as a single one that names the whole,
+/// stay where they are.
+async fn free_name(editions: &Editions<'_>, members: &[Member]) -> Result<Option<TopicId>> {
+    for (id, _) in members {
+        let topic = TopicId(*id);
+        if editions.of(topic).await?.is_none() {
+            return Ok(Some(topic));
+        }
+    }
+    Ok(None)
+}
+
+/// A part as a topic of its own.
+fn part(whole: &Edition, (id, piece): (TopicId, &Piece), named: &task::Named) -> Option<Edition> {
     let times = piece.messages.iter().map(|stored| stored.at);
     let card = Card {
         id,
