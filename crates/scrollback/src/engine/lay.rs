@@ -125,7 +125,7 @@ impl Engine {
         let Folding { fold: folded, asked, call } = self.folded(&mut lane, session, (lessened, at), pressed).await?;
         let known = folded.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
         let consulted = match found {
-            Some(found) => Some(found.clone()),
+            Some(found) => Some(found.clone().without(lane.excluded())),
             None => self.consult(session, &mut lane, (&known, call.as_ref(), lessened), at).await?,
         };
         let Fitted { window, quoted, kept, fold } =

@@ -142,3 +142,32 @@ fn what_is_left_out_while_a_reply_is_made_is_not_digested_after_it() {
         assert_eq!(*witness.told.lock().unwrap(), [""; 0]);
     });
 }
+
+/// Quotes stay as they are for as long as a turn goes on, but for what is left out meanwhile, whoever says so.
+#[test]
+fn what_is_left_out_within_a_turn_is_quoted_no_more() {
+    for by_another in [false, true] {
+        run(async {
+            let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(StrategyName::Topics), 3_000);
+            let mut history: Vec<Value> = Vec::new();
+            let fact = format!("Who writes this down? The code of the boathouse is {SECRET}.");
+            desk.turn(&mut history, user(&fact), assistant("I do.")).await;
+            for i in 0..40 {
+                let question = user(&format!("Question {i}: {}?", "tides and moorings in winter ".repeat(12)));
+                desk.turn(&mut history, question, assistant(&format!("Answer {i}."))).await;
+            }
+            history.push(user("What is the code of the boathouse?"));
+            let turn = desk.begin(&history).await.unwrap();
+            assert!(texts(turn.window()).join("\n").contains(SECRET));
+            let reply = call("call-1-abcdef", "look", &json!({}));
+            desk.finish(turn, &reply).await;
+            history.extend([reply, result("call-1-abcdef", "The door is shut.")]);
+            let other = Engine::new(desk.store.clone(), Tasks::offline(), desk.settings.clone());
+            let engine = if by_another { &other } else { &desk.engine };
+            engine.change(&desk.session(), &Change::Exclude(MessageId(0)), At(desk.now)).await.unwrap();
+            let turn = desk.begin(&history).await.unwrap();
+            let shown = texts(turn.window()).join("\n");
+            assert!(!shown.contains(SECRET), "{shown}");
+        });
+    }
+}

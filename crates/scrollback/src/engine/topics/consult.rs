@@ -5,7 +5,7 @@
 //! cut off; then what was found by its words stands in. Within a turn the same finding is shown again and again, so
 //! that its window only grows.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -91,6 +91,16 @@ impl Consulted {
     /// The same with nothing gathered but what was quoted, as a view tells it: later requests of the turn show no more.
     pub(in crate::engine) fn quoting(self, quoted: &[MessageId]) -> Self {
         Self { gathered: in_order(self.gathered, quoted), ..self }
+    }
+
+    /// The same without what a person has left out since.
+    pub(in crate::engine) fn without(mut self, excluded: &BTreeSet<MessageId>) -> Self {
+        self.gathered.retain(|leaf| !excluded.contains(&leaf.stored.id));
+        for Finding { reading, quoted, .. } in &mut self.findings {
+            quoted.retain(|leaf| !excluded.contains(&leaf.stored.id));
+            reading.messages.retain(|id| !excluded.contains(id));
+        }
+        self
     }
 
     /// What it takes in memory, roughly.

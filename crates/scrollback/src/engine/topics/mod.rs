@@ -132,7 +132,7 @@ impl Engine {
         if lane.head.id != began
             && let Some(before) = self.consulted_before(session, &lineage, (lane, began), fold.open()).await?
         {
-            return Ok(Some(before));
+            return Ok(Some(before.without(lane.excluded())));
         }
         let mut consulted = if lane.strategy == StrategyName::Topics {
             self.read_shelf(&Sorting { session, lineage: &lineage, at, until: None }, lane, fold.open()).await?
