@@ -15,7 +15,7 @@ use crate::recall::{CALLS_MAX, Hit, Part, RecallCall, fence, heading, said};
 use crate::search::{Found, Query, Reach, find};
 use crate::store::{Lineage, Place, Position, Span, Stored};
 use crate::strategy::{Leaf, StrategyName, turns};
-use crate::window::{Body, Budget, Window, tokens_of};
+use crate::window::{Block, Body, Budget, Window, tokens_of};
 
 mod expand;
 mod held;
@@ -55,6 +55,20 @@ struct Sight<'a> {
     is_person: bool,
     /// Whether the path may be sorted into topics, some of which are archived.
     sorted: bool,
+}
+
+impl Sight<'_> {
+    /// What the model has before it.
+    fn blocks(&self) -> &[Block] {
+        self.window.map(Window::blocks).unwrap_or_default()
+    }
+
+    /// Whether a message is neither shown there nor left out; one that is held is not shown.
+    fn lacks(&self, id: MessageId) -> bool {
+        let same = |block: &&Block| block.message().is_some_and(|stored| stored.id == id);
+        let block = self.blocks().iter().find(same);
+        block.is_none_or(|block| matches!(block.body, Body::Held(..))) && !self.excluded.contains(&id)
+    }
 }
 
 /// What a call is answered with, and the page it showed.
@@ -231,16 +245,9 @@ impl Engine {
         let session = sight.session;
         let lineage = self.store().lineage(sight.session, sight.head).await?;
         let reach = Reach::Path(session.id, lineage.clone());
-        let blocks = sight.window.map(Window::blocks).unwrap_or_default();
-        let limit = FINDS + blocks.len().min(64);
+        let limit = FINDS + (sight.blocks().len() + sight.excluded.len()).min(64);
         let query = Query { reach, since: *since, until: *until, limit, ..Query::new(words) };
-        let by_words = find(self.store(), &session.tenant, &query).await?;
-        let mut found = self.meant(sight, (&query, &lineage), by_words).await?;
-        let shown = |id: MessageId| {
-            let same = |block: &&crate::window::Block| block.message().is_some_and(|stored| stored.id == id);
-            blocks.iter().find(same).is_some_and(|block| !matches!(block.body, Body::Held(..)))
-        };
-        found.retain(|found| !shown(found.message.id) && !sight.excluded.contains(&found.message.id));
+        let mut found = self.out_of_sight(sight, &query, &lineage).await?;
         let archived = if *archived { 0 } else { self.leave_archived(sight, &mut found).await? };
         found.truncate(FINDS);
         let mut lines: Vec<String> =

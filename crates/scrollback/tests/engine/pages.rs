@@ -288,3 +288,27 @@ fn results_of_other_sessions_are_loaded_only_when_that_is_allowed() {
         assert!(told.starts_with("There is no tool result"), "{told}");
     });
 }
+
+/// What the window shows takes no place from what it does not.
+#[test]
+fn a_search_finds_what_is_folded_however_often_the_window_says_the_same() {
+    run(async {
+        let mut desk = Desk::memory(16_000);
+        let mut history = Vec::new();
+        let long = "Of moorings, lamps and tides there is much to tell. ".repeat(12);
+        let told = user(&format!("The kelp grows at pier nine. {long}"));
+        desk.turn(&mut history, told, assistant("Good to know.")).await;
+        for i in 0..8 {
+            desk.turn(&mut history, user(&format!("Question {i} about boats?")), assistant("Yes.")).await;
+        }
+        history.push(user("Look at every row."));
+        for i in 0..90 {
+            let id = format!("call-{i}-abcdef");
+            history.extend([call(&id, "look", &json!({"row": i})), result(&id, &format!("kelp {i}"))]);
+        }
+        let mut turn = desk.begin(&history).await.unwrap();
+        assert!(turn.window().blocks().len() > 150 && turn.covers().is_some());
+        let found = recall(&desk, &mut turn, search("kelp")).await;
+        assert!(found.contains("m0 · page #0") && found.contains("pier nine"), "{found}");
+    });
+}

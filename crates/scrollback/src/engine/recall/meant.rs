@@ -1,22 +1,44 @@
-//! Searching by meaning beside words: what is asked for may have been said in other words.
+//! Searching for what is out of sight, by words and by meaning: what is asked for may have been said in other words.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use super::Sight;
+use super::{FINDS, Sight};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::ids::{Depth, MessageId};
 use crate::search::gather::Near;
-use crate::search::{Found, Need, Query};
+use crate::search::{Found, Need, Query, Reach, find};
 use crate::store::Lineage;
 
 /// How soon a place further down counts little; as is usual where ranks are joined.
 const SMOOTHING: f64 = 60.0;
 
 impl Engine {
+    /// What a query finds that its window lacks. Where what it shows takes every place, what is folded is searched by
+    /// itself: nobody is told that there is nothing for that.
+    pub(super) async fn out_of_sight(&self, sight: &Sight<'_>, query: &Query, lineage: &Lineage) -> Result<Vec<Found>> {
+        let mut found = self.sought(sight, query, lineage).await?;
+        let is_crowded = found.len() >= query.limit;
+        found.retain(|found| sight.lacks(found.message.id));
+        let folded = sight.fold.open().0.checked_sub(1).map(Depth);
+        if let Some(last) = folded.filter(|_| is_crowded && found.len() < FINDS) {
+            let path = Lineage(lineage.0.iter().map(|(branch, depth)| (*branch, last.min(*depth))).collect());
+            let query = Query { reach: Reach::Path(sight.session.id, path.clone()), ..query.clone() };
+            let known: HashSet<MessageId> = found.iter().map(|found| found.message.id).collect();
+            let more = self.sought(sight, &query, &path).await?.into_iter();
+            found.extend(more.filter(|found| sight.lacks(found.message.id) && !known.contains(&found.message.id)));
+        }
+        Ok(found)
+    }
+
+    async fn sought(&self, sight: &Sight<'_>, query: &Query, lineage: &Lineage) -> Result<Vec<Found>> {
+        let by_words = find(self.store(), &sight.session.tenant, query).await?;
+        self.meant(sight, (query, lineage), by_words).await
+    }
+
     /// What words found and what means the same, by the ranks of both. Without embeddings, and if they are late, words
     /// alone decide.
-    pub(super) async fn meant(
+    async fn meant(
         &self,
         sight: &Sight<'_>,
         (query, lineage): (&Query, &Lineage),
