@@ -126,12 +126,17 @@ fn nowhere(lane: &Lane) -> Covers {
     Covers { first: lane.head.id, from: lane.head.depth, last: lane.head.id, to: lane.head.depth }
 }
 
-/// A summary with one of what came before all that it tells.
+/// A summary with one of stretches that it tells nothing of: what the path began with comes first, and quotes and
+/// images stand in the order they were said.
 pub(super) fn with_earlier(told: Summary, earlier: &Summary) -> Summary {
-    let texts = [earlier.text.trim(), told.text.trim()].into_iter().filter(|text| !text.is_empty());
-    let text = texts.collect::<Vec<_>>().join("\n");
+    let mut texts = [earlier.text.trim(), told.text.trim()];
+    if earlier.covers.from > told.covers.from {
+        texts.reverse();
+    }
+    let text = texts.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
     let by = if told.text.trim().is_empty() { earlier.by } else { told.by };
     let mut media = [earlier.media.clone(), told.media].concat();
+    media.sort_unstable();
     media.drain(..media.len().saturating_sub(MEDIA));
     let summary = joined(Some(earlier), told.covers, (text, by), (told.kept, told.lost), &[]);
     Summary { media, ..summary }
@@ -147,6 +152,8 @@ fn joined(
 ) -> Summary {
     let mut kept: Vec<Quote> = before.map(|summary| summary.kept.clone()).unwrap_or_default();
     kept.extend(quotes);
+    // Ids grow along a path. What was told later may have been said earlier.
+    kept.sort_by_key(|quote| quote.message);
     let mut room = QUOTED_TOKENS;
     let fits = |quote: &&Quote| {
         let rest = room.checked_sub(tokens_of(&quote.text));
@@ -204,5 +211,29 @@ mod tests {
         let before = Summary { covers, text, kept, media, lost, by };
         let after = joined(Some(&before), covers, Default::default(), Default::default(), &[]);
         assert_eq!(after.media, (24..40).map(MessageId).collect::<Vec<_>>());
+    }
+
+    /// Somebody may go on for long with another model, so that the middle is what nobody has read.
+    #[test]
+    fn what_is_told_later_stands_where_it_was_said() {
+        let summary = |from: u32, to: u32, text: &str, ids: &[u32]| {
+            let covers = Covers { first: MessageId(from), from: Depth(from), last: MessageId(to), to: Depth(to) };
+            let kept = ids.iter().map(|id| Quote { message: MessageId(*id), text: format!("Why {id}?") }).collect();
+            let media = ids.iter().copied().map(MessageId).collect();
+            Summary { covers, text: text.into(), kept, media, lost: Vec::new(), by: Author::Offline }
+        };
+        let check = |told: Summary, unread: &Summary, text: &str| {
+            let both = with_earlier(told, unread);
+            let ids: Vec<u32> = both.kept.iter().map(|quote| quote.message.0).collect();
+            assert_eq!((both.text.as_str(), ids), (text, vec![5, 50, 90]));
+            assert_eq!(both.media, [5, 50, 90].map(MessageId));
+        };
+        check(summary(0, 99, "Told.", &[5, 90]), &summary(20, 80, "Unread.", &[50]), "Told.\nUnread.");
+        check(summary(0, 99, "Told.", &[50, 90]), &summary(0, 40, "Unread.", &[5]), "Unread.\nTold.");
+        let mut told = summary(0, 99, "Told.", &[5]);
+        told.kept[0].text = "Where is the lamp of the seventh pier? ".repeat(2_000);
+        let both = with_earlier(told, &summary(20, 80, "Unread.", &[50]));
+        let ids: Vec<u32> = both.kept.iter().map(|quote| quote.message.0).collect();
+        assert_eq!(ids, [50], "where not all fit, the newest do");
     }
 }
