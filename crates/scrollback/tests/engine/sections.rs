@@ -1,7 +1,7 @@
 //! What a search shows of sections that were made from very many messages, and what that takes.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use scrollback::ids::{Depth, NodeId};
@@ -10,23 +10,28 @@ use scrollback::search::Probe;
 use scrollback::store::{Batch, Committed, Keys, Kind, Known, Matches, Record, Scope, Session, Span, Stored, Which};
 use scrollback::strategy::StrategyName;
 use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
-use scrollback::{MemoryStore, Result, SessionKey, Store, Tenant};
+use scrollback::{Error, MemoryStore, Result, SessionKey, Store, Tenant};
 
 use super::desk::{Desk, contents, run, settings};
 use super::kit::{assistant, user};
 
 /// A store that remembers how many messages were ever asked for by their numbers at once, and how many records were
-/// read.
+/// read. It can be told to refuse folds, as if somebody else had folded meanwhile.
 #[derive(Default)]
 pub struct Watched {
     store: MemoryStore,
     pub most: AtomicUsize,
     pub records: AtomicUsize,
+    pub refuses_folds: AtomicBool,
 }
 
 #[async_trait]
 impl Store for Watched {
     async fn commit(&self, batch: Batch) -> Result<Committed> {
+        let folds = || batch.records.iter().any(|put| put.key.starts_with("fold/"));
+        if self.refuses_folds.load(Ordering::Relaxed) && folds() {
+            return Err(Error::Conflict("somebody else has folded".into()));
+        }
         self.store.commit(batch).await
     }
 

@@ -2,16 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use async_trait::async_trait;
 use scrollback::MemoryStore;
 use scrollback::engine::EngineSettings;
 use scrollback::recall::{RecallCall, RecallTool};
+use scrollback::store::{Keys, Kind, Scope};
 use scrollback::strategy::{ArtifactSettings, StrategyName, StrategySettings};
-use scrollback::task::Tasks;
+use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
 use serde_json::Value;
 
 use super::desk::{Desk, contents, run};
 use super::kit::{assistant, user};
+use super::sections::Watched;
 
 const BUDGET: u32 = 6_000;
 
@@ -127,4 +131,43 @@ fn no_document_is_lost_for_being_old() {
         let found = desk.engine.recall(&mut turn, &[call]).await.remove(0);
         assert!(found.contains("Sources of “Vessel0 kelp0”"), "{found}");
     });
+}
+
+/// A helper that counts what it is asked, and has nothing to say.
+#[derive(Default)]
+struct Counter(AtomicUsize);
+
+#[async_trait]
+impl Model for Counter {
+    async fn ask(&self, _: &Question) -> scrollback::Result<Said> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(Said { text: "Hm.".into(), input_tokens: 10, output_tokens: 10 })
+    }
+}
+
+/// Every question is paid for, so every one is on record, also if somebody else folds while the past is told.
+#[test]
+fn what_was_asked_for_a_fold_that_is_refused_is_in_the_ledger() {
+    for strategy in [StrategyName::Summary, StrategyName::Artifacts] {
+        run(async {
+            let (store, counter) = (Arc::new(Watched::default()), Arc::new(Counter::default()));
+            let settings = |strategy| EngineSettings { strategy, ..EngineSettings::default() };
+            let mut history = turns(0, 150);
+            history.push(user("What is next?"));
+            let whole = settings(StrategyName::Passthrough);
+            Desk::with_tasks(store.clone(), whole, u32::MAX, Tasks::offline()).begin(&history).await.unwrap();
+            let tasks = Tasks::new(counter.clone(), TaskSettings::default());
+            let desk = Desk::with_tasks(store.clone(), settings(strategy), BUDGET, tasks);
+            let mut desk = Desk { limit: 10_000, ..desk };
+            let turn = desk.begin(&history).await.unwrap();
+            let told = contents(turn.window()).unwrap();
+            assert!(told.contains("Nothing is told here of m0–m"), "{strategy}: {told}");
+            store.refuses_folds.store(true, Ordering::Relaxed);
+            desk.finish(turn, &assistant("Nothing.")).await;
+            let (scope, all) = (Scope::Session(desk.session()), Keys::After(String::new(), 9_999));
+            let ledger = desk.store.records(&scope, Kind::Ledger, all).await.unwrap().len();
+            let asked = counter.0.load(Ordering::Relaxed);
+            assert!(asked > 0 && ledger == asked, "{strategy}: {ledger} of {asked}");
+        });
+    }
 }

@@ -104,8 +104,7 @@ impl Engine {
     /// old enough.
     pub async fn compress(&self, folding: Folding<'_>, at: At) -> Result<Option<Fold>> {
         // Who asks for a fold waits for what it tells.
-        let told = self.tell_unread(folding, at).await?;
-        self.keep_asked(folding.session, &told, at).await?;
+        self.tell_unread(folding, at).await?;
         let mut lane = self.lane_at(folding, at).await?;
         if self.tasks.has_helper() {
             let asked = self.write_ahead(folding.session, &lane, (folding.budget, at), true).await?;

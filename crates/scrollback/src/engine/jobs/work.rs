@@ -22,8 +22,7 @@ impl Engine {
             JobKind::Tell => {
                 let (layout, model, budget) = (&*job.layout, &*job.model, Budget { tokens: job.budget });
                 let folding = Folding { session: &session, head, layout, model, budget };
-                let asked = self.tell_unread(folding, at).await?;
-                self.keep_asked(&session, &asked, at).await
+                self.tell_unread(folding, at).await
             }
         }
     }

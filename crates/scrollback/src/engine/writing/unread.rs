@@ -28,12 +28,19 @@ const HELPED: u32 = 600;
 const LEAST_TOKENS: u32 = 100;
 
 impl Engine {
-    /// Reads what the fold of a path tells nothing of, and lets it tell that as well. Returns what the helper was
-    /// asked.
-    pub(in crate::engine) async fn tell_unread(&self, folding: Folding<'_>, at: At) -> Result<Vec<task::Asked>> {
+    /// Reads what the fold of a path tells nothing of, and lets it tell that as well. What the helper was asked is in
+    /// the ledger, whether that can be kept or somebody else has folded meanwhile.
+    pub(in crate::engine) async fn tell_unread(&self, folding: Folding<'_>, at: At) -> Result<()> {
+        let mut asked = Vec::new();
+        let told = self.tell_all(folding, &mut asked, at).await;
+        self.keep_asked(folding.session, &asked, at).await?;
+        told
+    }
+
+    async fn tell_all(&self, folding: Folding<'_>, asked: &mut Vec<task::Asked>, at: At) -> Result<()> {
         let mut lane = self.lane_at(folding, at).await?;
         let unread: u32 = lane.folded.fold.untold.iter().map(Covers::count).sum();
-        let (helped, mut asked) = (unread <= HELPED, Vec::new());
+        let helped = unread <= HELPED;
         while !lane.folded.fold.untold.is_empty() {
             let mut fold = Fold::clone(&lane.folded.fold);
             if lane.strategy == StrategyName::Artifacts {
@@ -51,7 +58,7 @@ impl Engine {
             self.put_fold(folding.session, &mut lane, told, at).await?;
         }
         self.lanes.forget(Some(folding.session.id));
-        Ok(asked)
+        Ok(())
     }
 
     /// A summary of stretches, from the first on.
