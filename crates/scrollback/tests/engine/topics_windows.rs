@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::desk::{Desk, run, settings, texts};
 use super::kit::{assistant, user};
 use super::reach::recall;
+use super::sections::Watched;
 
 const FACT: &str = "Bello gets 300 grams of kibble, and his chip is CHIP-4711.";
 const ASKED: &str = "How heavily do I feed my pet?";
@@ -260,5 +261,29 @@ fn whenever_somebody_is_asked_how_to_divide_a_topic_it_is_divided() {
         assert!(divided > 3, "{divided}");
         assert_eq!(halver.asked.load(Ordering::Relaxed), divided);
         assert_eq!(halver.pasted.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// However many messages a divided topic had, each of its parts is read once.
+#[test]
+fn a_divided_topic_is_shown_without_asking_for_each_of_its_messages() {
+    run(async {
+        let store = Arc::new(Watched::default());
+        let mut settings = settings(StrategyName::Topics);
+        (settings.strategies.topics.keep_messages, settings.strategies.topics.topic_tokens) = (4, 1_000);
+        let tasks = Tasks::new(Arc::new(Halver::default()), TaskSettings::default());
+        let mut desk = Desk::with_tasks(store.clone(), settings, 3_000, tasks);
+        let mut history = Vec::new();
+        for i in 0..130 {
+            desk.turn(&mut history, user(&format!("Loaf {i}?")), assistant("It rises well.")).await;
+        }
+        let events = desk.engine.events(&desk.session()).await.unwrap();
+        assert!(events.iter().any(|(_, event)| event.to_string().starts_with("t0 divided into")));
+        history.push(user("Let us go on."));
+        let mut turn = desk.begin(&history).await.unwrap();
+        let before = store.records.load(Ordering::Relaxed);
+        let told = recall(&desk, &mut turn, topic("t0")).await;
+        let read = store.records.load(Ordering::Relaxed) - before;
+        assert!(told.contains("Loaf") && read < 150, "{read} records were read: {told}");
     });
 }

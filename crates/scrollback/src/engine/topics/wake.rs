@@ -265,7 +265,11 @@ impl Engine {
 async fn turned_into(editions: &Editions<'_>, topic: TopicId) -> Result<Vec<Edition>> {
     let (mut waiting, mut seen, mut found) = (vec![topic], HashSet::new(), Vec::new());
     while let Some(topic) = waiting.pop() {
-        let Some(edition) = editions.of(topic).await?.filter(|_| seen.insert(topic)) else { continue };
+        // Each message of a divided topic leads to its part, which is read once.
+        if !seen.insert(topic) {
+            continue;
+        }
+        let Some(edition) = editions.of(topic).await? else { continue };
         match edition.merged {
             Some(into) => waiting.push(into),
             None if edition.is_open() => found.push(edition),
