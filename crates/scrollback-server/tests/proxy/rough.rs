@@ -168,7 +168,8 @@ fn nonsense_in_a_stream_is_passed_over() {
 /// Some servers write an empty reason with every piece of a reply: what breaks off there is half a reply.
 #[test]
 fn a_reply_that_breaks_off_is_not_whole_because_of_an_empty_reason() {
-    let text = "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Half\"},\"finish_reason\":\"\"}]}\n\n";
+    let text =
+        "data: {\"id\":\"c1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Half\"},\"finish_reason\":\"\"}]}\n\n";
     let upstream = Upstream::new(move |_, _| stream(text, 400, false));
     let server = Server::new(upstream.port, "");
     assert_eq!(words(&server.ask(&chat(&[user("Say.")])).text()), "Half");
