@@ -1,5 +1,5 @@
-//! Asking the model: as often as it only calls tools of ours, with a smaller window if it refuses one as too large,
-//! without our tools if it takes none, and in turns if it wants them.
+//! Asking the model: as often as it only calls tools of ours, with a smaller window if it refuses one as too large, and
+//! otherwise if it wants that.
 
 use std::time::Instant;
 
@@ -17,26 +17,6 @@ use crate::wire::said::Said;
 
 /// A window that was too large for its model is made smaller once, to this share.
 const SHRINK_PERCENT: u32 = 60;
-
-/// How servers refuse tools: the model knows none, the server was not told to read its calls, or the reply is to be
-/// JSON.
-const NO_TOOLS: [&str; 11] = [
-    "not support tool",
-    "not support function call",
-    "tools is not supported",
-    "'tools' is not supported",
-    "tool calling` is not supported",
-    "function calling is not",
-    "endpoints found that support tool use",
-    "enable-auto-tool-choice",
-    "tools param requires",
-    "combined with tool",
-    "function calling with a response mime type",
-];
-
-/// How servers refuse two messages of one speaker in a row.
-const TURNS: [&str; 4] =
-    ["roles must alternate", "should be alternating", "should alternate with assistant", "successive user"];
 
 /// What came of asking.
 enum Answered {
@@ -134,9 +114,10 @@ impl Exchange {
         pass::with(status, headers, Body::from(body))
     }
 
-    /// Sends the window: a smaller one if the model counts more tokens than we do, one without our tools if they are
-    /// refused, and one in which people and the model take turns if nothing else is taken.
+    /// Sends the window: a smaller one if the model counts more tokens than we do, and otherwise than it was if that is
+    /// how the model wants it.
     pub(super) async fn send(&mut self) -> Result<Answer, Silence> {
+        self.heed();
         loop {
             let Answer { status, headers, body } = self.send_once().await?;
             if status.is_success() {
@@ -144,10 +125,7 @@ impl Exchange {
             }
             let body = body.all().await.map_err(|_| cut_off())?;
             let is_smaller = !self.shrunk && is_overflow(status, &body) && self.shrink().await;
-            let is_other = is_smaller
-                || refuses(status, &body, &NO_TOOLS) && self.withdraw_tools()
-                || refuses(status, &body, &TURNS) && self.join_neighbours();
-            if !is_other {
+            if !is_smaller && !self.give_way(status, &body) {
                 return Ok(Answer { status, headers, body: AnswerBody::Ready(Some(body)) });
             }
         }
@@ -185,41 +163,4 @@ fn cut_off() -> Silence {
 fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
-}
-
-/// Whether a refusal says one of these.
-fn refuses(status: StatusCode, body: &[u8], signs: &[&str]) -> bool {
-    let may = [
-        StatusCode::BAD_REQUEST,
-        StatusCode::NOT_FOUND,
-        StatusCode::UNPROCESSABLE_ENTITY,
-        StatusCode::INTERNAL_SERVER_ERROR,
-        StatusCode::NOT_IMPLEMENTED,
-    ];
-    let text = String::from_utf8_lossy(&body[..body.len().min(4_096)]).to_ascii_lowercase();
-    may.contains(&status) && signs.iter().any(|sign| text.contains(sign))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn refusals_are_understood() {
-        let said = [
-            (400, "registry.ollama.ai/library/gemma3:4b does not support tools"),
-            (400, r#"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"#),
-            (404, "No endpoints found that support tool use."),
-            (500, "tools param requires --jinja flag"),
-            (400, "json mode cannot be combined with tool/function calling"),
-            (400, "Function calling with a response mime type: 'application/json' is unsupported"),
-            (400, "Unsupported parameter: 'tools' is not supported with this model."),
-        ];
-        for (status, text) in said {
-            assert!(refuses(StatusCode::from_u16(status).unwrap(), text.as_bytes(), &NO_TOOLS), "{text}");
-        }
-        assert!(!refuses(StatusCode::TOO_MANY_REQUESTS, b"it does not support tools", &NO_TOOLS));
-        assert!(!refuses(StatusCode::BAD_REQUEST, b"tools[0].function.name: string too long", &NO_TOOLS));
-        assert!(refuses(StatusCode::BAD_REQUEST, b"Conversation roles must alternate user/assistant/...", &TURNS));
-    }
 }

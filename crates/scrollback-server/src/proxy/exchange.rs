@@ -165,8 +165,6 @@ impl Exchange {
         if self.offer.by() != RecallBy::Tools || self.has_tools() || self.is_later() {
             return false;
         }
-        let (model, upstream) = (&*self.plan.model, &*self.upstream.name);
-        tracing::warn!(model, upstream, "tools are refused; the model is asked to recall in its text");
         self.offer = self.offer.clone().in_text();
         self.plan.tools = self.proxy.cost(&self.offer, &self.request);
         true

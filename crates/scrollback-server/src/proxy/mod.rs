@@ -3,9 +3,9 @@
 //!
 //! `plan` is what is known of a request at first, `exchange` the state machine of one, `stream` the same for streamed
 //! replies, `hidden` what has to be put back when the client returns, `keep` the end. `book` keeps the ledger, `gauge`
-//! learns how models count, `count` tells what a request would cost, `control` answers what is said to us and not to a
-//! model, `responses` what the Responses API offers beside replies, `later` does what need not be waited for, `pass`
-//! sends on what is none of our business, or what we failed at.
+//! learns how models count and `wants` what they refuse, `count` tells what a request would cost, `control` answers
+//! what is said to us and not to a model, `responses` what the Responses API offers beside replies, `later` does what
+//! need not be waited for, `pass` sends on what is none of our business, or what we failed at.
 
 mod arrival;
 mod asking;
@@ -24,6 +24,7 @@ mod responses;
 mod shared;
 mod stream;
 mod told;
+mod wants;
 
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -53,6 +54,7 @@ use gauge::Gauge;
 use later::Later;
 pub(crate) use ours::{Kept, Ours, Place, Unanswered, Word};
 use plan::{Asked, Plan};
+use wants::Wants;
 
 /// What is told of an error in our own code.
 const BROKEN: &str = "an error in Scrollback itself; please report it";
@@ -76,6 +78,7 @@ pub(crate) struct Proxy {
     pub(crate) pulse: Arc<Pulse>,
     book: Book,
     gauge: Gauge,
+    wants: Wants,
     later: Later,
     /// Who erases.
     pub(crate) eraser: Eraser,
@@ -114,6 +117,7 @@ impl Proxy {
             pulse: Arc::default(),
             book,
             gauge: Gauge::default(),
+            wants: Wants::default(),
             later: Later::default(),
             eraser,
         })

@@ -207,6 +207,8 @@ fn a_model_that_takes_no_tools_is_asked_without_ours() {
     let answer = server.ask(&body);
     assert!(answer.status() == 400 && answer.text().contains("does not support tools"), "{}", answer.text());
     assert_eq!(upstream.asked().len(), 4, "it is not asked again");
+    assert_eq!(server.ask(&chat(&[user("Wind?")])).status(), 200);
+    assert_eq!(upstream.asked().len(), 5, "by now it is known what the model takes");
 }
 
 /// Templates of some models want people and the model to take turns; our notes stand beside what people say.

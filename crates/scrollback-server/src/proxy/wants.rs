@@ -1,0 +1,139 @@
+//! What some models want otherwise than others do, learned from what they refuse: no tools, or people and the model
+//! taking turns. It is remembered for a while, so that not every request is refused first.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::http::StatusCode;
+
+use super::exchange::Exchange;
+
+/// How servers say that a model knows no tools, or that they were not told to read its calls.
+const NO_TOOLS: [&str; 9] = [
+    "not support tool",
+    "not support function call",
+    "tools is not supported",
+    "'tools' is not supported",
+    "tool calling` is not supported",
+    "function calling is not",
+    "endpoints found that support tool use",
+    "enable-auto-tool-choice",
+    "tools param requires",
+];
+/// How they say that this one request can have none, because its reply is to be JSON.
+const NO_TOOLS_NOW: [&str; 2] = ["combined with tool", "function calling with a response mime type"];
+/// How they refuse two messages of one speaker in a row.
+const TURNS: [&str; 4] =
+    ["roles must alternate", "should be alternating", "should alternate with assistant", "successive user"];
+
+/// So much of a refusal is read.
+const READ: usize = 4_096;
+/// After so long it is tried anew: servers are set up otherwise, and models change.
+const REMEMBERED: Duration = Duration::from_hours(1);
+/// So many models are remembered: clients choose their names.
+const MOST_MODELS: usize = 1_000;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Want {
+    NoTools,
+    Turns,
+}
+
+/// What a refusal asks for, and whether that is the model's own and not this request's.
+fn wanted(status: StatusCode, body: &[u8]) -> Option<(Want, bool)> {
+    let may = [
+        StatusCode::BAD_REQUEST,
+        StatusCode::NOT_FOUND,
+        StatusCode::UNPROCESSABLE_ENTITY,
+        StatusCode::INTERNAL_SERVER_ERROR,
+        StatusCode::NOT_IMPLEMENTED,
+    ];
+    let text = String::from_utf8_lossy(&body[..body.len().min(READ)]).to_ascii_lowercase();
+    let says = |signs: &[&str]| may.contains(&status) && signs.iter().any(|sign| text.contains(sign));
+    let known: [(&[&str], Want, bool); 3] =
+        [(&NO_TOOLS, Want::NoTools, true), (&NO_TOOLS_NOW, Want::NoTools, false), (&TURNS, Want::Turns, true)];
+    known.into_iter().find(|(signs, ..)| says(signs)).map(|(_, want, lasts)| (want, lasts))
+}
+
+/// What is remembered, by upstream, model and want.
+#[derive(Default)]
+pub(super) struct Wants(Mutex<HashMap<(String, String, Want), Instant>>);
+
+impl Wants {
+    fn learn(&self, (upstream, model): (&str, &str), want: Want) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MOST_MODELS {
+            known.clear();
+        }
+        known.insert((upstream.to_owned(), model.to_owned(), want), Instant::now());
+    }
+
+    fn knows(&self, (upstream, model): (&str, &str), want: Want) -> bool {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let learned = known.get(&(upstream.to_owned(), model.to_owned(), want));
+        learned.is_some_and(|at| at.elapsed() < REMEMBERED)
+    }
+}
+
+impl Exchange {
+    /// Asks as its model is known to want it.
+    pub(super) fn heed(&mut self) {
+        for want in [Want::NoTools, Want::Turns] {
+            if self.proxy.wants.knows((&self.upstream.name, &self.plan.model), want) {
+                self.follow(want);
+            }
+        }
+    }
+
+    /// Changes what a refusal objects to; whether there is anything to change.
+    pub(super) fn give_way(&mut self, status: StatusCode, body: &[u8]) -> bool {
+        let Some((want, lasts)) = wanted(status, body).filter(|(want, _)| self.follow(*want)) else { return false };
+        let (upstream, model) = (&*self.upstream.name, &*self.plan.model);
+        tracing::warn!(model, upstream, ?want, "a request was refused; it is sent again as the model wants it");
+        if lasts {
+            self.proxy.wants.learn((upstream, model), want);
+        }
+        true
+    }
+
+    fn follow(&mut self, want: Want) -> bool {
+        match want {
+            Want::NoTools => self.withdraw_tools(),
+            Want::Turns => self.join_neighbours(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_are_understood() {
+        let check = |status: u16, text: &str, expect: Option<(Want, bool)>| {
+            assert_eq!(wanted(StatusCode::from_u16(status).unwrap(), text.as_bytes()), expect, "{text}");
+        };
+        let none = Some((Want::NoTools, true));
+        check(400, "registry.ollama.ai/library/gemma3:4b does not support tools", none);
+        check(400, r#"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"#, none);
+        check(404, "No endpoints found that support tool use.", none);
+        check(500, "tools param requires --jinja flag", none);
+        check(400, "Unsupported parameter: 'tools' is not supported with this model.", none);
+        let none_now = Some((Want::NoTools, false));
+        check(400, "json mode cannot be combined with tool/function calling", none_now);
+        check(400, "Function calling with a response mime type: 'application/json' is unsupported", none_now);
+        check(400, "Conversation roles must alternate user/assistant/...", Some((Want::Turns, true)));
+        check(429, "it does not support tools", None);
+        check(400, "tools[0].function.name: string too long", None);
+    }
+
+    #[test]
+    fn what_one_model_wants_is_not_what_others_want() {
+        let wants = Wants::default();
+        wants.learn(("local", "gemma3:4b"), Want::NoTools);
+        assert!(wants.knows(("local", "gemma3:4b"), Want::NoTools));
+        assert!(!wants.knows(("local", "gemma3:4b"), Want::Turns));
+        assert!(!wants.knows(("local", "qwen3"), Want::NoTools) && !wants.knows(("other", "gemma3:4b"), Want::NoTools));
+    }
+}
