@@ -56,7 +56,10 @@ fn message(said: &Said) -> Value {
         }
     }
     let text = said.text();
-    fields.entry("role").or_insert_with(|| "assistant".into());
+    // Some servers leave the role open in all of a stream.
+    if fields.get("role").and_then(Value::as_str).is_none_or(str::is_empty) {
+        fields.insert("role".into(), "assistant".into());
+    }
     let content = fields.entry("content").or_insert(Value::Null);
     if content.as_str().unwrap_or_default() != text {
         *content = text.into();
@@ -87,4 +90,30 @@ pub(super) fn add_output(reply: &mut Value, earlier: Output) {
         ("/usage/completion_tokens_details/reasoning_tokens", earlier.reasoning),
     ];
     add_counts(reply, &counts);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn words(text: &str, value: Value) -> Piece {
+        Piece::Words { text: text.into(), value }
+    }
+
+    fn check(pieces: Vec<Piece>, expected: &Value) {
+        assert_eq!(message(&Said { pieces, ..Said::default() }), *expected);
+    }
+
+    #[test]
+    fn a_reply_whose_role_is_left_open_is_the_assistants() {
+        for role in [Value::Null, json!("")] {
+            let value = json!({"role": role, "content": "Red."});
+            check(vec![words("Red.", value)], &json!({"role": "assistant", "content": "Red."}));
+        }
+        check(vec![words("Red.", json!({"content": "Red."}))], &json!({"role": "assistant", "content": "Red."}));
+        let other = json!({"role": "model", "content": "Red."});
+        check(vec![words("Red.", other.clone())], &other);
+    }
 }
