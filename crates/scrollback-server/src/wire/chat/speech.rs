@@ -1,7 +1,7 @@
 //! Replies as whole bodies.
 
 use bytes::Bytes;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::answer;
 use super::relay::Chunks;
@@ -61,13 +61,30 @@ fn message(said: &Said) -> Value {
         fields.insert("role".into(), "assistant".into());
     }
     let content = fields.entry("content").or_insert(Value::Null);
-    if content.as_str().unwrap_or_default() != text {
+    if let Some(parts) = parts(said) {
+        *content = parts;
+    } else if content.as_str().unwrap_or_default() != text {
         *content = text.into();
     }
     if !calls.is_empty() {
         fields.insert("tool_calls".into(), calls.into());
     }
     fields.into()
+}
+
+/// What all rounds said in parts, if one of them said more than words.
+fn parts(said: &Said) -> Option<Value> {
+    let mut lists = false;
+    let mut parts = Vec::new();
+    for piece in &said.pieces {
+        let Piece::Words { text, value } = piece else { continue };
+        parts.extend((!text.is_empty()).then(|| json!({"type": "text", "text": text})));
+        if let Some(list) = value["content"].as_array() {
+            lists = true;
+            parts.extend(list.iter().cloned());
+        }
+    }
+    lists.then(|| parts.into())
 }
 
 /// The fields of a round, with what was thought before it in front of its own thoughts.
@@ -94,8 +111,6 @@ pub(super) fn add_output(reply: &mut Value, earlier: Output) {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn words(text: &str, value: Value) -> Piece {
@@ -115,5 +130,18 @@ mod tests {
         check(vec![words("Red.", json!({"content": "Red."}))], &json!({"role": "assistant", "content": "Red."}));
         let other = json!({"role": "model", "content": "Red."});
         check(vec![words("Red.", other.clone())], &other);
+    }
+
+    #[test]
+    fn parts_stand_beside_the_words_of_other_rounds() {
+        let part = json!({"type": "image_url", "image_url": {"url": "data:,"}});
+        let list = || words("", json!({"role": "assistant", "content": [part]}));
+        let text = |text: &str| words(text, json!({"role": "assistant", "content": text}));
+        let said = |content: Value| json!({"role": "assistant", "content": content});
+        let spoken = |text: &str| json!({"type": "text", "text": text});
+        check(vec![list()], &said(json!([part])));
+        check(vec![text("Let me see. "), list()], &said(json!([spoken("Let me see. "), part])));
+        check(vec![list(), text("There.")], &said(json!([part, spoken("There.")])));
+        check(vec![text("Let me see. "), text("There.")], &said(json!("Let me see. There.")));
     }
 }
