@@ -91,6 +91,21 @@ fn words_that_come_with_the_end_of_a_round_are_told() {
     }
 }
 
+/// What looks like the beginning of a recall is told when the reply ends, in a chunk like all others.
+#[test]
+fn words_that_waited_come_in_a_chunk_like_the_others() {
+    let text = events(&[json!({"role": "assistant", "content": "Two metres. ["})], "stop");
+    let text = text.replace("\"choices\"", "\"created\":7,\"model\":\"gpt-4o-1\",\"usage\":null,\"choices\"");
+    let upstream = Upstream::new(move |_, _| stream(&text, 40, true));
+    let server = Server::new(upstream.port, "recall = \"text\"\n");
+    let answer = server.ask(&chat(&[user("Tide?")])).text();
+    assert_eq!(words(&answer), "Two metres. [", "{answer}");
+    let told = answer.matches("\"id\":\"c1\"").count();
+    for field in ["\"object\":\"chat.completion.chunk\"", "\"created\":7", "\"model\":\"gpt-4o-1\""] {
+        assert_eq!(answer.matches(field).count(), told, "{field}: {answer}");
+    }
+}
+
 #[test]
 fn a_round_in_a_stream_that_is_too_long_is_sent_smaller() {
     let own = json!({"tool_calls": [{"index": 0, "id": "own_1", "type": "function", "function": {"name": "search_history", "arguments": "{\"words\":\"tide\"}"}}]});

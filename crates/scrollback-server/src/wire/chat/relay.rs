@@ -20,6 +20,8 @@ pub(super) struct Chunks {
     sieve: Option<Sieve>,
     /// The words that the sieve held when the round ended.
     rest: String,
+    /// The last chunk that the sieve looked at: what else it says, the rest says too.
+    last: Value,
     /// The client's number of each call that is the client's; `None` for ours.
     numbers: HashMap<u64, Option<u64>>,
     /// Pieces of calls whose name is not whole yet.
@@ -40,6 +42,7 @@ impl Chunks {
             hides_markers,
             sieve: hides_markers.then(Sieve::default),
             rest: String::new(),
+            last: Value::Null,
             numbers: HashMap::new(),
             undecided: Vec::new(),
             kept_back: Vec::new(),
@@ -100,6 +103,9 @@ impl Chunks {
         add_output(&mut value, ear.earlier);
         if chunk.choices.is_empty() {
             return Some(value);
+        }
+        if self.sieve.is_some() {
+            self.last.clone_from(&value);
         }
         if !value["choices"][0]["delta"].is_object() {
             value["choices"][0]["delta"] = json!({});
@@ -173,9 +179,9 @@ impl Chunks {
     fn say_rest(&mut self, out: &mut BytesMut) {
         let text = std::mem::take(&mut self.rest);
         if !text.is_empty() {
-            let delta = json!({"index": 0, "delta": {"content": text}, "finish_reason": null});
-            let id = self.first_id.clone().unwrap_or_default();
-            let chunk = json!({"id": id, "object": "chat.completion.chunk", "choices": [delta]});
+            let mut chunk = std::mem::take(&mut self.last);
+            chunk["choices"] = json!([{"index": 0, "delta": {"content": text}, "finish_reason": null}]);
+            without(&mut chunk, "usage");
             out.extend_from_slice(&written(&chunk.to_string()));
         }
     }
