@@ -174,8 +174,8 @@ fn private(mut response: Response<Body>) -> Response<Body> {
 /// A refusal in the shape of the door that was knocked at.
 fn refused(refusal: &Refusal, path: &str) -> Response<Body> {
     let ours = ["/api", "/mcp", "/metrics", "/v1/summarize", "/v1/context/"];
-    let below = path.split_once("/v1").filter(|_| !ours.iter().any(|ours| path.starts_with(ours)));
-    let Some((_, below)) = below else { return refusal.response() };
+    let below = wire::below(path).filter(|_| !ours.iter().any(|ours| path.starts_with(ours)));
+    let Some(below) = below else { return refusal.response() };
     let Refusal { status, code, message, header } = refusal;
     let mut response = error(wire::of_path(below).unwrap_or(&Chat), *status, code, message);
     response.headers_mut().extend(header.clone());

@@ -167,7 +167,7 @@ async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<
     metrics::counter!("scrollback_requests_total").increment(1);
     let (parts, body) = request.into_parts();
     let whole = parts.uri.path_and_query().map_or("", |path| path.as_str());
-    let path = whole.split_once("/v1").map_or("", |(_, path)| path).to_owned();
+    let path = wire::below(whole).unwrap_or_default().to_owned();
     let wire = wire::of_path(&path).unwrap_or(&Chat);
     if climbs(&path) {
         let what = "a path with “.”, “..” or a backslash may lead elsewhere than it says: write it out";

@@ -255,6 +255,12 @@ impl WireName {
     }
 }
 
+/// What a path names below `/v1`; the name of an upstream may stand before that, and begin alike.
+pub(crate) fn below(path: &str) -> Option<&str> {
+    let mut behind = path.match_indices("/v1").map(|(at, v1)| &path[at + v1.len()..]);
+    behind.find(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// The dialect that a path speaks.
 pub(crate) fn of_path(path: &str) -> Option<&'static dyn Wire> {
     match path.split('?').next().unwrap_or_default() {

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{Server, Upstream, chat, events, reply, says, send, stream, user};
+use crate::scene::{Server, Upstream, chat, events, plain, reply, says, send, stream, user};
 use crate::talk::{question, talk};
 
 const WINDOW: &str = "[window]\ntokens = 5000\nreply_tokens = 300\n";
@@ -20,6 +20,20 @@ fn two_keys_that_differ_are_refused_in_the_dialect_of_the_client() {
     assert_eq!(repeated.status(), 400);
     assert_eq!(server.send("POST /v1/chat/completions", &both("one"), &body).status(), 200);
     assert_eq!(upstream.asked().len(), 1, "what is refused goes nowhere");
+}
+
+#[test]
+fn an_upstream_may_be_named_like_a_version() {
+    let upstream = Upstream::new(|_, asked| plain("200 OK", "", asked.head.lines().next().unwrap()));
+    let url = format!("url = \"http://127.0.0.1:{}/v1\"", upstream.port);
+    let server = Server::new(upstream.port, &format!("[upstreams.v1x]\n{url}\n[upstreams.v1-beta]\n{url}\n"));
+    for name in ["v1x", "v1-beta"] {
+        let answer = server.send(&format!("GET /{name}/v1/models?of=/v1"), "", "");
+        assert_eq!(answer.text(), "GET /v1/models?of=/v1 HTTP/1.1", "{name}");
+        let keys = "authorization: Bearer one\r\nx-api-key: two\r\n";
+        let refused = server.send(&format!("POST /{name}/v1/messages"), keys, "{}").json();
+        assert_eq!(refused["type"], "error", "in the dialect of the client: {refused}");
+    }
 }
 
 #[test]
