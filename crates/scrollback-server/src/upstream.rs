@@ -23,11 +23,12 @@ use crate::wire::{self, ErrorKind, Own, WireName};
 pub(crate) const QUOTE: &str = "quote";
 
 /// Headers that belong to one connection, or that we set ourselves.
-const NOT_PASSED: [&str; 13] = [
+const NOT_PASSED: [&str; 14] = [
     "connection",
     "keep-alive",
     "proxy-authenticate",
     "proxy-authorization",
+    "proxy-connection",
     "te",
     "trailer",
     "transfer-encoding",
@@ -217,9 +218,15 @@ fn stalled() -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::TimedOut, "the upstream stopped in the middle of its answer")
 }
 
-/// Headers without those that belong to one connection.
+/// Headers without those that belong to one connection: the usual ones, and what `connection` names.
 fn passed(headers: &HeaderMap) -> HeaderMap {
-    let ours = |name: &HeaderName| NOT_PASSED.contains(&name.as_str()) || name.as_str().starts_with("x-scrollback-");
+    let named = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    let named: Vec<&str> = named.flat_map(|names| names.split(',')).map(str::trim).collect();
+    let ours = |name: &HeaderName| {
+        let name = name.as_str();
+        let is_named = named.iter().any(|named| named.eq_ignore_ascii_case(name));
+        is_named || NOT_PASSED.contains(&name) || name.starts_with("x-scrollback-")
+    };
     headers.iter().filter(|(name, _)| !ours(name)).map(|(name, value)| (name.clone(), value.clone())).collect()
 }
 

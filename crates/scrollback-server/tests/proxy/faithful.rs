@@ -22,6 +22,25 @@ fn a_short_request_leaves_as_it_came_but_for_our_tools() {
     assert_eq!(asked.header("x-custom"), Some("7"));
 }
 
+/// RFC 9110, 7.6.1: what belongs to one connection stays there.
+#[test]
+fn headers_of_one_connection_are_not_passed_on() {
+    let upstream = Upstream::new(|_, _| {
+        let headers = "connection: keep-alive, X-Back\r\nx-back: 1\r\nx-stays: 2\r\ncontent-type: application/json\r\n";
+        plain("200 OK", headers, "{\"choices\":[]}")
+    });
+    let server = Server::new(upstream.port, "");
+    let headers = "connection: keep-alive,X-Hop\r\nx-hop: 1\r\nproxy-connection: keep-alive\r\nx-custom: 7\r\n";
+    for line in ["POST /v1/chat/completions", "POST /v1/embeddings"] {
+        let answer = server.send(line, headers, &chat(&[user("hi")]).to_string());
+        assert_eq!((answer.header("x-back"), answer.header("x-stays")), (None, Some("2")), "{}", answer.head);
+    }
+    for asked in upstream.asked() {
+        assert_eq!((asked.header("x-hop"), asked.header("proxy-connection")), (None, None), "{}", asked.head);
+        assert_eq!(asked.header("x-custom"), Some("7"));
+    }
+}
+
 #[test]
 fn errors_come_back_as_they_are() {
     let statuses =
