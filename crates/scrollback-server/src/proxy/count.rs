@@ -86,6 +86,7 @@ impl Proxy {
         let offer = Offer::new(by, self.engine.tools(), &opened, wire);
         let asked = Asked { request: &request, incoming, history: &history, opened: &opened };
         let plan = self.plan(upstream, &asked, &offer);
+        self.knows_conversation(&plan).await?;
         let known = self.named_by_id(&plan).await?;
         let (arrival, after) = Self::arrival(&plan, known.as_ref())?;
         let recalls = plan.recalls;

@@ -44,6 +44,7 @@ impl Proxy {
         let asked = Asked { request: &request, incoming, history: &history, opened: &opened };
         let offer = Offer::new(upstream.recall, self.engine.tools(), &opened, &Responses);
         let plan = self.plan(upstream, &asked, &offer);
+        self.knows_conversation(&plan).await?;
         let received = self.received(&history, &plan).await?;
         self.compacted(&received, &plan).await
     }

@@ -12,6 +12,8 @@ use serde_json::{Value, json};
 
 use super::{Answered, Proxy, error, item, read, told};
 use crate::clock::now;
+use crate::proxy::Plan;
+use crate::wire::Follows;
 use crate::wire::edit::raw;
 use crate::wire::responses::{Responses, token};
 
@@ -134,6 +136,13 @@ impl Proxy {
     /// Whether a conversation was made here.
     pub(in crate::proxy) async fn has_conversation(&self, tenant: &Tenant, id: &str) -> Result<bool> {
         Ok(self.made(tenant, id).await?.is_some())
+    }
+
+    /// An error if a request goes on from a conversation that was not made here.
+    pub(in crate::proxy) async fn knows_conversation(&self, plan: &Plan) -> Result<()> {
+        let Some(Follows::Conversation(name)) = &plan.follows else { return Ok(()) };
+        let unknown = || Error::NotFound(format!("the conversation “{name}” is not in the log"));
+        self.made(&plan.tenant, name).await?.map(drop).ok_or_else(unknown)
     }
 
     async fn made(&self, tenant: &Tenant, id: &str) -> Result<Option<Made>> {

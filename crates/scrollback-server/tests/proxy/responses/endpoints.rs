@@ -299,10 +299,17 @@ fn what_is_followed_elsewhere_is_counted_elsewhere() {
         )
     });
     let server = Server::new(upstream.port, "");
-    let body = json!({"model": "gpt-5", "input": "Go on.", "previous_response_id": "resp_elsewhere"});
-    let answer = server.send("POST /v1/responses/input_tokens", "", &body.to_string());
-    assert_eq!(answer.json()["input_tokens"], 77);
-    assert!(answer.header("x-scrollback-trouble").unwrap().contains("resp_elsewhere"), "{}", answer.head);
+    for (field, id) in [("previous_response_id", "resp_elsewhere"), ("conversation", "conv_elsewhere")] {
+        let body = json!({"model": "gpt-5", "input": "Go on.", field: id}).to_string();
+        let answer = server.send("POST /v1/responses/input_tokens", "", &body);
+        assert_eq!(answer.json()["input_tokens"], 77);
+        assert!(answer.header("x-scrollback-trouble").unwrap().contains(id), "{}", answer.head);
+        let compacted = server.send("POST /v1/responses/compact", "", &body);
+        assert!(compacted.header("x-scrollback-trouble").unwrap().contains(id), "{}", compacted.head);
+        let asked = upstream.asked();
+        assert!(asked[asked.len() - 2..].iter().all(|asked| asked.text() == body), "{asked:?}");
+    }
+    assert!(server.messages().is_empty());
 }
 
 #[test]
