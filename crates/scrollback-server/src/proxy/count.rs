@@ -74,7 +74,7 @@ impl Proxy {
         });
         let request = read.ok_or_else(|| Error::Invalid("this is no request with messages".into()))?;
         let mut opened = wire.opened(&request, &incoming.headers);
-        let said = request.raw(wire.history()).unwrap_or_default();
+        let said = request.raw(wire.history()).filter(|said| *said != "null").unwrap_or("[]");
         let spoken = said.starts_with('"').then(|| format!("[{{\"role\":\"user\",\"content\":{said}}}]"));
         let text = opened.new.take().or(spoken).unwrap_or_else(|| said.to_owned());
         let history = History::parse(&text)?;

@@ -17,16 +17,24 @@ pub(crate) struct Request {
 
 impl Request {
     /// Finds the fields; `None` if this is no request that we understand, which is then none of our business.
-    /// `messages` finds the end of the array that a text begins with; the array is the value of the field `history`.
+    /// `messages` finds the end of the array that a text begins with; the array is the value of the field `history`. A
+    /// request that goes on from a conversation may leave it out: it says nothing new.
     pub(crate) fn read<'b>(
         body: &'b Bytes,
         history: &str,
-        messages: impl FnMut(&'b str) -> Option<usize>,
+        mut messages: impl FnMut(&'b str) -> Option<usize>,
     ) -> Option<Self> {
         let text = std::str::from_utf8(body).ok()?;
-        let fields = Cursor { text, at: 0 }.fields(history, messages)?;
-        let once = fields.iter().filter(|(name, _)| name == history).count() == 1;
-        once.then(|| Self { body: body.clone(), fields })
+        let fields = Cursor { text, at: 0 }.fields(history, &mut messages)?;
+        let request = Self { body: body.clone(), fields };
+        let says = |name: &str| request.raw(name).is_some_and(|raw| raw != "null");
+        let least = if says("conversation") && says("model") && !says(history) {
+            messages("[]")?;
+            0
+        } else {
+            1
+        };
+        (least..=1).contains(&request.all(history).count()).then_some(request)
     }
 
     /// A field as it stands; of several with one name the last, as most readers take it.
@@ -235,6 +243,23 @@ mod tests {
             assert!(read(body.as_bytes()).is_none(), "{body}");
         }
         assert!(read(b"{\"messages\":[],\"a\":\"\xff\"}").is_none());
+    }
+
+    #[test]
+    fn whoever_goes_on_from_a_conversation_may_say_nothing_new() {
+        for body in [
+            r#"{"model":"m","conversation":"c"}"#,
+            r#"{"conversation":{"id":"c"},"messages":null,"model":"m"}"#,
+            r#"{"conversation":"c","model":"m"}"#,
+        ] {
+            let request = read(body.as_bytes()).unwrap();
+            let written = request.write(&[("messages", Some("[1]")), ("conversation", None)]);
+            let written: Value = serde_json::from_slice(&written).unwrap();
+            assert_eq!(written, serde_json::json!({"model": "m", "messages": [1]}), "{body}");
+        }
+        for body in [r#"{"model":"m","conversation":null}"#, r#"{"conversation":"c"}"#, r#"{"model":"m"}"#] {
+            assert!(read(body.as_bytes()).is_none(), "{body}");
+        }
     }
 
     #[test]

@@ -22,9 +22,9 @@ pub struct Preview {
 }
 
 impl Engine {
-    /// Looks at a request as if it were to be answered; `None` if it holds no message.
+    /// Looks at a request as if it were to be answered; `None` if it holds no message and follows none.
     pub async fn preview(&self, ask: &Ask<'_>) -> Result<Option<Preview>> {
-        if ask.history.is_empty() {
+        if ask.history.is_empty() && ask.after.is_none() {
             return Ok(None);
         }
         let seen = self.log.foresee(ask.arrival, ask.after, ask.history).await?;

@@ -66,6 +66,28 @@ fn a_conversation_that_is_kept_here_is_not_answered_in_the_background() {
     heard(&server, &json!({"model": "gpt-5", "conversation": id, "input": "One."}));
 }
 
+/// Whoever says nothing new wants an answer to what was said. Its provider knows nothing of the conversation.
+#[test]
+fn a_conversation_that_is_kept_here_is_answered_without_input() {
+    let upstream = Upstream::new(|number, asked| answers(asked, &format!("resp_{number}"), &[says("msg_1", "Noted.")]));
+    let server = Server::new(upstream.port, "");
+    for (number, input) in [None, Some(Value::Null)].into_iter().enumerate() {
+        let made = post(&server, "/conversations", &json!({"items": [user(&format!("Number {number}."))]}));
+        let mut body = json!({"model": "gpt-5", "conversation": made["id"]});
+        body.as_object_mut().unwrap().extend(input.map(|input| ("input".to_owned(), input)));
+        assert!(post(&server, "/responses/input_tokens", &body)["input_tokens"].as_u64().unwrap() > 3);
+        assert_eq!(output(&heard(&server, &body)), [says("msg_1", "Noted.")]);
+        assert_eq!(upstream.asked().len(), number + 1, "the count is ours");
+        let asked = upstream.asked().pop().unwrap();
+        assert_eq!(kinds(&self::input(&asked)), ["user"], "{}", asked.text());
+        assert!(asked.json().get("conversation").is_none(), "{}", asked.text());
+    }
+    let empty = post(&server, "/conversations", &json!({}));
+    let answer = ask(&server, &json!({"model": "gpt-5", "conversation": empty["id"]}));
+    assert_eq!((answer.status(), &answer.json()["error"]["code"]), (400, &json!("invalid_request")));
+    assert_eq!(upstream.asked().len(), 2, "nothing to answer");
+}
+
 #[test]
 fn nothing_of_a_conversation_is_deleted() {
     let upstream = Upstream::new(|_, _| replies("resp_1", &[]));
