@@ -90,6 +90,21 @@ async fn a_regenerated_reply_is_a_sibling() {
 }
 
 #[tokio::test]
+async fn a_sound_that_comes_back_by_its_id_is_the_reply_it_was() {
+    let bench = Bench::sqlite();
+    let question = user("Tell me a joke.");
+    for id in ["audio_a", "audio_b"] {
+        let asked = bench.send(None, std::slice::from_ref(&question)).await;
+        let sound = json!({"id": id, "data": "AAAA", "expires_at": 7, "transcript": format!("The joke of {id}.")});
+        bench.answer(&asked, &json!({"role": "assistant", "content": null, "audio": sound})).await;
+    }
+    let echo = json!({"role": "assistant", "audio": {"id": "audio_b"}});
+    let next = bench.send(None, &[question, echo, user("Ha.")]).await;
+    assert_eq!((next.outcome, next.added), (Outcome::Continue, 1));
+    assert!(bench.path(&next).await[1].raw.get().contains("The joke of audio_b."));
+}
+
+#[tokio::test]
 async fn an_echo_that_lost_its_spacing_is_still_the_reply() {
     let mut bench = Bench::sqlite();
     let asked = bench.send(None, &[user("Show me code.")]).await;

@@ -139,13 +139,23 @@ fn feed_bytes(hasher: &mut blake3::Hasher, tag: u8, bytes: &[u8]) {
 pub(super) fn weak(message: &Message) -> Fingerprint {
     if message.is_exported {
         // No client rewrites it, and what is read of it may become more: it is itself or another.
-        let mut hasher = blake3::Hasher::new();
-        hasher.update(b"weak");
-        feed_bytes(&mut hasher, b'r', message.role().as_str().as_bytes());
-        feed_bytes(&mut hasher, b'e', &message.strong().0.0);
-        return Fingerprint(Hash128::finish(&hasher));
+        return weak_by(message.role(), b'e', &message.strong().0.0);
     }
-    weak_of(message.role(), message.parts().iter())
+    // Where there are words, a client may send them back without the sound.
+    let is_silent = message.parts().iter().all(|part| matches!(part, Part::Thinking(_)));
+    match message.sound.as_deref().filter(|_| is_silent) {
+        Some(id) => weak_by(message.role(), b'a', id.as_bytes()),
+        None => weak_of(message.role(), message.parts().iter()),
+    }
+}
+
+/// The weak fingerprint of a message that something else than its words tells from others.
+fn weak_by(role: &Role, tag: u8, bytes: &[u8]) -> Fingerprint {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"weak");
+    feed_bytes(&mut hasher, b'r', role.as_str().as_bytes());
+    feed_bytes(&mut hasher, tag, bytes);
+    Fingerprint(Hash128::finish(&hasher))
 }
 
 /// The weak fingerprint of what can be read of a message, but for pictures and files that it only points to; `None` if
@@ -278,5 +288,19 @@ mod tests {
             )
         };
         assert_ne!(shot("a"), shot("b"));
+    }
+
+    #[test]
+    fn weak_knows_a_sound_by_its_id() {
+        let sound = |fields: &str, id: &str| {
+            message(&format!(r#"{{"role":"assistant",{fields}"audio":{{"id":"{id}"}}}}"#)).weak()
+        };
+        let whole = message(
+            r#"{"role":"assistant","content":null,"audio":{"id":"a","data":"AAAA","expires_at":7,"transcript":"Hello."}}"#,
+        );
+        assert_eq!(whole.weak(), sound("", "a"));
+        assert_ne!(whole.weak(), sound("", "b"));
+        let words = message(r#"{"role":"assistant","content":"Hello."}"#).weak();
+        assert_eq!(sound(r#""content":"Hello.","#, "a"), words, "words are enough");
     }
 }

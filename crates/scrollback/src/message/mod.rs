@@ -160,6 +160,8 @@ pub struct Message {
     raw: Arc<RawValue>,
     role: Role,
     name: Option<Box<str>>,
+    /// The id of a sound that it says, by which alone clients send it back.
+    sound: Option<Box<str>>,
     parts: Vec<Part>,
     strong: Fingerprint,
     /// Whether it has blocks that only ChatGPT's exports have.
@@ -181,8 +183,8 @@ impl Message {
         let value = value_of(raw.get()).unwrap_or_else(|_| Value::String(raw.get().to_owned()));
         let (role, parts) = read::message(&value);
         let (name, strong) = (read::name(&value, &role), fingerprint::strong(&value));
-        let is_exported = chatgpt::is_in(&value);
-        Self { raw, role, name, parts, strong, is_exported }
+        let (sound, is_exported) = (read::sound(&value), chatgpt::is_in(&value));
+        Self { raw, role, name, sound, parts, strong, is_exported }
     }
 
     /// A plain message of our own making.

@@ -29,6 +29,11 @@ pub(super) fn name(value: &Value, role: &Role) -> Option<Box<str>> {
     value.get("name").filter(|_| speaks)?.as_str().filter(|name| !name.is_empty()).map(Into::into)
 }
 
+/// The id of the sound that a chat message says beside its content.
+pub(super) fn sound(value: &Value) -> Option<Box<str>> {
+    value.get("audio").filter(|_| value.get("role").is_some())?.get("id")?.as_str().map(Into::into)
+}
+
 fn role_of_item(kind: &str) -> Role {
     if kind.ends_with("_output") {
         Role::Tool
