@@ -77,10 +77,11 @@ fn dollars(value: &impl Serialize, costs: impl IntoIterator<Item = (&'static str
 type KindOfTokens = (&'static str, fn(&Tokens) -> u32);
 
 /// The kinds of tokens, in the order of a window.
-const KINDS: [KindOfTokens; 8] = [
+const KINDS: [KindOfTokens; 9] = [
     ("instr.", |tokens| tokens.instructions),
     ("tools", |tokens| tokens.tools),
     ("contents", |tokens| tokens.contents),
+    ("kept", |tokens| tokens.kept),
     ("open", |tokens| tokens.open),
     ("turn", |tokens| tokens.current),
     ("held", |tokens| tokens.held),
@@ -142,4 +143,25 @@ pub(super) fn sums(totals: &Totals) -> anyhow::Result<()> {
         say(format!("{} instead of {}: {:.0} % saved", totals.cost, totals.without_cost, totals.saved_percent()))?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_columns_add_up_to_the_input() {
+        let tokens = Tokens {
+            instructions: 1,
+            tools: 2,
+            contents: 4,
+            open: 8,
+            current: 16,
+            held: 32,
+            recalled: 64,
+            topics: 128,
+            kept: 256,
+        };
+        assert_eq!(KINDS.iter().map(|(_, of)| of(&tokens)).sum::<u32>(), tokens.total());
+    }
 }
