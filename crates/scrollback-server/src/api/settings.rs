@@ -181,6 +181,16 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_names_what_is_not_for_all() {
+        let told = include_str!("../../../../docs/api.md");
+        let told = told.lines().find(|line| line.starts_with("| `GET /api/settings`")).unwrap();
+        for name in OF_THE_MACHINE {
+            let named = name.strip_suffix('.').map_or_else(|| format!("`{name}`"), |section| format!("`[{section}]`"));
+            assert!(told.contains(&named), "{named}");
+        }
+    }
+
+    #[test]
     fn what_is_in_force_goes_before_what_the_file_says() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("scrollback.toml");
