@@ -31,6 +31,20 @@ await play({
     quiet(page);
   },
 
+  async 'what comes while one looks is shown where nothing was'() {
+    for (const [strategy, row] of [['topics', '[role=treeitem]'], ['artifacts', '.record-row']]) {
+      const name = `r-first-${strategy}`;
+      await played(name, strategy, 1);
+      const page = await open(at(name, strategy));
+      await page.locator('.empty').waitFor();
+      await played(name, strategy, 60);
+      await page.locator(row).first().waitFor();
+      await page.locator('.split-body .record-head').waitFor();
+      assert.equal(await page.locator('.empty').count(), 0);
+      quiet(page);
+    }
+  },
+
   async 'a topic with parts opens and closes'() {
     const { base } = await another(`${readFileSync(process.env.SETTINGS, 'utf8')}[topics]\ntopic_tokens = 1000\n`);
     await played('parts', 'topics', 30, base);

@@ -2,6 +2,10 @@
 import { h, put } from './dom.js';
 import { icon } from './icons.js';
 import { t } from './i18n.js';
+import { afterPause } from './pace.js';
+
+const PAUSE = 700;
+const NEWS = ['turn', 'fold', 'topics', 'again'];
 
 /** Builds it: { node, detail(name, …children), isChosen() }; `back` is called when the list is wanted again. */
 export function split(list, label, back) {
@@ -43,4 +47,24 @@ export function messageLinks(place, ids, most = 12) {
 /** What stands where a session's strategy makes no such thing: why, and a button that changes it. */
 export function otherStrategy(title, text, label, act) {
   return h('div', { class: 'empty' }, h('p', { class: 'empty-title' }, title), h('p', {}, text), act ? h('button', { class: 'button primary', type: 'button', on: { click: act } }, label) : null);
+}
+
+/** Says that there is nothing yet, and shows what there is once something has come: `nothing(about)`, `fetch()`, `show(found)`. */
+export function untilThere(root, place, { nothing, fetch, show }) {
+  let isThere = false;
+  let layout = null;
+  const later = afterPause(async () => {
+    const found = await fetch().catch(() => []);
+    if (isThere || !found.length || !root.isConnected) return;
+    isThere = true;
+    await show(found);
+  }, PAUSE);
+  place.onLeave(later.cancel);
+  place.onAbout((about) => {
+    if (isThere) return;
+    put(root, nothing(about));
+    if (layout && layout !== about.layout) later.ask();
+    layout = about.layout;
+  });
+  place.live((event) => { if (!isThere && NEWS.includes(event.name)) later.ask(); });
 }

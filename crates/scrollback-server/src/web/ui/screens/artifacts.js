@@ -6,11 +6,17 @@ import { artifactVersions } from '../artifacts/versions.js';
 import { h, put, putAgain } from '../dom.js';
 import { t } from '../i18n.js';
 import { trouble, waiting } from '../notice.js';
-import { otherStrategy, remember, split } from '../split.js';
+import { otherStrategy, remember, split, untilThere } from '../split.js';
 
 export async function show(root, place) {
-  let { artifacts } = await get(place.api('artifacts'), { branch: place.branch });
-  if (!artifacts.length && !place.query.artifact) return place.onAbout((about) => put(root, nothing(place, about)));
+  const fetch = async () => (await get(place.api('artifacts'), { branch: place.branch })).artifacts;
+  const artifacts = await fetch();
+  if (artifacts.length || place.query.artifact) return showAll(root, place, artifacts);
+  return untilThere(root, place, { nothing: (about) => nothing(place, about), fetch, show: (found) => showAll(root, place, found) });
+}
+
+async function showAll(root, place, first) {
+  let artifacts = first;
   const list = h('ul', { class: 'record-list', 'aria-label': t('artifacts.list') });
   const halves = split(list, t('artifacts.chosen'), () => { remember(place.href('artifacts')); list.querySelector('a')?.focus(); });
   let chosen = place.query.artifact ?? null;

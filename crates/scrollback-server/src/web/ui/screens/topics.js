@@ -5,7 +5,7 @@ import { h, put, putAgain } from '../dom.js';
 import { t } from '../i18n.js';
 import { trouble, waiting } from '../notice.js';
 import { afterPause } from '../pace.js';
-import { otherStrategy, remember, split } from '../split.js';
+import { otherStrategy, remember, split, untilThere } from '../split.js';
 import { makeHistory } from '../topics/history.js';
 import { stateFilter } from '../topics/state.js';
 import { drawTopic } from '../topics/topic.js';
@@ -14,8 +14,14 @@ import { makeTree } from '../topics/tree.js';
 const PAUSE = 700;
 
 export async function show(root, place) {
-  let { topics } = await get(place.api('topics'), { branch: place.branch });
-  if (!topics.length) return place.onAbout((about) => put(root, nothing(place, about)));
+  const fetch = async () => (await get(place.api('topics'), { branch: place.branch })).topics;
+  const topics = await fetch();
+  if (topics.length) return showAll(root, place, topics);
+  return untilThere(root, place, { nothing: (about) => nothing(place, about), fetch, show: (found) => showAll(root, place, found) });
+}
+
+async function showAll(root, place, first) {
+  let topics = first;
   const history = makeHistory(place);
   const tree = makeTree(choose);
   const filter = h('div', { class: 'row filters', role: 'group', 'aria-label': t('topics.filter') });
