@@ -261,6 +261,21 @@ await play({
     quiet(page);
   },
 
+  async 'what others pin and leave out is marked at once'() {
+    const { session } = await say(null, 'The boat is red.');
+    const page = await chat(session);
+    const [pin, out] = [page.locator('#m0 .quick [aria-pressed=true]'), page.locator('#m1 .message.excluded')];
+    await api('PUT', `/sessions/${session}/pins/m0`);
+    await pin.waitFor({ state: 'attached' });
+    await api('PUT', `/sessions/${session}/excluded/m1`);
+    await out.waitFor();
+    await api('DELETE', `/sessions/${session}/pins/m0`);
+    await api('DELETE', `/sessions/${session}/excluded/m1`);
+    await pin.waitFor({ state: 'detached' });
+    await out.waitFor({ state: 'detached' });
+    quiet(page);
+  },
+
   async 'what happens before the stream is open again is not missed'() {
     const { session } = await say(null, 'The boat is red.');
     const page = await chat(session);

@@ -1,4 +1,5 @@
 // The chat: the log of a session, what the model answers as it comes, and the field to write in.
+import { get } from '../api.js';
 import { h, put } from '../dom.js';
 import { t } from '../i18n.js';
 import { makeComposer } from '../chat/composer.js';
@@ -44,6 +45,7 @@ function mark(chat, answer) {
 // Our own turn tells its story itself; what others do is fetched when it is told.
 function hear(chat, event) {
   if (event.name === 'fold' && !refold(chat, event.data.covers)) chat.redrawNotes?.();
+  if (event.name === 'controls' || event.name === 'again') remark(chat).catch(() => {});
   if (chat.turn.isRunning()) return;
   if (event.name === 'reply' || event.name === 'turn' || event.name === 'again') {
     chat.log.catchUp();
@@ -51,6 +53,13 @@ function hear(chat, event) {
     chat.place.changed().catch(() => {});
   }
   if (event.name === 'turn' && event.data.folded) refold(chat, event.data.covers);
+}
+
+// Others pin and leave out messages, too.
+async function remark(chat) {
+  const { pinned, excluded } = await get(chat.place.api('controls'), { branch: chat.place.branch });
+  const ids = (lines) => lines.map((line) => line.message);
+  mark(chat, { pinned: ids(pinned), excluded: ids(excluded) });
 }
 
 // Fetches the log anew where another stretch of it is folded now; false if it is the same one.
