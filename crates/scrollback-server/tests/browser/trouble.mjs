@@ -1,5 +1,5 @@
 // What goes wrong, and others who write too: no word is lost, and none goes where nobody looks.
-import { accessible, api, assert, imported, open, picture, play, quiet, say, until } from './kit.mjs';
+import { accessible, api, assert, imported, language, open, picture, play, quiet, say, until } from './kit.mjs';
 import { choose, field, openCard, ready, told, write } from './talk.mjs';
 import { played } from './seed.mjs';
 import { another, puppet } from './model.mjs';
@@ -259,6 +259,25 @@ await play({
     await page.locator('dialog').getByRole('button', { name: 'Copy', exact: true }).click();
     await told(page, 'Nothing was copied');
     quiet(page);
+  },
+
+  async 'an answer that breaks off is told in the language of the page'() {
+    const { session } = await say(null, 'The boat is red.');
+    for (const [lang, name] of [['en-US', 'en'], ['zh-CN', 'zh']]) {
+      const page = await ready(await open(`/#/s/${session}/chat`, { lang }));
+      await page.evaluate(() => {
+        const real = window.fetch;
+        const broken = () => new ReadableStream({ start: (control) => control.error(new TypeError('network error')) });
+        window.fetch = async (url, init) => {
+          const answer = await real(url, init);
+          return String(url).includes('/api/chat') ? new Response(broken(), { headers: answer.headers }) : answer;
+        };
+      });
+      await send(page, 'Is the pier free?');
+      await page.getByRole('alert').filter({ hasText: (await language(name))['error.cut'] }).waitFor();
+      assert.equal(await page.getByText('network error').count(), 0);
+      quiet(page);
+    }
   },
 
   async 'what others pin and leave out is marked at once'() {

@@ -30,7 +30,7 @@ export async function stream(path, { method = 'GET', body, signal, headers, onOp
   }, isQuiet);
   if (!response.ok) throw await problem(response);
   onOpen?.();
-  await readEvents(response.body, onEvent);
+  await readEvents(response.body, onEvent, cut);
 }
 
 /** The bytes of an answer, for files: { blob, name }. */
@@ -38,7 +38,7 @@ export async function file(path, query) {
   const response = await send(address(path, query), { cache: 'no-store' });
   if (!response.ok) throw await problem(response);
   const said = /filename="?([^";]+)/.exec(response.headers.get('content-disposition') ?? '');
-  return { blob: await response.blob(), name: said?.[1] ?? 'scrollback' };
+  return { blob: await response.blob().catch(cut), name: said?.[1] ?? 'scrollback' };
 }
 
 /** A path with its query; what is null or undefined is left out. */
@@ -59,7 +59,7 @@ async function ask(method, path, query, body, options) {
   });
   if (response.status === 304 && before) return JSON.parse(before.text);
   if (!response.ok) throw await problem(response);
-  const text = await response.text();
+  const text = await response.text().catch(cut);
   if (method === 'GET') keep(url, response.headers.get('etag'), text);
   return text ? JSON.parse(text) : null;
 }
@@ -79,6 +79,11 @@ async function send(url, init, isQuiet = false) {
     if (response.status !== 401 || isQuiet) return response;
     if (!(await askToken(said))) return response;
   }
+}
+
+// An answer that breaks off is told in our words; the browser's own are in the language of its maker.
+function cut(error) {
+  throw error.name === 'AbortError' ? error : new Problem(0, 'cut', null);
 }
 
 async function problem(response) {

@@ -6,6 +6,7 @@ import { t } from './i18n.js';
 /** The words of an error: what the server says to do, or what we know ourselves. */
 export function words(error) {
   if (error?.code === 'unreachable') return t('error.unreachable');
+  if (error?.code === 'cut' && !error.detail) return t('error.cut');
   return error?.detail || error?.message || t('error.unknown');
 }
 

@@ -1,12 +1,12 @@
 // Reads a text/event-stream from bytes: split UTF-8, any line ending, data over several lines.
 
-/** Calls `onEvent({ name, data })` for each event of a response body until it ends. */
-export async function readEvents(body, onEvent) {
+/** Calls `onEvent({ name, data })` for each event of a response body until it ends, and `onCut(error)` where it breaks off. */
+export async function readEvents(body, onEvent, onCut) {
   const reader = body.getReader();
   const parser = eventParser(onEvent);
   const decoder = new TextDecoder();
   for (;;) {
-    const { done, value } = await reader.read();
+    const { done, value } = await reader.read().catch(onCut);
     parser(done ? decoder.decode() : decoder.decode(value, { stream: true }), done);
     if (done) return;
   }

@@ -33,6 +33,7 @@ export default {
   tokens: '{n} tokens',
   'tokens.one': '{n} token',
   'error.unreachable': 'The server does not answer. Is “scrollback serve” still running?',
+  'error.cut': 'The connection to the server broke off in the middle.',
   unreached: 'The server does not answer. This page goes on by itself when it is back.',
   'error.unknown': 'Something went wrong here. Reload the page.',
   'token.title': 'A token is needed',

@@ -33,6 +33,7 @@ export default {
   tokens: '{n} 词元',
   'tokens.one': '{n} 词元',
   'error.unreachable': '服务器没有响应。“scrollback serve” 还在运行吗？',
+  'error.cut': '与服务器的连接中途断开了。',
   unreached: '服务器没有响应。恢复后此页面会自动继续。',
   'error.unknown': '这里出了点问题，请刷新页面。',
   'token.title': '需要令牌',
