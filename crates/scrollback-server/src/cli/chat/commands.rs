@@ -97,7 +97,8 @@ pub(super) fn program(name: &str, rest: &str, place: &Place) -> Option<Vec<Strin
         _ => {}
     }
     let session = place.session.as_deref()?;
-    let branch = place.branch.map(|branch| format!("--branch={branch}"));
+    let says = |option: &str| words().any(|word| word.split('=').next() == Some(option));
+    let branch = place.branch.filter(|_| !says("--branch")).map(|branch| format!("--branch={branch}"));
     let line = match name {
         "window" => said(&["show", session, "--view"], None),
         "cost" => said(&["show", session, "--ledger"], None),
@@ -106,6 +107,7 @@ pub(super) fn program(name: &str, rest: &str, place: &Place) -> Option<Vec<Strin
         "pin" | "unpin" | "exclude" | "include" if rest.is_empty() => said(&[name, session], place.last.as_deref()),
         // Messages have their numbers whatever the branch.
         "why" => return Some(said(&["why", session], words())),
+        "show" if says("--message") => return Some(said(&["show", session], words())),
         "export" => {
             let markdown = rest.to_ascii_lowercase().ends_with(".md");
             let format = if markdown { "markdown" } else { "jsonl" };
