@@ -380,6 +380,31 @@ await play({
     quiet(page);
   },
 
+  async 'who asks for more sessions gets and keeps them, whatever happens meanwhile'() {
+    const boat = (_, at) => JSON.stringify({ id: `boat-${at}`, title: `Boat ${at}`, messages: [{ role: 'user', content: `Boat ${at} is in.` }] });
+    await imported(Array.from({ length: 520 }, boat).join('\n'));
+    const { session } = await say(null, 'The boat is red.');
+    const page = await chat(session);
+    const rows = page.locator('.session-row');
+    const more = page.locator('.sessions-foot').getByRole('button', { name: 'More', exact: true });
+    const fetching = await held(page, /\/api\/sessions\?.*cursor=/);
+    await more.click();
+    await until('the next sessions', fetching.isAsked);
+    await say(session, 'It is tied up.');
+    await page.waitForTimeout(2000);
+    fetching.release();
+    await until('more sessions', async () => (await rows.count()) > 40);
+    for (let shown = await rows.count(); shown <= 500; shown = await rows.count()) {
+      await more.click();
+      await until('more sessions', async () => (await rows.count()) > shown);
+    }
+    const shown = await rows.count();
+    await say(session, 'And the oar is dry.');
+    await page.locator('.session-row[aria-current]', { hasText: '6 messages' }).waitFor();
+    assert.equal(await rows.count(), shown);
+    quiet(page);
+  },
+
   async 'a screen that was left writes no address'() {
     const page = await ready(await open('/#/s/many/chat'));
     const fetching = await held(page, /\/holds\?/);

@@ -20,7 +20,7 @@ const MOST = 500;
 export function sidebar(shut) {
   const list = h('ul', { class: 'sessions' });
   const foot = h('div', { class: 'sessions-foot' });
-  const state = { words: '', next: null, route: {}, asked: 0, list, foot };
+  const state = { words: '', next: null, route: {}, asked: 0, before: Promise.resolve(), list, foot };
   const themes = themeButton();
   const node = h('nav', { class: 'sidebar', id: 'sidebar', 'aria-label': t('sidebar') },
     h('div', { class: 'side-head' }, h('a', { class: 'brand', href: '#/' }, icon('fold'), t('name')),
@@ -55,21 +55,37 @@ function searchField(state) {
   return h('div', { class: 'search-box' }, icon('search'), field, h('kbd', {}, '/'));
 }
 
-// Fetches as many rows as are shown, or the next ones after a cursor; other words begin anew.
-async function load(state, { cursor, isNew = false } = {}) {
-  const mine = state.asked += 1;
-  const shown = cursor || isNew ? COUNT : Math.min(MOST, Math.max(COUNT, state.list.childElementCount));
+// Fetches as many rows as are shown, or the next ones after a cursor, when whoever asked before has theirs; other words begin anew at once.
+function load(state, { cursor, isNew = false } = {}) {
+  if (isNew) Object.assign(state, { asked: state.asked + 1, before: Promise.resolve() });
+  const mine = state.asked;
+  state.before = state.before.then(() => (mine === state.asked ? fill(state, mine, { cursor, isNew }) : null));
+}
+
+async function fill(state, mine, { cursor, isNew }) {
+  const shown = cursor || isNew ? COUNT : Math.max(COUNT, state.list.childElementCount);
   try {
-    const answer = await get('/api/sessions', { count: shown, cursor, q: state.words });
+    const answer = await fetchRows(shown, cursor, state.words);
     if (mine !== state.asked) return;
-    const rows = answer.sessions.map((session) => row(session, state));
+    // Two clicks may ask for the same, and what is new moves all others on.
+    const known = new Set(cursor ? [...state.list.querySelectorAll('[data-id]')].map((link) => link.dataset.id) : []);
+    const rows = answer.sessions.filter((session) => !known.has(session.id)).map((session) => row(session, state));
     if (cursor) append(state, rows);
     else putAgain(state.list, rows);
     tellApart(state.list);
     putAgain(state.foot, foot(state, answer));
   } catch (error) {
-    put(state.foot, trouble(error, () => load(state)));
+    if (mine === state.asked) put(state.foot, trouble(error, () => load(state)));
   }
+}
+
+// The server tells so many at once and no more.
+async function fetchRows(count, cursor, q) {
+  const page = await get('/api/sessions', { count: Math.min(MOST, count), cursor, q });
+  if (count <= MOST || !page.next) return page;
+  const rest = await fetchRows(count - MOST, page.next, q);
+  const known = new Set(page.sessions.map((session) => session.id));
+  return { sessions: [...page.sessions, ...rest.sessions.filter((session) => !known.has(session.id))], next: rest.next };
 }
 
 // Whoever asked for more goes on with the first that came.
