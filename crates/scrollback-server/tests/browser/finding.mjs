@@ -54,6 +54,15 @@ await play({
     quiet(page);
   },
 
+  async 'a year of too many digits stops no search'() {
+    const page = await open(search({ words: 'Vasco', to: '120260-01-01' }));
+    await page.locator('.hit').first().waitFor();
+    await page.getByLabel('From').fill('12026-01-01');
+    await page.getByText('Nothing was found for “Vasco”').waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
+    quiet(page);
+  },
+
   async 'what is searched for stands in the address'() {
     const page = await open(search({ words: '密封条' }));
     await page.locator('.hit mark').first().waitFor();

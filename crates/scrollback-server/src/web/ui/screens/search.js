@@ -66,8 +66,10 @@ export async function show(root, place) {
   }
 }
 
-// Days are the reader's own; the server counts in UTC unless it is told a time.
-const times = ({ from, to }) => ({ from: from && new Date(`${from}T00:00:00`).toISOString(), to: to && new Date(`${to}T23:59:59.999`).toISOString() });
+// Days are the reader's own; the server counts in UTC unless it is told a time. A field takes years of more digits than there are days for.
+const LAST = '9998-12-31';
+const counted = (day) => (day.length > LAST.length || day > LAST ? LAST : day);
+const times = ({ from, to }) => ({ from: from && new Date(`${counted(from)}T00:00:00`).toISOString(), to: to && new Date(`${counted(to)}T23:59:59.999`).toISOString() });
 
 const begin = () => empty(t('search.begin'), h('p', {}, t('search.begin.text')));
 
