@@ -265,14 +265,11 @@ impl Proxy {
         // A client may be back with a reply before it is kept, and words it in its own way: it would be taken for
         // another.
         self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
-        if let Some(Follows::Conversation(name)) = &plan.follows {
-            if !self.has_conversation(&plan.tenant, name).await? {
-                return Err(Error::NotFound(format!("the conversation “{name}” is not in the log")));
-            }
-            if plan.fetched {
-                let what = "a reply in the background would not come into its conversation, which is kept here: leave out `background`";
-                return Err(Error::Invalid(what.into()));
-            }
+        self.knows_conversation(plan).await?;
+        if plan.fetched && matches!(plan.follows, Some(Follows::Conversation(_))) {
+            let what = "a reply in the background would not come into its conversation, which is kept here: leave out \
+                        `background`";
+            return Err(Error::Invalid(what.into()));
         }
         let known = self.named_by_id(plan).await?;
         let (arrival, after) = Self::arrival(plan, known.as_ref())?;

@@ -133,11 +133,6 @@ impl Proxy {
         Ok(Some(error(&Responses, StatusCode::METHOD_NOT_ALLOWED, "not_supported", &what)))
     }
 
-    /// Whether a conversation was made here.
-    pub(in crate::proxy) async fn has_conversation(&self, tenant: &Tenant, id: &str) -> Result<bool> {
-        Ok(self.made(tenant, id).await?.is_some())
-    }
-
     /// An error if a request goes on from a conversation that was not made here.
     pub(in crate::proxy) async fn knows_conversation(&self, plan: &Plan) -> Result<()> {
         let Some(Follows::Conversation(name)) = &plan.follows else { return Ok(()) };
