@@ -8,6 +8,7 @@ use scrollback::recall::RecallCall;
 use scrollback::store::{Position, Span};
 use scrollback::strategy::StrategyName;
 use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
+use scrollback::topic::TopicId;
 use scrollback::{At, Error, MemoryStore, Store};
 use serde_json::Value;
 
@@ -255,6 +256,43 @@ fn what_matters_sleeps_on() {
     });
 }
 
+/// Gives a topic another name and brief, as somebody does who changes its file.
+async fn name(desk: &Desk, topic: TopicId, name: &str, brief: &str) {
+    let head = head(desk).await;
+    let mut files = desk.engine.topic_files(&desk.session(), head).await.unwrap();
+    files.retain(|file| file.topic == topic);
+    let last = files[0].lines.last_mut().unwrap();
+    let mut read: Value = serde_json::from_str(last).unwrap();
+    read["name"] = name.into();
+    read["brief"] = brief.into();
+    *last = read.to_string();
+    desk.engine.restore_topics(&desk.session(), head, &files, At(DAY)).await.unwrap();
+}
+
+/// What is compared at once may have a topic in common, which takes in one after another.
+#[test]
+fn several_topics_about_one_thing_lose_nothing_of_their_briefs() {
+    run(async {
+        let mut desk = desk();
+        three_things(&mut desk).await;
+        let before = topics(&desk).await;
+        assert!(before.len() >= 3, "{:?}", states(&before));
+        let told = |topic: TopicId| format!("Lamp {topic} glows green");
+        for topic in &before {
+            let shared = "Sourdough starter, rye flour, linker, undefined tide gauge symbols, embassy, passport, visa";
+            name(&desk, topic.card.id, "Starters and gauges", &format!("{shared}. {}.", told(topic.card.id))).await;
+        }
+        desk.restart();
+        let report = review(&desk, 2, ReviewMode::Do).await;
+        let merged = report.verdicts.iter().filter(|verdict| matches!(verdict.fate, Fate::Merged(_))).count();
+        assert!(merged >= 2, "{report:?}");
+        let briefs: Vec<String> = topics(&desk).await.into_iter().map(|topic| topic.card.brief).collect();
+        for topic in before.iter().map(|topic| told(topic.card.id)) {
+            assert!(briefs.iter().any(|brief| brief.contains(&topic)), "{topic}: {briefs:#?}");
+        }
+    });
+}
+
 #[test]
 fn two_topics_about_one_thing_become_one() {
     run(async {
@@ -266,14 +304,7 @@ fn two_topics_about_one_thing_become_one() {
         // Somebody names two of them alike.
         let (one, other) = (before[0].card.id, before[1].card.id);
         for topic in [one, other] {
-            let mut files = desk.engine.topic_files(&desk.session(), head).await.unwrap();
-            files.retain(|file| file.topic == topic);
-            let last = files[0].lines.last_mut().unwrap();
-            let mut read: Value = serde_json::from_str(last).unwrap();
-            read["name"] = "Starters and gauges".into();
-            read["brief"] = "Sourdough starter, rye, linker, tide gauge symbols.".into();
-            *last = read.to_string();
-            desk.engine.restore_topics(&desk.session(), head, &files, At(DAY)).await.unwrap();
+            name(&desk, topic, "Starters and gauges", "Sourdough starter, rye, linker, tide gauge symbols.").await;
         }
         desk.restart();
         let report = review(&desk, 2, ReviewMode::Dry).await;

@@ -30,12 +30,18 @@ const REFERS: usize = 8;
 impl Sitting<'_> {
     /// Merges topics that were just summed up with those that are about the same thing.
     pub(super) async fn merge(&mut self, reviewed: &[TopicId]) -> Result<()> {
-        let pairs = self.pairs(reviewed).await?;
-        for some in pairs.chunks(AT_ONCE) {
-            for (one, other, answered) in self.compared(some).await {
+        let mut left = self.pairs(reviewed).await?;
+        while !left.is_empty() {
+            let some: Vec<(TopicId, TopicId)> = left.drain(..left.len().min(AT_ONCE)).collect();
+            let mut grown = HashSet::new();
+            for (one, other, answered) in self.compared(&some).await {
                 self.calls.extend(answered.calls);
-                if let Some(named) = answered.answer {
-                    self.join((one, other), named).await?;
+                let Some(named) = answered.answer else { continue };
+                if grown.contains(&one) || grown.contains(&other) {
+                    // What both were called then does not tell of what one of them has taken in since.
+                    left.push((one, other));
+                } else if self.join((one, other), named).await? {
+                    grown.extend([one, other]);
                 }
             }
         }
@@ -85,10 +91,11 @@ impl Sitting<'_> {
             && one.card.tokens.saturating_add(other.card.tokens) <= limit
     }
 
-    async fn join(&mut self, (one, other): (TopicId, TopicId), named: Named) -> Result<()> {
-        let (Some(one), Some(other)) = (self.open.get(&one), self.open.get(&other)) else { return Ok(()) };
+    /// Makes one topic of two; whether they are one now.
+    async fn join(&mut self, (one, other): (TopicId, TopicId), named: Named) -> Result<bool> {
+        let (Some(one), Some(other)) = (self.open.get(&one), self.open.get(&other)) else { return Ok(false) };
         if !self.may_join(one, other) {
-            return Ok(());
+            return Ok(false);
         }
         let is_older = (one.card.first, one.card.id) < (other.card.first, other.card.id);
         let (older, newer) = if is_older { (one.clone(), other.clone()) } else { (other.clone(), one.clone()) };
@@ -103,7 +110,7 @@ impl Sitting<'_> {
         if let Some(whole) = self.open.get(&into).cloned().filter(|_| is_put) {
             self.rule(&whole, Fate::Kept);
         }
-        Ok(())
+        Ok(is_put)
     }
 }
 
