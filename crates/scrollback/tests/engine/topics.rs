@@ -16,10 +16,10 @@ use scrollback::strategy::{Layout, StrategyName};
 use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
 use scrollback::window::{Reason, Window};
 use scrollback::{Error, MemoryStore, MessageId};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::desk::{Desk, run, settings};
-use super::kit::{assistant, user};
+use super::kit::{assistant, call, result, user};
 use super::reach::recall;
 use super::world::{Move, World};
 
@@ -316,6 +316,35 @@ fn a_long_history_that_comes_at_once_is_sorted_bit_by_bit() {
         let window = desk.turn(&mut history, user(ASKED), assistant("Behind it.")).await;
         let head = desk.store.read(&desk.session(), Span::Last).await.unwrap().pop().unwrap().position().unwrap();
         assert!(excerpt(&window).contains(FACT));
+        assert_sorted(&desk, &window, head).await;
+    });
+}
+
+/// An agent may do more in one turn than the next request can wait for.
+#[test]
+fn a_long_turn_that_comes_at_once_is_sorted_bit_by_bit() {
+    run(async {
+        let mut desk = desk(None);
+        desk.settings.strategies.topics.batch_tokens = 500;
+        desk.restart();
+        let mut history = vec![user(FACT)];
+        for i in 0..200 {
+            let id = format!("call-{i}-abcdef");
+            history.push(call(&id, "look", &json!({"step": i})));
+            history.push(result(&id, &format!("{} ({i})", TALK[i % TALK.len()])));
+        }
+        let turn = desk.begin(&history).await.unwrap();
+        let topics = desk.engine.topics(&desk.session(), turn.received().head.unwrap()).await.unwrap();
+        let sorted: u32 = topics.iter().map(|topic| topic.card.messages).sum();
+        assert!((1..200).contains(&sorted), "{sorted} while the turn waits");
+        let reply = assistant("Seen.");
+        desk.finish(turn, &reply).await;
+        history.push(reply);
+        for i in 0..4 {
+            desk.turn(&mut history, user(&format!("And then? ({i})")), assistant("Then it rains.")).await;
+        }
+        let window = desk.turn(&mut history, user(ASKED), assistant("Behind it.")).await;
+        let head = desk.store.read(&desk.session(), Span::Last).await.unwrap().pop().unwrap().position().unwrap();
         assert_sorted(&desk, &window, head).await;
     });
 }

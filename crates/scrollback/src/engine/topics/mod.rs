@@ -103,7 +103,8 @@ impl Engine {
         self.sort(&Sorting { session, lineage: &lineage, at, until }, shelf, leaves).await
     }
 
-    /// How many of the oldest of some messages are more than a turn can wait for: up to where a turn begins.
+    /// How many of the oldest of some messages are more than a turn can wait for: up to where a turn begins, or in the
+    /// middle of a very long one. The newest call is sorted with its results, however large.
     fn too_many(&self, leaves: &[Arc<Leaf>]) -> usize {
         let mut room = self.settings.strategies.topics.batch_tokens.saturating_mul(BATCHES);
         let fits = |leaf: &&Arc<Leaf>| {
@@ -112,8 +113,12 @@ impl Engine {
             rest.is_some()
         };
         let over = leaves.len() - leaves.iter().rev().take_while(fits).count();
-        let begins = (over..leaves.len()).find(|i| over == 0 || leaves[*i].begins_turn);
-        begins.unwrap_or(0)
+        if over == 0 {
+            return 0;
+        }
+        let begins = (over..leaves.len()).find(|i| leaves[*i].begins_turn);
+        let parts = || (over..leaves.len()).find(|i| !leaves[*i].answers);
+        begins.or_else(parts).or_else(|| leaves.iter().rposition(|leaf| !leaf.answers)).unwrap_or(0)
     }
 
     /// What the past has to say to a turn: as it was found when the turn began, or found now.
