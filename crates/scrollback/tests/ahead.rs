@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use kit::{assistant, user};
+use kit::{assistant, call, result, user};
 use scrollback::engine::{Ask, EngineSettings, Finish, Turn};
 use scrollback::log::{Arrival, History};
 use scrollback::note::Author;
@@ -18,7 +18,7 @@ use scrollback::strategy::StrategyName;
 use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
 use scrollback::window::Budget;
 use scrollback::{At, Engine, Error, MemoryStore, Message, SessionId, SessionKey, Tenant};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 const WINDOW: u32 = 32_000;
@@ -203,4 +203,37 @@ async fn a_helper_that_is_no_help_delays_nothing() {
             assert!(told.folds >= 1, "{strategy} {manner:?}");
         }
     }
+}
+
+/// A helper that counts the summaries it is asked for, and writes none.
+#[derive(Default)]
+struct Counting(AtomicUsize);
+
+#[async_trait]
+impl Model for Counting {
+    async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
+        self.0.fetch_add(usize::from(question.task.starts_with("summary")), Ordering::Relaxed);
+        Err(Error::Model { what: "the helper model failed: no answer".into(), source: None })
+    }
+}
+
+/// What counts is what the window shows: held results take little of it.
+#[tokio::test(start_paused = true)]
+async fn no_summary_is_begun_for_a_window_that_holds_much_and_shows_little() {
+    let counting = Arc::new(Counting::default());
+    let settings = EngineSettings { strategy: StrategyName::Summary, ..EngineSettings::default() };
+    let patient = TaskSettings { breaker_after: u32::MAX, ..TaskSettings::default() };
+    let tasks = Tasks::new(counting.clone(), patient);
+    let engine = Arc::new(Engine::new(Arc::new(MemoryStore::default()), tasks, settings));
+    let client = Client::new(StrategyName::Summary, Manner::Refuses, Duration::ZERO);
+    let mut client = Client { engine, ..client };
+    for i in 0..12 {
+        let id = format!("call-{i}-abcdef");
+        client.history.push(user(&format!("How deep is mooring {i}?")));
+        client.history.push(call(&id, "sound", &json!({"mooring": i})));
+        let rows = format!("Mooring {i} is deep enough, says the chart. ").repeat(400);
+        let (turn, _) = client.turn(result(&id, &rows), assistant("Deep enough.")).await;
+        assert!(turn.path_tokens() > 3_000 * i && turn.window().fits());
+    }
+    assert_eq!(counting.0.load(Ordering::Relaxed), 0);
 }

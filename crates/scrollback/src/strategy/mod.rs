@@ -165,6 +165,11 @@ impl<'a> Scene<'a> {
         if self.called > 0 { usual.min(beside) } else { usual }
     }
 
+    /// What the open messages cost as they are shown.
+    pub(crate) fn open_tokens(&self, holds: &HoldSettings) -> u32 {
+        showing::costs(self, holds, showing::Holding::Usual).iter().sum()
+    }
+
     /// What the instructions cost, and what is shown however old it is.
     fn fixed(&self) -> u32 {
         let kept = self.kept.map_or(0, Kept::tokens);

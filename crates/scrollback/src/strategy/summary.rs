@@ -121,8 +121,15 @@ impl SummarySettings {
     }
 
     /// How full it is when the summary is begun in the background: well before it is needed.
-    pub(crate) fn ahead_of(&self, model: &str) -> u32 {
+    fn ahead_of(&self, model: &str) -> u32 {
         self.ahead.min(self.margin_of(model) * 3 / 4)
+    }
+
+    /// Whether it is as full as that, and long enough.
+    pub(crate) fn is_near(&self, scene: &Scene<'_>, holds: &HoldSettings) -> bool {
+        let shown = scene.fixed() + scene.fold.tokens + scene.open_tokens(holds);
+        let filled = shown > scene.budget.share(self.ahead_of(scene.model));
+        filled && self.enabled && scene.path() >= self.minimum
     }
 
     /// How many tokens a window may have before it is summarised.

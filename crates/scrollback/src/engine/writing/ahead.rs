@@ -36,11 +36,9 @@ impl Engine {
         let strategies = &self.settings.strategies;
         match lane.strategy {
             StrategyName::Summary => {
-                let open: u32 = lane.open.iter().map(|leaf| leaf.tokens()).sum();
-                let preamble: u32 = lane.preamble.iter().map(|stored| stored.measure.tokens).sum();
-                let filled =
-                    open + preamble + lane.folded.fold.tokens > budget.share(strategies.summary.ahead_of(&lane.model));
-                filled && strategies.summary.enabled && lane.head.depth.0 + 1 >= strategies.summary.minimum
+                let kept = lane.kept_over(&lane.folded.fold, budget);
+                let scene = Scene { kept: kept.as_ref(), ..lane.scene(budget) };
+                strategies.summary.is_near(&scene, &strategies.holds)
             }
             StrategyName::Artifacts => self.next_archived(lane, budget) > 0,
             StrategyName::Pages | StrategyName::Topics | StrategyName::Truncate | StrategyName::Passthrough => false,

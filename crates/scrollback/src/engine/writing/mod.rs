@@ -114,7 +114,7 @@ impl Engine {
     /// Whether a window is well below its limit if it is folded only as far as a summary is ready: folds are rare and
     /// large.
     fn is_enough(&self, lane: &Lane, rest: &[Arc<Leaf>], budget: Budget) -> bool {
-        let open: u32 = rest.iter().map(|leaf| leaf.tokens()).sum();
+        let open = Scene { open: rest, ..lane.scene(budget) }.open_tokens(&self.settings.strategies.holds);
         let kept = lane.kept_over(&lane.folded.fold, budget);
         let scene = Scene { kept: kept.as_ref(), ..lane.scene(budget) };
         open <= self.settings.strategies.summary.most_open(&scene) / 100 * ENOUGH
@@ -132,4 +132,40 @@ fn without(mut summary: Summary, lane: &Lane) -> Summary {
 fn ending(stretch: &Stretch, covers: Covers, open: &[Arc<Leaf>], before: u32) -> Stretch {
     let count = covers.count() as usize;
     Stretch { covers, turn: before + turns::count(&open[..count.min(open.len())]), ..*stretch }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::engine::EngineSettings;
+    use crate::ids::{BranchId, Depth, Hash128, NodeId, SessionId};
+    use crate::message::Message;
+    use crate::store::{MemoryStore, Position};
+    use crate::strategy::HoldSettings;
+    use crate::task::Tasks;
+    use crate::task::testing::stored;
+
+    /// What is held takes little of the window that is left.
+    #[test]
+    fn a_summary_that_is_ready_is_enough_where_what_stays_open_is_held() {
+        let row = "The tide is high at seven. ".repeat(4_000);
+        let said = [
+            json!({"role": "user", "content": "Look it up."}),
+            json!({"role": "tool", "tool_call_id": "call-1", "content": row}),
+            json!({"role": "assistant", "content": "At seven."}),
+            json!({"role": "user", "content": "And then?"}),
+        ];
+        let said = said.iter().map(|value| Message::from_json(&value.to_string()).unwrap());
+        let said = (0..).zip(said).map(|(number, message)| Arc::new(stored(number, &message)));
+        let rest = Leaf::all(said, &HoldSettings::default());
+        let engine = Engine::new(Arc::new(MemoryStore::default()), Tasks::offline(), EngineSettings::default());
+        let (id, branch, depth, node) = (MessageId(40), BranchId(0), Depth(40), NodeId(Hash128([0; 16])));
+        let (session, head) = (SessionId(Hash128([1; 16])), Position { id, branch, depth, node });
+        let mut lane = Lane::new(session, "summary@32000".into(), head);
+        assert!(engine.is_enough(&lane, &rest, Budget { tokens: 32_000 }));
+        lane.recalls = false;
+        assert!(!engine.is_enough(&lane, &rest, Budget { tokens: 32_000 }), "then it is shown whole");
+    }
 }
