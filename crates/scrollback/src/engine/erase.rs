@@ -8,7 +8,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use written::Retold;
 
 use super::folds::FoldRecord;
-use super::holds::Held;
+use super::holds::{Held, PREFIX as HOLD};
 use super::load::Parked;
 use super::topics::{self, Event};
 use crate::error::{Error, Result};
@@ -58,8 +58,12 @@ pub async fn erase_results<S: Store + Forget>(
     for record in store.records(&scope, Kind::Round, all()).await? {
         puts.push(put(&scope, Kind::Round, record, json(&Parked::default())));
     }
-    store.commit(Batch::of_records(session.clone(), puts)).await?;
-    store.forget_results(session, results, at).await
+    // A result counts as erased once its words are: whoever is cut short in between finds it again.
+    let (holds, others): (Vec<Put>, Vec<Put>) = puts.into_iter().partition(|put| put.key.starts_with(HOLD));
+    store.commit(Batch::of_records(session.clone(), others)).await?;
+    let erased = store.forget_results(session, results, at).await?;
+    store.commit(Batch::of_records(session.clone(), holds)).await?;
+    Ok(erased)
 }
 
 fn put(scope: &Scope, kind: Kind, record: Record, body: Box<RawValue>) -> Put {

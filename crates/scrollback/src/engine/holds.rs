@@ -14,7 +14,8 @@ use crate::strategy::{Asked, HoldSettings, Leaf, Placeholder, Told, placeholder}
 use crate::task::HoldDigest;
 use crate::window::{Body, Window};
 
-const PREFIX: &str = "hold/";
+/// What the keys of holds begin with.
+pub(super) const PREFIX: &str = "hold/";
 /// Records are read in one go unless there are so many times more messages between the first and the last than are
 /// wanted.
 const SCATTERED: usize = 64;

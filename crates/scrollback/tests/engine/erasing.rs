@@ -2,9 +2,10 @@
 //! on.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use scrollback::control::Change;
-use scrollback::engine::{Folding, erase_results};
+use scrollback::engine::{Folding, Held, erase_results};
 use scrollback::note::Fold;
 use scrollback::store::{Keys, Kind, Scope, Which};
 use scrollback::strategy::StrategyName;
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use super::desk::{Desk, run, settings, texts};
 use super::kit::{assistant, call, result, user};
 use super::left_out::{Parrot, SECRET};
+use super::sections::Watched;
 
 const RESULT: MessageId = MessageId(2);
 
@@ -114,5 +116,27 @@ fn what_is_left_is_told() {
         let citing = artifacts.iter().flat_map(|one| &one.sections).find(|one| one.sources.contains(&RESULT)).unwrap();
         assert!(citing.text.contains("erased") && after.text.contains("erased"), "{citing:?} {}", after.text);
         assert_eq!(after.artifacts, before.artifacts);
+    });
+}
+
+/// A result counts as erased once its words are, so that whoever was cut short finds it again.
+#[test]
+fn what_was_cut_short_is_erased_the_next_time() {
+    run(async {
+        let store = Arc::new(Watched::default());
+        let mut desk = Desk::new(store.clone(), settings(StrategyName::Pages), 6_000);
+        let mut history = vec![user("Which boat?"), call("call-1-abcdef", "look", &json!({}))];
+        let table = result("call-1-abcdef", &format!("The code is {SECRET}, a boat. ").repeat(80));
+        desk.turn(&mut history, table, assistant("Found.")).await;
+        talk(&mut desk, &mut history, 0..2).await;
+        let session = desk.session();
+        store.erases_nothing.store(true, Ordering::Relaxed);
+        assert!(erase_results(&*store, &session, &[RESULT], At(desk.now)).await.is_err());
+        let held = Held::all(&*store, &session).await.unwrap();
+        assert_eq!(held.iter().map(|held| (held.id, held.erased)).collect::<Vec<_>>(), [(RESULT, false)]);
+        store.erases_nothing.store(false, Ordering::Relaxed);
+        assert_eq!(erase_results(&*store, &session, &[RESULT], At(desk.now)).await.unwrap(), 1);
+        assert!(Held::all(&*store, &session).await.unwrap()[0].erased);
+        assert_eq!(telling(&desk).await, []);
     });
 }

@@ -10,19 +10,20 @@ use scrollback::search::Probe;
 use scrollback::store::{Batch, Committed, Keys, Kind, Known, Matches, Record, Scope, Session, Span, Stored, Which};
 use scrollback::strategy::StrategyName;
 use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
-use scrollback::{Error, MemoryStore, Result, SessionKey, Store, Tenant};
+use scrollback::{At, Error, Forget, MemoryStore, MessageId, Result, SessionKey, Store, Tenant};
 
 use super::desk::{Desk, contents, run, settings};
 use super::kit::{assistant, user};
 
 /// A store that remembers how many messages were ever asked for by their numbers at once, and how many records were
-/// read. It can be told to refuse folds, as if somebody else had folded meanwhile.
+/// read. It can be told to refuse folds, as if somebody else had folded meanwhile, and to erase nothing.
 #[derive(Default)]
 pub struct Watched {
     store: MemoryStore,
     pub most: AtomicUsize,
     pub records: AtomicUsize,
     pub refuses_folds: AtomicBool,
+    pub erases_nothing: AtomicBool,
 }
 
 #[async_trait]
@@ -58,6 +59,20 @@ impl Store for Watched {
 
     async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>> {
         self.store.sessions(tenant, which).await
+    }
+}
+
+#[async_trait]
+impl Forget for Watched {
+    async fn forget(&self, session: &SessionKey) -> Result<u32> {
+        self.store.forget(session).await
+    }
+
+    async fn forget_results(&self, session: &SessionKey, results: &[MessageId], at: At) -> Result<u32> {
+        if self.erases_nothing.load(Ordering::Relaxed) {
+            return Err(Error::Conflict("it was cut short".into()));
+        }
+        self.store.forget_results(session, results, at).await
     }
 }
 
