@@ -535,9 +535,16 @@ async fn forgetting_erases_one_session(bench: Bench) {
     let message = scrollback::Message::text(&scrollback::Role::Assistant, "as you wish");
     let answer = Answer { response: Some("resp"), ..Answer::of(message, "gpt-5", At(2)) };
     bench.log.reply(&gone, answer).await.unwrap();
-    assert_eq!(bench.forget.forget(&gone.session).await.unwrap(), 2);
     let scope = Scope::Tenant(bench.tenant.clone());
+    let [lost, left] = [&gone, &kept].map(|of| format!("work/tidy/{}/0/pages@32000", of.session.id));
+    let listed = format!("[\"{lost}\"]");
+    let work = [lost.as_str(), left.as_str(), "open/0"];
+    let work = work.map(|key| put(&scope, Kind::Job, key, &listed, Expect::Any));
+    write(&bench, work.into()).await.unwrap();
+    assert_eq!(bench.forget.forget(&gone.session).await.unwrap(), 2);
     assert!(bench.store.records(&scope, Kind::Response, Keys::One("resp".into())).await.unwrap().is_empty());
+    let work = bench.store.records(&scope, Kind::Job, Keys::After(String::new(), 9)).await.unwrap();
+    assert_eq!(work.iter().map(|record| record.key.as_str()).collect::<Vec<_>>(), ["open/0", left.as_str()]);
     assert!(bench.all(&gone.session).await.is_empty());
     assert_eq!(bench.all(&kept.session).await.len(), 1);
     assert_eq!(texts(&bench, Query::new("apricot")).await, ["keep the apricot"]);

@@ -346,8 +346,11 @@ impl Forget for MemoryStore {
             *tenant != session.tenant || *id != session.id && alias.to_session != session.id
         });
         let scope = Scope::Session(session.clone()).session_bytes();
-        let about =
-            |kind: Kind, record: &Record| kind == Kind::Response && record.body.get().contains(&session.id.to_string());
+        let name = session.id.to_string();
+        let about = |kind: Kind, record: &Record| {
+            kind == Kind::Response && record.body.get().contains(&name)
+                || kind == Kind::Job && record.key.contains(&name)
+        };
         state
             .records
             .retain(|(tenant, id, kind, _), record| *tenant != session.tenant || *id != scope && !about(*kind, record));

@@ -16,7 +16,7 @@ use serde_json::json;
 use serde_json::value::to_raw_value;
 
 use super::desk::run;
-use super::kit::Bench;
+use super::kit::{Bench, user};
 use super::sections::Watched;
 
 const SECOND: i64 = 1_000_000;
@@ -253,6 +253,30 @@ fn looking_for_work_reads_nothing_that_ended() {
         assert_eq!(after.jobs(&Tenant::local()).await.unwrap().len(), 201);
         assert_eq!(claim(&after, 1).await.unwrap().job, fold(7));
     });
+}
+
+/// Work goes with the conversation it was for, and the list of what is to be done forgets it.
+#[test]
+fn jobs_of_an_erased_conversation_are_nowhere() {
+    for restarted in [false, true] {
+        run(async {
+            let bench = Bench::memory();
+            let gone = bench.send(Some("gone"), &[user("Forget the apricot.")]).await;
+            let mut worker = engine(&bench.store);
+            submit(&worker, Job { session: gone.session.id, ..fold(1) }, 1).await;
+            submit(&worker, fold(2), 2).await;
+            bench.forget.forget(&gone.session).await.unwrap();
+            if restarted {
+                worker = engine(&bench.store);
+            }
+            assert_eq!(claim(&worker, 3).await.unwrap().job, fold(2));
+            let (scope, all) = (Scope::Tenant(bench.tenant.clone()), Keys::After(String::new(), 99));
+            let records = bench.store.records(&scope, Kind::Job, all).await.unwrap();
+            let name = gone.session.id.to_string();
+            let names = |record: &Record| record.key.contains(&name) || record.body.get().contains(&name);
+            assert!(!records.iter().any(names), "{records:?}");
+        });
+    }
 }
 
 /// Earlier versions kept no list of what is not done.

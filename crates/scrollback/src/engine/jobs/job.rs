@@ -72,6 +72,11 @@ impl Job {
     }
 }
 
+/// The conversation that a key names; `None` if it is no key of work.
+pub(super) fn session_in(key: &str) -> Option<&str> {
+    key.strip_prefix(WORK)?.split('/').nth(1).filter(|session| !session.is_empty())
+}
+
 /// How far work is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

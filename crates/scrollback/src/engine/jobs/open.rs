@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::Engine;
-use super::job::{Job, Kept};
+use super::job::{Job, Kept, session_in};
 use super::queue::MOST_ROUNDS;
 use crate::error::{Error, Result};
 use crate::ids::{At, Tenant};
@@ -67,11 +67,29 @@ impl Engine {
         let expect = expecting(record.map(|record| record.version));
         Ok(has_changed.then(|| Put::of_tenant(tenant, Kind::Job, name, at, &part).expecting(expect)))
     }
+
+    /// Takes work off the list that went with its conversation. If others write the list meanwhile, it is found again.
+    pub(super) async fn unlist_job(&self, tenant: &Tenant, key: &str) -> Result<()> {
+        let Some(name) = session_in(key).map(part_named) else { return Ok(()) };
+        let Some(record) = self.job_record(tenant, &name).await? else { return Ok(()) };
+        let mut part = read(&record);
+        if !part.remove(key) {
+            return Ok(());
+        }
+        let put = Put::of_tenant(tenant, Kind::Job, name, record.at, &part).expecting(Expect::Version(record.version));
+        match self.store().commit(Batch::of_tenant(tenant, vec![put])).await {
+            Ok(_) | Err(Error::Conflict(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 /// The key of the part that some work is in.
 fn part_of(job: &Job) -> String {
-    let session = job.session.to_string();
+    part_named(&job.session.to_string())
+}
+
+fn part_named(session: &str) -> String {
     format!("{OPEN}/{}", &session[..PART_LETTERS])
 }
 

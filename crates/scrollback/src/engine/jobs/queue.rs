@@ -52,6 +52,9 @@ impl Engine {
         }
         while let Some(key) = self.due.earliest(tenant, now) {
             let record = self.job_record(tenant, &key).await?;
+            if record.is_none() {
+                self.unlist_job(tenant, &key).await?;
+            }
             let known = record.and_then(|record| Some((Kept::read(&record)?, record.version)));
             let wait = known.as_ref().and_then(|(kept, _)| kept.state.wait());
             match known.filter(|_| wait.is_some_and(|wait| wait.is_over(now))) {
@@ -125,6 +128,9 @@ impl Engine {
             let mut wait = self.due.of(tenant, &key);
             if wait.is_none() {
                 let record = self.job_record(tenant, &key).await?;
+                if record.is_none() {
+                    self.unlist_job(tenant, &key).await?;
+                }
                 wait = record.as_ref().and_then(Kept::read).and_then(|kept| kept.state.wait());
             }
             found.extend(wait.map(|wait| (key, wait)));

@@ -28,9 +28,10 @@ pub(super) async fn forget(client: &mut ClientWrapper, key: &SessionKey) -> Resu
     }
     let aliases = "DELETE FROM alias WHERE tenant = $1 AND (session = $2 OR to_session = $2)";
     transaction.execute(aliases, &[&tenant, &id]).await?;
-    let responses =
-        "DELETE FROM record WHERE tenant = $1 AND session = ''::bytea AND kind = 'response' AND strpos(body, $2) > 0";
-    transaction.execute(responses, &[&tenant, &key.id.to_string()]).await?;
+    // The tenant's own records that name it: of responses, and of work that was queued for it.
+    let naming = "DELETE FROM record WHERE tenant = $1 AND session = ''::bytea
+                  AND (kind = 'response' AND strpos(body, $2) > 0 OR kind = 'job' AND strpos(key, $2) > 0)";
+    transaction.execute(naming, &[&tenant, &key.id.to_string()]).await?;
     transaction.commit().await?;
     Ok(gone.try_get::<_, i32>(0)?.unsigned_abs())
 }

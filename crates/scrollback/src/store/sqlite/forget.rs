@@ -31,7 +31,8 @@ pub(super) fn forget(connection: &mut Connection, key: &SessionKey) -> Result<u3
     transaction
         .execute("DELETE FROM alias WHERE tenant = ?1 AND (session = ?2 OR to_session = ?2)", params![tenant, id])?;
     transaction.execute(
-        "DELETE FROM record WHERE tenant = ?1 AND (session = ?2 OR kind = 'response' AND instr(body, ?3))",
+        "DELETE FROM record WHERE tenant = ?1
+         AND (session = ?2 OR kind = 'response' AND instr(body, ?3) OR kind = 'job' AND instr(key, ?3))",
         params![tenant, id, key.id.to_string()],
     )?;
     transaction.execute("DELETE FROM session WHERE no = ?1", [no])?;
