@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::{Onward, Sight, Unread};
-use crate::artifact::find;
+use crate::artifact::{Artifact, find};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{Depth, MessageId};
 use crate::recall::{RecallCall, fence};
 use crate::search::{Query, Reach, find as find_messages};
 use crate::store::{Lineage, Span, Stored};
-use crate::strategy::Leaf;
+use crate::strategy::{LISTED, Leaf};
 use crate::window::tokens_of;
 
 /// How many messages of a summary are read at once.
@@ -83,8 +83,8 @@ impl Engine {
         if sight.fold.artifacts.is_empty() {
             return Ok(None);
         }
-        let artifacts = self.artifacts(sight.session, sight.fold).await?;
         let lineage = self.store().lineage(sight.session, sight.head).await?;
+        let artifacts = self.likely(sight, &lineage, words).await?;
         let (mut shown, mut left) = (Vec::new(), room / 4 * 3);
         for (id, section) in find(&artifacts, words).into_iter().take(SECTIONS) {
             let Some(room) = left.checked_sub(super::DRESS).filter(|room| *room > 0) else { break };
@@ -96,6 +96,27 @@ impl Engine {
             shown.push(text);
         }
         Ok((!shown.is_empty()).then(|| shown.join("\n")))
+    }
+
+    /// The artifacts that may have to do with some words, however many there are: those that a model is told of, and of
+    /// the older ones those that begin where messages have these words.
+    async fn likely(&self, sight: &Sight<'_>, lineage: &Lineage, words: &str) -> Result<Vec<Arc<Artifact>>> {
+        let (told, older) = sight.fold.artifacts.split_at(sight.fold.artifacts.len().min(LISTED));
+        let mut likely = told.to_vec();
+        let end = sight.fold.open().0.checked_sub(1).filter(|_| !older.is_empty());
+        if let Some(end) = end {
+            for stored in self.covered_with(sight, lineage, words, Depth(end)).await? {
+                // An artifact has the name of its first source.
+                let before = older.iter().filter(|edition| edition.id.0 <= stored.id);
+                let nearest = before.max_by_key(|edition| edition.id).copied();
+                likely.extend(nearest.filter(|edition| !likely.contains(edition)));
+            }
+        }
+        let mut artifacts = Vec::with_capacity(likely.len());
+        for edition in likely {
+            artifacts.push(self.issued(sight.session, edition).await?);
+        }
+        Ok(artifacts)
     }
 
     /// The first sources of a section that are on a path, about as many as there is room for, and the one they go on

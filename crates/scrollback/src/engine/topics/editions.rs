@@ -171,9 +171,9 @@ impl Editions<'_> {
         let mut below = None;
         while let Some((branch, _)) = self.nearest(topic, below).await? {
             below = Some(branch);
-            let found = self.on(topic, branch).await?.into_iter().find(|edition| edition.number == number);
-            if found.is_some() {
-                return Ok(found);
+            let (scope, key) = (Scope::Session(self.session.clone()), Keys::One(edition_key(topic, branch, number)));
+            if let Some(record) = self.store.records(&scope, Kind::Note, key).await?.pop() {
+                return read(&record).map(Some);
             }
         }
         Ok(None)
@@ -298,7 +298,7 @@ impl Editions<'_> {
 
 /// The record of an edition on a branch.
 pub(super) fn put(session: &SessionKey, branch: BranchId, edition: &Edition, at: At) -> Put {
-    let key = format!("{}{:010}", editions(edition.card.id, branch), u32::MAX - edition.number);
+    let key = edition_key(edition.card.id, branch, edition.number);
     // Editions are kept for good: whoever has not seen the newest one cannot write over it.
     Put::new(session, Kind::Note, key, at, edition).expecting(Expect::Absent)
 }
@@ -336,6 +336,10 @@ pub(super) fn put_chunk(session: &SessionKey, branch: BranchId, to: Depth, body:
 
 fn editions(topic: TopicId, branch: BranchId) -> String {
     format!("{TOPIC}{:010}/{:06}/", topic.0.0, branch.0)
+}
+
+fn edition_key(topic: TopicId, branch: BranchId, number: u32) -> String {
+    format!("{}{:010}", editions(topic, branch), u32::MAX - number)
 }
 
 fn chunks(branch: BranchId) -> String {
