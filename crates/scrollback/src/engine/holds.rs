@@ -195,12 +195,16 @@ impl Engine {
 
     /// Asks for a digest of every large result that has none, and records it. What a person wants left out is not shown
     /// to the helper.
-    pub(super) async fn digest_holds(&self, session: &SessionKey, lane: &Lane) -> Result<Vec<crate::task::Asked>> {
+    pub(super) async fn digest_holds(
+        &self,
+        session: &SessionKey,
+        lane: &Lane,
+        asked: &mut Vec<crate::task::Asked>,
+    ) -> Result<()> {
         self.settle(session, lane).await?;
-        let mut asked = Vec::new();
         // What is shown anyway needs no digest.
         if !lane.recalls {
-            return Ok(asked);
+            return Ok(());
         }
         let untold = |leaf: &&Arc<Leaf>| !leaf.is_settled() && !lane.excluded().contains(&leaf.stored.id);
         for leaf in lane.open.iter().filter(|leaf| leaf.large.is_some()).filter(untold) {
@@ -212,7 +216,7 @@ impl Engine {
                 Err(error) => return Err(error),
             }
         }
-        Ok(asked)
+        Ok(())
     }
 
     async fn digest_hold(&self, leaf: &Leaf) -> (Told, Vec<crate::task::Asked>) {

@@ -57,8 +57,6 @@ pub(super) struct Pressed {
 /// What was folded.
 pub(super) struct Folding {
     pub(super) fold: Option<Fold>,
-    /// What the helper was asked on the way.
-    pub(super) asked: Vec<task::Asked>,
     /// What the turn asks of the past and how much of it, if that was looked at.
     call: Option<(Call, QuoteNeed)>,
 }
@@ -72,17 +70,34 @@ pub(super) struct Quoted {
 }
 
 impl Engine {
-    /// Lays out a lane. If another request has folded or held something meanwhile, what counts is read from the store.
+    /// Lays out a lane. What the helper was asked for one that cannot be laid out is in the ledger at once: nobody
+    /// finishes that turn.
     pub(super) async fn laid(
         &self,
-        mut lane: Result<Lane>,
+        lane: Result<Lane>,
         ask: &Ask<'_>,
         (received, head): (&Received, Position),
         found: Option<&Consulted>,
     ) -> Result<Laid> {
+        let mut asked = Vec::new();
+        let laid = self.laid_at_last(lane, ask, (received, head), (found, &mut asked)).await;
+        if laid.is_err() {
+            self.keep_asked(&received.session, &asked, ask.arrival.at).await?;
+        }
+        laid.map(|laid| Laid { asked, ..laid })
+    }
+
+    /// The same. If another request has folded or held something meanwhile, what counts is read from the store.
+    async fn laid_at_last(
+        &self,
+        mut lane: Result<Lane>,
+        ask: &Ask<'_>,
+        (received, head): (&Received, Position),
+        (found, asked): (Option<&Consulted>, &mut Vec<task::Asked>),
+    ) -> Result<Laid> {
         for _ in 1..TRIES {
             let laid = match lane {
-                Ok(lane) => self.lay_out(lane, ask, received, found).await,
+                Ok(lane) => self.lay_out(lane, ask, received, (found, &mut *asked)).await,
                 Err(error) => Err(error),
             };
             if !matches!(laid, Err(Error::Conflict(_))) {
@@ -91,7 +106,7 @@ impl Engine {
             self.lanes.forget(Some(received.session.id));
             lane = self.reload(ask, received, head).await;
         }
-        self.lay_out(lane?, ask, received, found).await
+        self.lay_out(lane?, ask, received, (found, asked)).await
     }
 
     async fn reload(&self, ask: &Ask<'_>, received: &Received, head: Position) -> Result<Lane> {
@@ -106,7 +121,7 @@ impl Engine {
         mut lane: Lane,
         ask: &Ask<'_>,
         received: &Received,
-        found: Option<&Consulted>,
+        (found, asked): (Option<&Consulted>, &mut Vec<task::Asked>),
     ) -> Result<Laid> {
         let session = &received.session;
         // Somebody else may have erased it since its messages came.
@@ -122,11 +137,12 @@ impl Engine {
         let forced = ask.forced || received.outcome == Outcome::Compacted;
         let begins = found.is_none() && lane.head.id == begun;
         let pressed = Pressed { forced, begins };
-        let Folding { fold: folded, asked, call } = self.folded(&mut lane, session, (lessened, at), pressed).await?;
+        let Folding { fold: folded, call } =
+            self.folded(&mut lane, (session, &mut *asked), (lessened, at), pressed).await?;
         let known = folded.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
         let consulted = match found {
             Some(found) => Some(found.clone().without(lane.excluded())),
-            None => self.consult(session, &mut lane, (&known, call.as_ref(), lessened), at).await?,
+            None => self.consult(session, (&mut lane, asked), (&known, call.as_ref(), lessened), at).await?,
         };
         let Fitted { window, quoted, kept, fold } =
             self.fitted(&lane, folded, consulted.as_ref(), (lessened, ask.budget))?;
@@ -137,7 +153,7 @@ impl Engine {
             self.put_fold(session, &mut lane, fold, at).await?;
         }
         self.record_kept(session, &mut lane, kept.as_ref(), at).await?;
-        Ok(Laid { lane, window, consulted, quoted, asked, folded })
+        Ok(Laid { lane, window, consulted, quoted, asked: Vec::new(), folded })
     }
 
     /// Records a fold of a lane, with the artifacts it made, and goes on from it.
@@ -212,15 +228,15 @@ impl Engine {
         (shorter.tokens < scene.fold.tokens).then_some(shorter)
     }
 
-    /// What the strategy wants to fold now, all of it in one.
+    /// What the strategy wants to fold now, all of it in one. Notes what the helper was asked, also if something fails.
     pub(super) async fn folded(
         &self,
         lane: &mut Lane,
-        session: &SessionKey,
+        (session, asked): (&SessionKey, &mut Vec<task::Asked>),
         (budget, at): (Budget, At),
         Pressed { mut forced, begins }: Pressed,
     ) -> Result<Folding> {
-        let (strategy, mut asked) = (self.strategy(lane.strategy), Vec::new());
+        let strategy = self.strategy(lane.strategy);
         let (mut fold, mut covered, mut call) = (None::<Fold>, 0, None);
         loop {
             let known = fold.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
@@ -241,11 +257,12 @@ impl Engine {
             };
             let mut stretches = strategy.fold(&scene);
             let Some(last) = stretches.last().copied() else {
-                return Ok(Folding { fold, asked, call: call.zip(need) });
+                return Ok(Folding { fold, call: call.zip(need) });
             };
             if lane.strategy == StrategyName::Topics {
                 let mut shelf = lane.shelf.clone();
-                asked.extend(self.sort_upto(session, (lane, Arc::make_mut(&mut shelf)), last.covers.to, at).await?);
+                let sorted = (&*lane, Arc::make_mut(&mut shelf));
+                self.sort_upto(session, sorted, (last.covers.to, at), asked).await?;
                 lane.shelf = shelf;
             }
             let filing = self.filing(session, lane, (&known, &lane.open[covered..], budget), last).await?;

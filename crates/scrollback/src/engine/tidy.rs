@@ -104,22 +104,30 @@ impl Engine {
             }
     }
 
-    /// Tidies a lane. Returns what the helper was asked.
-    pub(super) async fn tidied(
+    /// Tidies a lane. What the helper was asked is in the ledger, also if something fails.
+    pub(super) async fn tidied(&self, session: &SessionKey, lane: &Lane, (budget, at): (Budget, At)) -> Result<()> {
+        let mut asked = Vec::new();
+        let tidied = self.tidied_asking(session, lane, (budget, at), &mut asked).await;
+        self.keep_asked(session, &asked, at).await?;
+        tidied
+    }
+
+    async fn tidied_asking(
         &self,
         session: &SessionKey,
         lane: &Lane,
         (budget, at): (Budget, At),
-    ) -> Result<Vec<task::Asked>> {
-        let mut asked = self.digest_holds(session, lane).await?;
+        asked: &mut Vec<task::Asked>,
+    ) -> Result<()> {
+        self.digest_holds(session, lane, asked).await?;
         match lane.strategy {
-            StrategyName::Topics => asked.extend(self.tidy_topics(session, lane, (budget, at)).await?),
+            StrategyName::Topics => self.tidy_topics(session, lane, (budget, at), asked).await?,
             StrategyName::Pages if self.tasks.has_helper() => {
-                asked.extend(self.digest_pages(session, lane, (budget, at)).await?);
+                self.digest_pages(session, lane, (budget, at), asked).await?;
             }
             StrategyName::Summary | StrategyName::Artifacts if self.tasks.has_helper() => {
                 if self.is_near(lane, budget) {
-                    asked.extend(self.write_ahead(session, lane, (budget, at), false).await?);
+                    self.write_ahead((session, asked), lane, (budget, at), false).await?;
                 }
             }
             StrategyName::Pages
@@ -128,7 +136,7 @@ impl Engine {
             | StrategyName::Truncate
             | StrategyName::Passthrough => {}
         }
-        Ok(asked)
+        Ok(())
     }
 
     /// Whether pages of a lane will be folded before long.
@@ -175,10 +183,10 @@ impl Engine {
         session: &SessionKey,
         lane: &Lane,
         (budget, at): (Budget, At),
-    ) -> Result<Vec<task::Asked>> {
-        let mut asked = Vec::new();
+        asked: &mut Vec<task::Asked>,
+    ) -> Result<()> {
         if !self.digests_ahead(lane, budget) {
-            return Ok(asked);
+            return Ok(());
         }
         let pages = turns::pages(&lane.open, budget.share(self.settings.strategies.pages.page_share));
         for page in pages.iter().rev().skip(1) {
@@ -195,7 +203,7 @@ impl Engine {
             let put = Put::new(session, Kind::Note, digest_key(&covers), at, &answered.answer);
             self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
         }
-        Ok(asked)
+        Ok(())
     }
 
     /// A note for each stretch: with the digest that was made ahead of need, or the offline one.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use scrollback::MemoryStore;
 use scrollback::engine::EngineSettings;
 use scrollback::recall::{RecallCall, RecallTool};
 use scrollback::store::{Keys, Kind, Scope};
 use scrollback::strategy::{ArtifactSettings, StrategyName, StrategySettings};
 use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
+use scrollback::{Error, MemoryStore};
 use serde_json::Value;
 
 use super::desk::{Desk, contents, run};
@@ -168,10 +168,31 @@ fn what_was_asked_for_a_fold_that_is_refused_is_in_the_ledger() {
             assert!(told.contains("Nothing is told here of m0–m"), "{strategy}: {told}");
             store.refuses_folds.store(true, Ordering::Relaxed);
             desk.finish(turn, &assistant("Nothing.")).await;
-            let (scope, all) = (Scope::Session(desk.session()), Keys::After(String::new(), 9_999));
-            let ledger = desk.store.records(&scope, Kind::Ledger, all).await.unwrap().len();
-            let asked = counter.0.load(Ordering::Relaxed);
-            assert!(asked > 0 && ledger == asked, "{strategy}: {ledger} of {asked}");
+            check_ledger(&desk, &counter).await;
         });
     }
+}
+
+/// Everything that was asked is on record.
+async fn check_ledger(desk: &Desk, counter: &Counter) {
+    let (scope, all) = (Scope::Session(desk.session()), Keys::After(String::new(), 9_999));
+    let ledger = desk.store.records(&scope, Kind::Ledger, all).await.unwrap().len();
+    let asked = counter.0.load(Ordering::Relaxed);
+    assert!(asked > 0 && ledger == asked, "{}: {ledger} of {asked}", desk.settings.strategy);
+}
+
+/// The same for a turn that nobody finishes, because it cannot be laid out.
+#[test]
+fn what_was_asked_for_a_turn_that_fails_is_in_the_ledger() {
+    run(async {
+        let (store, counter) = (Arc::new(Watched::default()), Arc::new(Counter::default()));
+        let settings = EngineSettings { strategy: StrategyName::Topics, ..EngineSettings::default() };
+        let tasks = Tasks::new(counter.clone(), TaskSettings::default());
+        let mut desk = Desk::with_tasks(store.clone(), settings, BUDGET, tasks);
+        let mut history = turns(0, 150);
+        history.push(user("What is next?"));
+        store.refuses_folds.store(true, Ordering::Relaxed);
+        assert!(matches!(desk.begin(&history).await, Err(Error::Conflict(_))));
+        check_ledger(&desk, &counter).await;
+    });
 }

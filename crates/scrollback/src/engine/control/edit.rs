@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::artifact::{Artifact, ArtifactId};
 use crate::engine::Engine;
 use crate::engine::lanes::Lane;
-use crate::engine::lay::{self, Pressed};
+use crate::engine::lay::Pressed;
 use crate::error::{Error, Result};
 use crate::ids::{At, SessionKey};
 use crate::note::{Author, Fold};
@@ -107,14 +107,16 @@ impl Engine {
         self.tell_unread(folding, at).await?;
         let mut lane = self.lane_at(folding, at).await?;
         if self.tasks.has_helper() {
-            let asked = self.write_ahead(folding.session, &lane, (folding.budget, at), true).await?;
+            let mut asked = Vec::new();
+            let written = self.write_ahead((folding.session, &mut asked), &lane, (folding.budget, at), true).await;
             self.keep_asked(folding.session, &asked, at).await?;
+            written?;
         }
         let pressed = Pressed { forced: true, begins: false };
-        let lay::Folding { fold, asked, .. } =
-            self.folded(&mut lane, folding.session, (folding.budget, at), pressed).await?;
+        let mut asked = Vec::new();
+        let folded = self.folded(&mut lane, (folding.session, &mut asked), (folding.budget, at), pressed).await;
         self.keep_asked(folding.session, &asked, at).await?;
-        let Some(fold) = fold else { return Ok(None) };
+        let Some(fold) = folded?.fold else { return Ok(None) };
         self.put_fold(folding.session, &mut lane, fold, at).await?;
         self.lanes.forget(Some(folding.session.id));
         Ok(Some(Fold::clone(&lane.folded.fold)))

@@ -48,7 +48,6 @@ impl Engine {
             }
             None => self.lane_at(Folding { session, head, layout, model: &job.model, budget }, at).await?,
         };
-        let asked = self.tidied(session, &lane, (budget, at)).await?;
-        self.keep_asked(session, &asked, at).await
+        self.tidied(session, &lane, (budget, at)).await
     }
 }

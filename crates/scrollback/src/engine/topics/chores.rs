@@ -26,28 +26,28 @@ const AHEAD: u32 = 80;
 const NEAR: u32 = 80;
 
 impl Engine {
-    /// Does what can wait for the topics of a lane. Returns what the helper was asked.
+    /// Does what can wait for the topics of a lane. Notes what the helper was asked, also if something fails.
     pub(in crate::engine) async fn tidy_topics(
         &self,
         session: &SessionKey,
         lane: &Lane,
         (budget, at): (Budget, At),
-    ) -> Result<Vec<task::Asked>> {
+        calls: &mut Vec<task::Asked>,
+    ) -> Result<()> {
         let lineage = self.store().lineage(session, lane.head).await?;
         let mut shelf = Shelf::clone(&lane.shelf);
         if !shelf.is_of(lane.head.branch) || !self.is_current(session, &mut shelf).await? {
             shelf = self.shelf(session, &lineage).await?;
         }
         let sorting = Sorting { session, lineage: &lineage, at, until: None };
-        let mut calls = Vec::new();
         if !shelf.is_whole() {
-            return Ok(calls);
+            return Ok(());
         }
         let tidied = async {
-            let mut done = self.sort_backlog(&sorting, lane, (&mut shelf, &mut calls)).await?;
-            done |= self.sort_ahead(&sorting, lane, budget, (&mut shelf, &mut calls)).await?;
-            done |= self.brief_stale(&sorting, &mut shelf, &mut calls).await?;
-            done |= self.divide_large(&sorting, &mut shelf, &mut calls).await?;
+            let mut done = self.sort_backlog(&sorting, lane, (&mut shelf, &mut *calls)).await?;
+            done |= self.sort_ahead(&sorting, lane, budget, (&mut shelf, &mut *calls)).await?;
+            done |= self.brief_stale(&sorting, &mut shelf, calls).await?;
+            done |= self.divide_large(&sorting, &mut shelf, calls).await?;
             Ok::<bool, Error>(done)
         };
         match tidied.await {
@@ -56,7 +56,7 @@ impl Engine {
             Ok(true) | Err(Error::Conflict(_)) => self.lanes.forget(Some(session.id)),
             Err(error) => return Err(error),
         }
-        Ok(calls)
+        Ok(())
     }
 
     /// Sorts a part of a long history that came at once.
@@ -74,7 +74,7 @@ impl Engine {
         // The last turn may go on behind what was read.
         let whole = if to.0 + 1 < end.0 { turns::last(&leaves) } else { leaves.len() };
         let leaves = if whole == 0 { &leaves[..] } else { &leaves[..whole] };
-        calls.extend(self.sort(sorting, shelf, leaves).await?);
+        self.sort(sorting, (shelf, calls), leaves).await?;
         Ok(true)
     }
 
@@ -99,7 +99,7 @@ impl Engine {
         if leaves.is_empty() {
             return Ok(false);
         }
-        calls.extend(self.sort(sorting, shelf, &leaves).await?);
+        self.sort(sorting, (shelf, calls), &leaves).await?;
         Ok(true)
     }
 
@@ -164,9 +164,7 @@ impl Engine {
         let large: Vec<TopicId> = shelf.progress.recent.iter().copied().filter(large).collect();
         let mut done = false;
         for topic in large {
-            let (is_divided, asked) = self.divide(sorting, shelf, topic).await?;
-            calls.extend(asked);
-            done |= is_divided;
+            done |= self.divide(sorting, (&mut *shelf, &mut *calls), topic).await?;
         }
         Ok(done)
     }

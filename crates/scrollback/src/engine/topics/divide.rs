@@ -26,16 +26,16 @@ struct Piece {
 }
 
 impl Engine {
-    /// Divides a topic, if it can be. Returns whether it was, and what the helper was asked.
+    /// Divides a topic, if it can be; whether it was. Notes what the helper was asked, also if something fails.
     pub(super) async fn divide(
         &self,
         sorting: &Sorting<'_>,
-        shelf: &mut Shelf,
+        (shelf, calls): (&mut Shelf, &mut Vec<task::Asked>),
         topic: TopicId,
-    ) -> Result<(bool, Vec<task::Asked>)> {
+    ) -> Result<bool> {
         let Sorting { session, lineage, .. } = *sorting;
         let editions = Editions { store: self.store(), session, lineage };
-        let Some(whole) = editions.of(topic).await? else { return Ok(Default::default()) };
+        let Some(whole) = editions.of(topic).await? else { return Ok(false) };
         let members = editions.members(topic, Depth(u32::MAX)).await?;
         let messages = self.by_number(session, members.iter().map(|(id, _)| *id).collect()).await?;
         let leaves = Leaf::all(messages.iter().cloned(), &self.settings.strategies.holds);
@@ -43,11 +43,12 @@ impl Engine {
         // Where every message names a topic already, no part could have a name: it would be asked again next turn.
         let is_divisible = units.len() > 1 && members.len() == messages.len();
         if !is_divisible || free_name(&editions, &members).await?.is_none() {
-            return Ok(Default::default());
+            return Ok(false);
         }
         let told = discreet(&messages, &self.controls(session).await?.excluded);
         let task = Subdivide { card: &whole.card, messages: &told, units: &units };
         let answered = self.splitters().run(&task).await;
+        calls.extend(answered.calls);
         let helped = answered.by == task::By::Helper;
         let mut parts: Vec<Edition> = Vec::new();
         for (number, piece) in &pieces(&members, &messages, (&units, &answered.answer)) {
@@ -58,12 +59,12 @@ impl Engine {
         // One part that leaves others behind is a division too.
         let taken: usize = parts.iter().map(|part| part.added.len()).sum();
         if parts.is_empty() || parts.len() == 1 && taken == members.len() {
-            return Ok((false, answered.calls));
+            return Ok(false);
         }
         let stale = !helped && self.tasks.has_helper();
         self.put_parts(sorting, shelf, (whole, parts.into_iter().map(|part| Edition { stale, ..part }).collect()))
             .await?;
-        Ok((true, answered.calls))
+        Ok(true)
     }
 
     async fn put_parts(

@@ -83,24 +83,24 @@ impl Engine {
     }
 
     /// Sorts the open messages of a lane up to a depth, as many as a turn can wait for; older ones are left for later.
-    /// Returns what the helper was asked.
+    /// Notes what the helper was asked, also if something fails.
     pub(super) async fn sort_upto(
         &self,
         session: &SessionKey,
         (lane, shelf): (&Lane, &mut Shelf),
-        to: Depth,
-        at: At,
-    ) -> Result<Vec<task::Asked>> {
+        (to, at): (Depth, At),
+        asked: &mut Vec<task::Asked>,
+    ) -> Result<()> {
         shelf.progress.skip_to(lane.folded.fold.open());
         let unsorted = |depth: Depth| depth >= shelf.progress.frontier && depth <= to;
         let wanted = |leaf: &&Arc<Leaf>| leaf.stored.position().is_some_and(|at| unsorted(at.depth));
         let leaves: Vec<_> = lane.open.iter().filter(wanted).cloned().collect();
         let leaves = &leaves[self.too_many(&leaves)..];
-        let Some(first) = leaves.first().and_then(|leaf| leaf.stored.position()) else { return Ok(Vec::new()) };
+        let Some(first) = leaves.first().and_then(|leaf| leaf.stored.position()) else { return Ok(()) };
         shelf.progress.skip_to(first.depth);
         let lineage = self.store().lineage(session, lane.head).await?;
         let until = Some(Instant::now() + self.deadline());
-        self.sort(&Sorting { session, lineage: &lineage, at, until }, shelf, leaves).await
+        self.sort(&Sorting { session, lineage: &lineage, at, until }, (shelf, asked), leaves).await
     }
 
     /// How many of the oldest of some messages are more than a turn can wait for: up to where a turn begins, or in the
@@ -121,11 +121,12 @@ impl Engine {
         begins.or_else(parts).or_else(|| leaves.iter().rposition(|leaf| !leaf.answers)).unwrap_or(0)
     }
 
-    /// What the past has to say to a turn: as it was found when the turn began, or found now.
+    /// What the past has to say to a turn: as it was found when the turn began, or found now. Notes what the helper was
+    /// asked.
     pub(super) async fn consult(
         &self,
         session: &SessionKey,
-        lane: &mut Lane,
+        (lane, asked): (&mut Lane, &mut Vec<task::Asked>),
         (fold, call, budget): (&Fold, Option<&(Call, QuoteNeed)>, Budget),
         at: At,
     ) -> Result<Option<Consulted>> {
@@ -144,6 +145,7 @@ impl Engine {
         } else {
             Consulted::new(began)
         };
+        asked.append(&mut consulted.calls);
         // In the middle of a turn nobody has asked yet.
         let late = if call.is_none() { self.call(session, lane).await? } else { None };
         let late = late.map(|call| {
@@ -310,9 +312,8 @@ impl Engine {
 /// The ledger of what the helper was asked for a turn.
 fn asked_in(turn: &Turn, at: At) -> Vec<Put> {
     let session = &turn.received.session;
-    let consulted = turn.consulted.iter().flat_map(|consulted| &consulted.calls);
     let put = |(i, asked): (usize, &task::Asked)| {
         Put::new(session, Kind::Ledger, format!("{:016x}-t{:010}-{i:03}", at.0, turn.head.id.0), at, asked)
     };
-    turn.asked.iter().chain(consulted).enumerate().map(put).collect()
+    turn.asked.iter().enumerate().map(put).collect()
 }

@@ -17,6 +17,7 @@ use crate::ids::{At, Depth, MessageId, SessionKey};
 use crate::store::{Position, Put, Span, Stored};
 use crate::strategy::Leaf;
 use crate::strategy::topics::activation::{self, Why};
+use crate::task;
 use crate::topic::{Card, TopicId};
 
 /// What was read back.
@@ -69,7 +70,10 @@ impl Engine {
         let mut restored = Restored::default();
         let closings = files.iter().map(TopicFile::closing).collect::<Result<Vec<_>>>()?;
         let places = self.placements(&sorting, (files, &closings), &mut restored).await?;
-        self.sort_between(&sorting, &mut shelf, &places).await?;
+        let mut asked = Vec::new();
+        let sorted = self.sort_between(&sorting, (&mut shelf, &mut asked), &places).await;
+        self.keep_asked(session, &asked, at).await?;
+        sorted?;
         let editions = Editions { store: self.store(), session, lineage: &lineage }.newest().await?;
         let mut desk = Desk::new(editions, shelf.progress.frontier, at);
         let fresh = desk.take(files, &closings, &places);
@@ -130,7 +134,12 @@ impl Engine {
     }
 
     /// Sorts what lies between messages that files place and is in no topic, so that no gap is left behind.
-    async fn sort_between(&self, sorting: &Sorting<'_>, shelf: &mut Shelf, places: &[Placement]) -> Result<()> {
+    async fn sort_between(
+        &self,
+        sorting: &Sorting<'_>,
+        (shelf, asked): (&mut Shelf, &mut Vec<task::Asked>),
+        places: &[Placement],
+    ) -> Result<()> {
         let placed: HashSet<Depth> = added(places).map(|place| place.at.depth).collect();
         let frontier = shelf.progress.frontier;
         let last = added(places).last().map(|place| place.at.depth);
@@ -145,7 +154,7 @@ impl Engine {
             let free = |stored: &Stored| stored.position().is_some_and(|at| !placed.contains(&at.depth));
             for gap in path.split(|stored| !free(stored)).filter(|gap| !gap.is_empty()) {
                 let leaves = Leaf::all(gap.iter().cloned().map(Arc::new), &self.settings.strategies.holds);
-                self.sort(sorting, shelf, &leaves).await?;
+                self.sort(sorting, (&mut *shelf, &mut *asked), &leaves).await?;
             }
         }
         if !backlog.is_empty() {

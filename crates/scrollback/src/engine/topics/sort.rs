@@ -64,15 +64,14 @@ struct Share {
 }
 
 impl Engine {
-    /// Sorts a stretch of a path that begins where the last sorting ended, batch by batch. Returns what the helper was
-    /// asked.
+    /// Sorts a stretch of a path that begins where the last sorting ended, batch by batch. Notes what the helper was
+    /// asked, also if something fails.
     pub(super) async fn sort(
         &self,
         sorting: &Sorting<'_>,
-        shelf: &mut Shelf,
+        (shelf, calls): (&mut Shelf, &mut Vec<task::Asked>),
         leaves: &[Arc<Leaf>],
-    ) -> Result<Vec<task::Asked>> {
-        let mut calls = Vec::new();
+    ) -> Result<()> {
         let most = self.settings.strategies.topics.batch_tokens;
         let leaves = &silenced(leaves, &self.controls(sorting.session).await?.excluded);
         for heap in heaps(leaves, most) {
@@ -85,7 +84,7 @@ impl Engine {
             let helped = answered.by == task::By::Helper;
             self.take_in(sorting, shelf, &heap, (answered.answer, leads, helped)).await?;
         }
-        Ok(calls)
+        Ok(())
     }
 
     /// Who sorts and divides: how well that is done decides what is ever found again.

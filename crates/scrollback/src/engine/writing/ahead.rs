@@ -45,26 +45,24 @@ impl Engine {
         }
     }
 
-    /// Writes what the next fold of a lane will need.
+    /// Writes what the next fold of a lane will need. Notes what the helper was asked, also if something fails.
     pub(in crate::engine) async fn write_ahead(
         &self,
-        session: &SessionKey,
+        (session, asked): (&SessionKey, &mut Vec<task::Asked>),
         lane: &Lane,
         (budget, at): (Budget, At),
         forced: bool,
-    ) -> Result<Vec<task::Asked>> {
+    ) -> Result<()> {
         let scene = Scene { forced: true, undone: false, ..lane.scene(budget) };
         let stretch = self.strategy(lane.strategy).fold(&scene).pop();
         let folded = stretch.map_or(0, |stretch| stretch.covers.count() as usize).min(lane.open.len());
         match lane.strategy {
-            StrategyName::Summary => self.sum_ahead(session, lane, &lane.open[..folded], at).await,
+            StrategyName::Summary => self.sum_ahead((session, asked), lane, &lane.open[..folded], at).await,
             StrategyName::Artifacts => {
                 let count = if forced { folded } else { self.next_archived(lane, budget) };
-                self.archive_ahead(session, lane, &lane.open[..count], at).await
+                self.archive_ahead((session, asked), lane, &lane.open[..count], at).await
             }
-            StrategyName::Pages | StrategyName::Topics | StrategyName::Truncate | StrategyName::Passthrough => {
-                Ok(Vec::new())
-            }
+            StrategyName::Pages | StrategyName::Topics | StrategyName::Truncate | StrategyName::Passthrough => Ok(()),
         }
     }
 
@@ -79,11 +77,11 @@ impl Engine {
     /// Goes on with the summary, segment by segment.
     async fn sum_ahead(
         &self,
-        session: &SessionKey,
+        (session, asked): (&SessionKey, &mut Vec<task::Asked>),
         lane: &Lane,
         leaves: &[Arc<Leaf>],
         at: At,
-    ) -> Result<Vec<task::Asked>> {
+    ) -> Result<()> {
         let settings = &self.settings.strategies.summary;
         let segment = settings.of(&lane.model).segment.unwrap_or(settings.segment).max(1);
         let ready = self.ahead(session, lane).await?;
@@ -94,7 +92,6 @@ impl Engine {
         };
         let tokens = |leaves: &[Arc<Leaf>]| leaves.iter().map(|leaf| leaf.tokens()).sum::<u32>();
         let mut original = lane.folded.fold.original_tokens + tokens(&leaves[..done.min(leaves.len())]);
-        let mut asked = Vec::new();
         while done < leaves.len() {
             let end = segment_end(leaves, done, segment);
             original += tokens(&leaves[done..end]);
@@ -106,23 +103,23 @@ impl Engine {
             self.keep_ahead(session, lane, (&leaves[..done], Written::Summary(next.clone())), at).await?;
             summary = Some(next);
         }
-        Ok(asked)
+        Ok(())
     }
 
     async fn archive_ahead(
         &self,
-        session: &SessionKey,
+        (session, asked): (&SessionKey, &mut Vec<task::Asked>),
         lane: &Lane,
         leaves: &[Arc<Leaf>],
         at: At,
-    ) -> Result<Vec<task::Asked>> {
+    ) -> Result<()> {
         let ready = self.ahead(session, lane).await?;
         if leaves.is_empty() || ready.is_some_and(|ready| ready.covers.count() as usize == leaves.len()) {
-            return Ok(Vec::new());
+            return Ok(());
         }
-        let (changed, asked) = self.archive(lane, leaves).await;
-        self.keep_ahead(session, lane, (leaves, Written::Artifacts(changed)), at).await?;
-        Ok(asked)
+        let (changed, calls) = self.archive(lane, leaves).await;
+        asked.extend(calls);
+        self.keep_ahead(session, lane, (leaves, Written::Artifacts(changed)), at).await
     }
 
     async fn keep_ahead(

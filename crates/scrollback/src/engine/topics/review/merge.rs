@@ -33,9 +33,10 @@ impl Sitting<'_> {
         let mut left = self.pairs(reviewed).await?;
         while !left.is_empty() {
             let some: Vec<(TopicId, TopicId)> = left.drain(..left.len().min(AT_ONCE)).collect();
+            let compared = self.compared(&some).await;
+            self.calls.extend(compared.iter().flat_map(|(_, _, answered)| answered.calls.iter().cloned()));
             let mut grown = HashSet::new();
-            for (one, other, answered) in self.compared(&some).await {
-                self.calls.extend(answered.calls);
+            for (one, other, answered) in compared {
                 let Some(named) = answered.answer else { continue };
                 if grown.contains(&one) || grown.contains(&other) {
                     // What both were called then does not tell of what one of them has taken in since.

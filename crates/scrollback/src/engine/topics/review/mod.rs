@@ -84,13 +84,13 @@ impl Engine {
     /// Reviews the topics of a path.
     pub async fn review(&self, session: &SessionKey, head: Position, at: At, mode: ReviewMode) -> Result<ReviewReport> {
         let mut sitting = Sitting::begin(self, (session, head), at, mode).await?;
-        let reviewed = sitting.sum_up().await?;
-        sitting.merge(&reviewed).await?;
-        sitting.archive().await?;
-        sitting.put_calls().await?;
+        let done = sitting.go_through().await;
+        // What was asked and written until something failed stays.
         if sitting.wrote {
             self.lanes.forget(Some(session.id));
         }
+        sitting.put_calls().await?;
+        done?;
         Ok(ReviewReport { verdicts: sitting.verdicts.into_values().collect(), left: sitting.left })
     }
 
@@ -139,6 +139,12 @@ impl<'a> Sitting<'a> {
         Ok(Self { engine, session, head, lineage, at, mode, open, verdicts, left, wrote, calls })
     }
 
+    async fn go_through(&mut self) -> Result<()> {
+        let reviewed = self.sum_up().await?;
+        self.merge(&reviewed).await?;
+        self.archive().await
+    }
+
     /// Sums up what was added to since it was last reviewed, what was added to longest ago first.
     async fn sum_up(&mut self) -> Result<Vec<TopicId>> {
         let mut touched: Vec<TopicId> = self.open.values().filter(|edition| is_touched(edition)).map(topic).collect();
@@ -147,10 +153,10 @@ impl<'a> Sitting<'a> {
         touched.truncate(TOPICS);
         for some in touched.chunks(AT_ONCE) {
             let answers = join_all(some.iter().map(|topic| self.asked(*topic))).await;
+            self.calls.extend(answers.iter().flatten().flat_map(|answered| answered.calls.iter().cloned()));
             for (topic, answered) in some.iter().zip(answers) {
                 let Some(edition) = self.open.get(topic) else { continue };
                 let answered = answered?;
-                self.calls.extend(answered.calls);
                 let next = summed_up(edition, (answered.answer, answered.by), self.at);
                 let importance = next.importance.unwrap_or_default();
                 let events = vec![Event::Reviewed { topic: *topic, importance }];
