@@ -173,9 +173,8 @@ fn written(how: &str, fold: &Fold, listed: &[Filed], words: &HashSet<String>, li
         }
     }
     let missing = fold.artifacts.len() - shown.iter().flatten().count();
-    let more = (missing > 0).then(|| {
-        format!("{} more documents are not shown here: search_history(words) finds them.", grouped(missing as u64))
-    });
+    let found = if how.is_empty() { "" } else { ": search_history(words) finds them" };
+    let more = (missing > 0).then(|| format!("{} more documents are not shown here{found}.", grouped(missing as u64)));
     let lines = std::iter::once(head).chain(shown.into_iter().flatten()).chain(more);
     fence("artifacts", "Documents", &lines.collect::<Vec<_>>().join("\n\n"))
 }
@@ -192,4 +191,23 @@ fn ranked(listed: &[Filed], words: &HashSet<String>) -> Vec<usize> {
     let mut order: Vec<(usize, usize)> = (0..listed.len()).map(|index| (shared(index), index)).collect();
     order.sort_by_key(|(shared, index)| (std::cmp::Reverse(*shared), *index));
     order.into_iter().map(|(_, index)| index).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{BranchId, Depth, MessageId};
+
+    #[test]
+    fn what_is_not_shown_names_a_tool_only_where_one_is_offered() {
+        let covers = Covers { first: MessageId(0), from: Depth(0), last: MessageId(9), to: Depth(9) };
+        let edition = Edition { id: ArtifactId(MessageId(0)), branch: BranchId(0), version: 1 };
+        for how in [HOW, ""] {
+            let mut fold = Fold { covers: Some(covers), artifacts: vec![edition], tokens: 500, ..Fold::default() };
+            fold.text = written(how, &fold, &[], &HashSet::new(), 500);
+            rewrite_artifacts(&mut fold, &[]);
+            assert!(fold.text.contains("1 more documents are not shown here"), "{}", fold.text);
+            assert_eq!(fold.text.contains("search_history"), !how.is_empty(), "{}", fold.text);
+        }
+    }
 }

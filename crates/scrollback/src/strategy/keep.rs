@@ -16,6 +16,8 @@ use crate::window::{Budget, grouped, tokens_of};
 const OF_THE_PERSON: &str = "What the person said earlier and wants kept in mind, word for word.";
 /// What stands above them.
 const STATED: &str = "Rules the person stated; they hold until the person says otherwise:";
+/// How what does not fit is found.
+const FOUND: &str = "; search_history finds them.";
 /// Tokens that a fence and its headings cost, and the line on what does not fit.
 const DRESS: u32 = 60;
 /// Words have seldom more characters a token.
@@ -100,12 +102,14 @@ pub struct Keeping<'a> {
     pub pinned: &'a [Arc<Stored>],
     /// Messages with images that nobody pinned.
     pub images: &'a [Arc<Stored>],
+    /// Whether the model can recall nothing: then no tool is named.
+    pub no_tools: bool,
 }
 
 /// The block of what is kept, within limits; `None` if there is nothing to keep. Rules come first, then what is needed,
 /// what is pinned, and images. Where not all of a kind fits, the newest does; of what is quoted or pinned, each is cut.
 pub fn kept(keeping: &Keeping<'_>, limits: KeepLimits) -> Option<Kept> {
-    let Keeping { quoted, pinned, images, .. } = *keeping;
+    let Keeping { quoted, pinned, images, no_tools, .. } = *keeping;
     let rules: Vec<String> = keeping.rules.iter().map(|rule| format!("[{}] {}", rule.name(), rule.text)).collect();
     let (stated, spent) = stated(&rules, limits);
     // What is needed takes no more than half of the room from what is quoted or pinned.
@@ -118,16 +122,16 @@ pub fn kept(keeping: &Keeping<'_>, limits: KeepLimits) -> Option<Kept> {
     let fences = [!stated.is_empty(), told.len() > pinned.len(), !pinned.is_empty()].map(u32::from);
     let between = fences.iter().sum::<u32>().saturating_sub(1) * DRESS;
     let found = spent + needed.iter().map(cost).sum::<u32>();
-    let (shown, words) = pins(&told, limits.all.saturating_sub(found + between));
+    let (shown, words) = pins(&told, limits.all.saturating_sub(found + between), no_tools);
     let quoted = between + words.iter().map(|(_, piece)| tokens_of(piece)).sum::<u32>();
     let all = found + quoted + shown.iter().map(cost).sum::<u32>();
     let mut rest = limits.found.min(limits.all).saturating_sub(found).min(limits.all.saturating_sub(all));
     let images = newest(images, &mut rest, cost);
-    let missing = [rules.len() - stated.len(), told.len() - shown.len() - words.len()];
+    let missing = missing_line([rules.len() - stated.len(), told.len() - shown.len() - words.len()], no_tools);
     let (pins, earlier): (Vec<_>, Vec<_>) =
         words.into_iter().partition(|(id, _)| pinned.iter().any(|stored| stored.id == *id));
     let [earlier, pins] = [earlier, pins].map(pieces_of);
-    let text = written(stated, [&earlier, &pins], missing);
+    let text = written(stated, [&earlier, &pins], missing.as_ref());
     let mut media: Vec<Arc<Stored>> = needed.iter().chain(&shown).chain(images).cloned().collect();
     media.sort_by_key(|stored| stored.id);
     (!text.is_empty() || !media.is_empty()).then(|| Kept::recorded(&text, media))
@@ -151,46 +155,46 @@ fn cost(stored: &Arc<Stored>) -> u32 {
 
 /// What is quoted or pinned, in so many tokens: messages with images as they came, in half of the room if others are to
 /// be quoted, and the words of all others.
-fn pins(pinned: &[Arc<Stored>], room: u32) -> (Vec<Arc<Stored>>, Vec<(MessageId, String)>) {
+fn pins(pinned: &[Arc<Stored>], room: u32, no_tools: bool) -> (Vec<Arc<Stored>>, Vec<(MessageId, String)>) {
     let (seen, mut told): (Vec<_>, Vec<_>) = pinned.iter().cloned().partition(|stored| stored.message().brings_media());
     let shown = newest(&seen, &mut if told.is_empty() { room } else { room / 2 }, cost);
     told.extend(seen[..seen.len() - shown.len()].iter().cloned());
     told.sort_by_key(|stored| stored.id);
     let spent = shown.iter().map(cost).sum::<u32>();
-    let words = quotes(&told, room.saturating_sub(spent));
+    let words = quotes(&told, room.saturating_sub(spent), no_tools);
     let newest = told[told.len() - words.len()..].iter().map(|stored| stored.id);
     (shown.to_vec(), newest.zip(words).collect())
 }
 
 /// The words of what is pinned, in so many tokens: whole if all of it fits, or else a share of the room for each, or
 /// for the newest if there are too many for that.
-fn quotes(pinned: &[Arc<Stored>], room: u32) -> Vec<String> {
-    let whole: Vec<String> = pinned.iter().map(|stored| quoted(stored, chars_within(stored, room))).collect();
+fn quotes(pinned: &[Arc<Stored>], room: u32, no_tools: bool) -> Vec<String> {
+    let whole: Vec<String> = pinned.iter().map(|stored| quoted(stored, chars_within(stored, room), no_tools)).collect();
     let count = whole.len().min((room / PIN_LEAST) as usize);
     let fitting = newest(&whole, &mut room.clone(), |piece| tokens_of(piece));
-    if fitting.len() >= count { fitting.to_vec() } else { shares(pinned, count, room) }
+    if fitting.len() >= count { fitting.to_vec() } else { shares(pinned, count, room, no_tools) }
 }
 
 /// The newest of what is pinned, so many, each cut to an equal share of the room; what small ones leave, larger ones
 /// have.
-fn shares(pinned: &[Arc<Stored>], count: usize, mut room: u32) -> Vec<String> {
+fn shares(pinned: &[Arc<Stored>], count: usize, mut room: u32, no_tools: bool) -> Vec<String> {
     let newest = &pinned[pinned.len() - count..];
     let mut by_size: Vec<usize> = (0..count).collect();
     by_size.sort_by_key(|i| cost(&newest[*i]));
     let mut shown = vec![String::new(); count];
     for (done, i) in by_size.into_iter().enumerate() {
         let share = room / u32::try_from(count - done).unwrap_or(u32::MAX);
-        shown[i] = cut_to(&newest[i], share);
+        shown[i] = cut_to(&newest[i], share, no_tools);
         room = room.saturating_sub(tokens_of(&shown[i]));
     }
     shown
 }
 
 /// A pinned message in at most so many tokens, as long as a heading fits.
-fn cut_to(stored: &Stored, tokens: u32) -> String {
+fn cut_to(stored: &Stored, tokens: u32, no_tools: bool) -> String {
     let mut chars = chars_within(stored, tokens);
     loop {
-        let piece = quoted(stored, chars);
+        let piece = quoted(stored, chars, no_tools);
         let cost = tokens_of(&piece);
         if cost <= tokens || chars == 0 {
             return piece;
@@ -217,12 +221,11 @@ fn newest<'a, T>(all: &'a [T], room: &mut u32, cost: impl Fn(&T) -> u32) -> &'a 
 }
 
 /// Rules, then what was said earlier, then pins, each in its fence; the last of them says what is missing.
-fn written(rules: &[String], [earlier, pins]: [&[String]; 2], missing: [usize; 2]) -> String {
-    let missing = missing_line(missing);
+fn written(rules: &[String], [earlier, pins]: [&[String]; 2], missing: Option<&String>) -> String {
     let all = [rules, earlier, pins];
     let last = all.iter().rposition(|pieces| !pieces.is_empty());
     let fences = all.into_iter().enumerate().filter(|(_, pieces)| !pieces.is_empty()).map(|(kind, pieces)| {
-        let missing = missing.iter().filter(|_| last == Some(kind));
+        let missing = missing.filter(|_| last == Some(kind));
         let text = pieces.iter().chain(missing).map(String::as_str).collect::<Vec<_>>().join("\n");
         match kind {
             0 => fence_as("kept", OF_THE_PERSON, "Kept", &format!("{STATED}\n{text}")),
@@ -234,42 +237,49 @@ fn written(rules: &[String], [earlier, pins]: [&[String]; 2], missing: [usize; 2
 }
 
 /// What is said of rules and of others that do not fit.
-fn missing_line([rules, others]: [usize; 2]) -> Option<String> {
+fn missing_line([rules, others]: [usize; 2], no_tools: bool) -> Option<String> {
     let [rules, all] = [rules, rules + others].map(|count| count as u64);
     let of_them = if rules > 0 { format!(", {} of them rules", grouped(rules)) } else { String::new() };
-    (all > 0).then(|| format!("{} more do not fit here{of_them}; search_history finds them.", grouped(all)))
+    let how = if no_tools { "." } else { FOUND };
+    (all > 0).then(|| format!("{} more do not fit here{of_them}{how}", grouped(all)))
 }
 
 /// How many rules do not fit into such a block, as it says in its last line.
 pub(crate) fn rules_missing(text: &str) -> Option<&str> {
-    let line = text.lines().rev().nth(1)?.strip_suffix(" of them rules; search_history finds them.")?;
+    let line = text.lines().rev().nth(1)?;
+    let line = line.strip_suffix(FOUND).or_else(|| line.strip_suffix('.'))?.strip_suffix(" of them rules")?;
     Some(line.split_once(" more do not fit here, ")?.1)
 }
 
 /// Where a quoted or pinned message stands in such a block.
 pub(crate) fn quoted_in(text: &str, stored: &Stored) -> Option<std::ops::Range<usize>> {
-    let whole = quoted(stored, usize::MAX);
+    let whole = quoted(stored, usize::MAX, false);
     if let Some(start) = text.find(&whole) {
         return Some(start..start + whole.len());
     }
     let start = text.find(&heading(stored.id, &stored.role, stored.at))?;
-    let (cut, line) = (text[start..].rfind(&cut_line(stored))?, cut_line(stored));
-    Some(start..start + cut + line.len())
+    let end = |line: String| Some(text[start..].rfind(&line)? + line.len());
+    let end = [false, true].into_iter().find_map(|no_tools| end(cut_line(stored, no_tools)))?;
+    Some(start..start + end)
 }
 
-fn cut_line(stored: &Stored) -> String {
-    format!("[cut: load_tool_history(id = \"h{}\", part = lines) reads the rest]", stored.id.0)
+fn cut_line(stored: &Stored, no_tools: bool) -> String {
+    let id = stored.id;
+    if no_tools {
+        return format!("[cut: the rest of {id} does not fit here]");
+    }
+    format!("[cut: load_tool_history(id = \"h{}\", part = lines) reads the rest]", id.0)
 }
 
 /// A pinned message as the block shows it, up to so many characters.
-fn quoted(stored: &Stored, most_chars: usize) -> String {
+fn quoted(stored: &Stored, most_chars: usize, no_tools: bool) -> String {
     let (message, id) = (stored.message(), stored.id);
     let why = if message.brings_media() { "does not fit here" } else { "is not shown here" };
     let text = message.told(|kind| format!("[{kind} of {id} {why}]"));
     let head = heading(stored.id, &stored.role, stored.at);
     match text.char_indices().nth(most_chars) {
         None => format!("{head}\n{text}"),
-        Some((end, _)) => format!("{head}\n{}\n{}", &text[..end], cut_line(stored)),
+        Some((end, _)) => format!("{head}\n{}\n{}", &text[..end], cut_line(stored, no_tools)),
     }
 }
 

@@ -118,8 +118,8 @@ impl Lane {
         let (pinned, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|stored| is_pinned(stored));
         let (quoted, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|stored| is_question(stored));
         let images: Vec<_> = others.into_iter().filter(|stored| images.contains(&stored.id)).collect();
-        let keeping = Keeping { rules: &rules, needed: &needed, quoted: &quoted, pinned: &pinned, images: &images };
-        kept(&keeping, limits)
+        let (rules, needed, quoted, pinned, images) = (&rules[..], &needed[..], &quoted[..], &pinned[..], &images[..]);
+        kept(&Keeping { rules, needed, quoted, pinned, images, no_tools: !self.recalls }, limits)
     }
 }
 

@@ -48,6 +48,24 @@ fn a_pin_takes_no_room_from_rules() {
     assert!(kept.tokens() <= 105, "{}", kept.tokens());
 }
 
+/// Who cannot recall is told of no tools, and what is missing is counted and found all the same.
+#[test]
+fn no_tool_is_named_where_none_is_offered() {
+    let rule = |id| crate::rule::rules(&stored(id, &Role::User, &format!("Never sail past pier {id} without a lamp.")));
+    let stated: Vec<Rule> = (0..60).flat_map(rule).collect();
+    let rules: Vec<&Rule> = stated.iter().collect();
+    let pinned = [stored(90, &Role::User, &"A long story of lamps. ".repeat(400))];
+    for no_tools in [false, true] {
+        let keeping = Keeping { rules: &rules, pinned: &pinned, no_tools, ..Keeping::default() };
+        let kept = kept(&keeping, KeepLimits { found: 300, all: 600 }).unwrap();
+        let [cut, found] = ["load_tool_history", "search_history"].map(|tool| kept.text.contains(tool));
+        assert_eq!((cut, found), (!no_tools, !no_tools), "{}", kept.text);
+        assert!(rules_missing(&kept.text).is_some() && kept.text.contains("[cut: "), "{}", kept.text);
+        let place = quoted_in(&kept.text, &pinned[0]).unwrap();
+        assert!(kept.text[place].ends_with(']'), "{}", kept.text);
+    }
+}
+
 /// Where not all rules fit, the newest do, and how many do not is told.
 #[test]
 fn rules_that_do_not_fit_are_counted() {
