@@ -22,7 +22,7 @@ use crate::store::Stored;
 
 /// How much of the beginning of a long message is read.
 const HEAD_BYTES: usize = 100_000;
-/// How much of its end is read.
+/// How much of the end of all that is left of it is read.
 const TAIL_BYTES: usize = 20_000;
 /// A shorter sentence is no rule, and a longer one neither.
 const LEAST_CHARS: usize = 3;
@@ -67,18 +67,27 @@ fn is_rule(sentence: &str) -> bool {
     rest.next().is_some() && rest.nth(MOST_CHARS - LEAST_CHARS).is_none() && cue::is_rule(sentence)
 }
 
-/// What is read of a message's words: the beginning of all, and the end of the last.
+/// What is read of a message's words: their beginning, and the end of what that leaves.
 fn stretches(parts: &[Part]) -> Vec<&str> {
-    let (mut room, mut read, mut unread) = (HEAD_BYTES, Vec::new(), "");
+    let (mut room, mut read, mut unread) = (HEAD_BYTES, Vec::new(), Vec::new());
     for part in parts {
         let Part::Text(text) = part else { continue };
         let (head, rest) = text.split_at(text.floor_char_boundary(room));
         room -= head.len();
         let whole = if rest.is_empty() { head.len() } else { head.rfind(ENDS).unwrap_or(0) };
         read.push(&head[..whole]);
-        unread = rest;
+        if !rest.is_empty() {
+            unread.push((text.as_str(), whole));
+        }
     }
-    let tail = &unread[unread.ceil_char_boundary(unread.len().saturating_sub(TAIL_BYTES))..];
-    read.push(tail.find(ENDS).map_or("", |end| &tail[end..]));
+    let (mut left, mut ends) = (TAIL_BYTES, Vec::new());
+    for (text, whole) in unread.into_iter().rev() {
+        let cut = text.ceil_char_boundary(text.len().saturating_sub(left));
+        // A part that is not cut is read from its beginning, or from where the reading of it ended.
+        let from = if cut > whole { text[cut..].find(ENDS).map_or(text.len(), |end| cut + end) } else { whole };
+        left = left.saturating_sub(text.len() - from);
+        ends.push(own::since(text, from));
+    }
+    read.extend(ends.into_iter().rev());
     read
 }

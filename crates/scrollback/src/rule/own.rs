@@ -8,6 +8,8 @@ use crate::phrase::closing;
 
 /// A line shorter than this was not broken to a width.
 const BROKEN_CHARS: usize = 50;
+/// What begins and ends a block of code.
+const FENCES: [&str; 2] = ["```", "~~~"];
 /// Words that end in a dot and no sentence.
 const ABBREVIATED: [&str; 9] = ["e.g.", "i.e.", "etc.", "vs.", "mr.", "mrs.", "dr.", "no.", "approx."];
 
@@ -18,6 +20,29 @@ pub(super) fn sentences(text: &str) -> Vec<&str> {
         divide(paragraph, &mut found);
     }
     found
+}
+
+/// A text from somewhere within a line on, without the rest of the code that this is in. Blocks of programs are not
+/// followed up to there.
+pub(super) fn since(text: &str, from: usize) -> &str {
+    let (before, rest) = text.split_at(from);
+    let mut open: Option<&str> = None;
+    for line in before.lines().map(str::trim_start) {
+        open = match open {
+            Some(mark) => Some(mark).filter(|mark| !line.starts_with(mark)),
+            None => FENCES.into_iter().find(|mark| line.starts_with(mark)),
+        };
+    }
+    let Some(mark) = open else { return rest };
+    let mut lines = rest.split_inclusive('\n');
+    let mut end = lines.next().map_or(0, str::len);
+    for line in lines {
+        end += line.len();
+        if line.trim_start().starts_with(mark) {
+            return &rest[end..];
+        }
+    }
+    ""
 }
 
 /// Where in a text we are.
@@ -58,7 +83,7 @@ fn after<'a>(inside: Inside<'a>, line: &'a str, at: usize, ends: &Ends<'_>) -> (
     let block = |found: Blocks<'a>| (found.open.map_or(Inside::Own, Inside::Block), !found.any);
     match inside {
         Inside::Own => {
-            let code = ["```", "~~~"].into_iter().find(|mark| begins.starts_with(mark));
+            let code = FENCES.into_iter().find(|mark| begins.starts_with(mark));
             code.map_or_else(|| block(blocks(line, 0, at, ends)), |mark| (Inside::Code(mark), false))
         }
         Inside::Code(mark) if begins.starts_with(mark) => (Inside::Own, false),

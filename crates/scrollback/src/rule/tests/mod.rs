@@ -141,6 +141,25 @@ fn a_sentence_may_run_over_lines() {
 }
 
 #[test]
+fn what_follows_a_long_paste_is_heard() {
+    let code = "# Never trust this line.\nx = 1\n".repeat(6_000);
+    let text = format!("Never use tabs.\n```\n{code}```\nAlways use metres.");
+    assert_eq!(found(&text), ["Never use tabs.", "Always use metres."]);
+    assert!(found(&format!("Look at this:\n~~~\n{code}")).is_empty(), "nobody ends the code");
+
+    let prose = "The tide was high at the pier. ".repeat(4_000);
+    for pasted in [prose.as_str(), &text] {
+        let part = |text: &str| serde_json::json!({"type": "text", "text": text});
+        let parts = [part(pasted), part("Always be brief."), part("别用表格")];
+        let json = serde_json::json!({"role": "user", "content": parts}).to_string();
+        let message = crate::Message::from_json(&json).unwrap();
+        let heard = rules(&Stored { raw: message.raw().clone(), ..said(&Role::User, "") });
+        let last: Vec<&str> = heard.iter().rev().take(2).map(|rule| rule.text.as_str()).collect();
+        assert_eq!(last, ["别用表格", "Always be brief."]);
+    }
+}
+
+#[test]
 fn long_messages_are_read_at_both_ends() {
     let filler = "The tide was high at the pier. ".repeat(40_000);
     let text = format!("Never use tabs. {filler}\nAlways use metres. {filler}Always end with a haiku.");
