@@ -94,7 +94,7 @@ impl WriteBrief<'_> {
 
     /// What a reply tells, with the brief before it where it drops most of that. One that has no word in common with
     /// the topic tells of something else.
-    fn kept(&self, name: &str, told: String) -> Result<String, String> {
+    pub(super) fn kept(&self, name: &str, told: String) -> Result<String, String> {
         let Some(old) = self.card.filter(|card| misses(&facts(&card.brief), &told)) else { return Ok(told) };
         let known: HashSet<String> = keys(&format!("{}\n{}", old.name, old.brief)).into_iter().collect();
         if !keys(&format!("{name}\n{told}")).iter().any(|key| known.contains(key)) {

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 
 use super::super::prompt::render;
 use super::super::sentences::{brief, joined, shortened};
+use super::super::summary::{facts, misses};
 use super::super::{Question, Task};
 use super::brief::{Named, brief_in, name_in, unsaid};
 use super::numbers::affirmed;
@@ -52,7 +53,7 @@ impl Task for Merge<'_> {
             if same == Some(false) || same.is_none() && merge.said("none").is_some() {
                 return Ok(None);
             }
-            let (name, brief) = (name_in(merge), brief_in(merge));
+            let (name, brief) = (name_in(merge), brief_in(merge).filter(|told| !self.drops(told)));
             if same.is_none() && brief.is_none() {
                 return Err("there is neither <none/> nor a <brief> of what both are about".to_owned());
             }
@@ -70,6 +71,11 @@ impl Task for Merge<'_> {
 }
 
 impl Merge<'_> {
+    /// Whether a brief drops most of what those of both tell.
+    fn drops(&self, told: &str) -> bool {
+        misses(&facts(&format!("{}\n{}", self.one.brief, self.other.brief)), told)
+    }
+
     /// Both as one: the name of the larger, and the best of both briefs.
     fn merged(&self) -> Named {
         let (large, small) =
@@ -130,6 +136,18 @@ mod tests {
         }
         assert!(read("<merge></merge>").unwrap_err().contains("<none/>"));
         assert!(read("Perhaps.").is_err());
+    }
+
+    #[test]
+    fn no_reply_drops_the_briefs_of_both() {
+        let one = card(1, "Gauges", "HB-22 is asked once a minute, on port 4800.");
+        let other = card(2, "The gauge", "Ann Lee knows tide_gauge_7, as docs/tides.md says.");
+        let read = |reply: &str| Merge { one: &one, other: &other }.read(reply);
+        let kept = read("<merge><same>yes</same><brief>Sure, happy to help!</brief></merge>").unwrap().unwrap().brief;
+        assert!(kept.contains("port 4800") && kept.contains("tide_gauge_7"), "{kept}");
+        assert!(read("<merge><brief>Sure, happy to help!</brief></merge>").unwrap_err().contains("<brief>"));
+        let whole = "HB-22 on port 4800 and tide_gauge_7, by Ann Lee.";
+        assert_eq!(read(&format!("<merge><brief>{whole}</brief></merge>")).unwrap().unwrap().brief, whole);
     }
 
     #[test]

@@ -111,9 +111,13 @@ impl Task for Review<'_> {
             if summary.is_empty() {
                 return Err("<summary> is missing or empty".to_owned());
             }
+            let brief = match brief_in(review) {
+                Some(told) => WriteBrief { card: Some(self.card), messages: self.messages }.kept("", told)?,
+                None => self.brief(),
+            };
             Ok(Reviewed {
                 summary,
-                brief: brief_in(review).unwrap_or_else(|| self.brief()),
+                brief,
                 importance: review.tells(&["importance"]).and_then(degree).unwrap_or_else(|| self.importance()),
                 once: review.tells(&["once"]).and_then(affirmed).unwrap_or_else(|| self.is_once()),
             })
@@ -203,6 +207,24 @@ mod tests {
         let bare = read("<summary>Fed daily.").unwrap();
         assert!(bare.once && bare.brief == "A starter.");
         assert!(read("<review><importance>1</importance></review>").unwrap_err().contains("<summary>"));
+    }
+
+    #[test]
+    fn no_review_drops_the_brief_before_it() {
+        let old = "HB-22 is asked once a minute, on port 4800. · Ann Lee knows tide_gauge_7.";
+        let (card, messages) = (card(1, "Gauges", old), said(&[("user", "Paint it red.")]));
+        let brief = |told: &str| {
+            let reply = format!("<review><summary>It is painted red.</summary><brief>{told}</brief></review>");
+            Review { card: &card, messages: &messages }.read(&reply).map(|told| told.brief)
+        };
+        assert!(brief("Sure, happy to help!").unwrap_err().contains("drops most"));
+        let short = brief("All about gauges.").unwrap();
+        assert!(
+            short.starts_with("All about gauges.") && short.contains("4800") && short.contains("Ann Lee"),
+            "{short}"
+        );
+        let whole = "HB-22 on port 4800, tide_gauge_7, Ann Lee; painted red.";
+        assert_eq!(brief(whole).as_deref(), Ok(whole));
     }
 
     #[test]
