@@ -40,8 +40,9 @@ impl Weights {
         let count = visible.passages.len();
         let keys = words::keys(&content.join(" ")).into_iter();
         let keys: Vec<_> = keys.map(|key| (key.clone(), rarity(spread.get(&key).copied(), count))).collect();
-        let texts = visible.passages.iter().map(|passage| &passage.text);
-        let holding = |phrase: &String| texts.clone().filter(|text| folded(text).contains(phrase)).count();
+        // Once for all phrases: a log that is pasted has thousands.
+        let texts: Vec<String> = visible.passages.iter().map(|passage| folded(&passage.text)).collect();
+        let holding = |phrase: &String| texts.iter().filter(|text| text.contains(phrase)).count();
         let phrases = words::phrases(&content).into_iter();
         let phrases = phrases.map(|phrase| (phrase.clone(), PHRASE * rarity(Some(holding(&phrase)), count)));
         let phrases: Vec<_> = phrases.collect();

@@ -70,12 +70,12 @@ pub(super) fn content(question: &str) -> Vec<String> {
         spaced = spaced.replace(phrase, " ");
     }
     let parted: String = spaced.chars().map(|c| if STOP_CHARS.contains(c) { ' ' } else { c }).collect();
-    let mut words: Vec<String> = Vec::new();
+    let (mut words, mut seen): (Vec<String>, HashSet<&str>) = Default::default();
     for word in parted.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.' | ':' | '/' | '\'')) {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
         let word = word.strip_suffix("'s").unwrap_or(word);
         let telling = is_telling(&folded(word)) || word.starts_with(is_unspaced);
-        if telling && !words.iter().any(|known| known == word) {
+        if telling && seen.insert(word) {
             words.push(word.to_owned());
         }
     }
