@@ -76,11 +76,17 @@ impl Locomo {
         let question = |asked: LocomoQuestion| Question {
             kind: asked.category.to_string(),
             text: asked.question,
-            evidence: asked.evidence,
+            evidence: asked.evidence.iter().flat_map(|named| turns(named)).collect(),
             answer: asked.answer,
         };
         Ok(Row { messages, questions: self.qa.into_iter().map(question).collect() })
     }
+}
+
+/// The turns that a piece of evidence names; some name several, as in `D8:6; D9:17`.
+fn turns(named: &str) -> impl Iterator<Item = String> {
+    let ids = named.split(|c: char| c.is_whitespace() || matches!(c, ';' | ','));
+    ids.filter(|id| !id.is_empty()).map(str::to_owned)
 }
 
 #[derive(Deserialize)]
@@ -140,6 +146,17 @@ mod tests {
             assert_eq!((talk.messages[0].name().is_some(), talk.messages[1].at.is_some()), (named, true));
             assert_eq!(talk.questions[0].evidence, [0]);
             assert_eq!(talk.questions[0].answer.as_deref(), Some(if named { "cello" } else { "cat" }));
+        }
+    }
+
+    #[test]
+    fn evidence_that_names_several_turns_is_all_of_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("set.json");
+        for several in ["D1:1; D1:2", "D1:1 D1:2", "D1:1,D1:2"] {
+            std::fs::write(&path, LOCOMO.replace("[\"D1:1\"]", &format!("[\"{several}\"]"))).unwrap();
+            let set = read(&path).unwrap();
+            assert_eq!(set.talks[0].questions[0].evidence, [0, 1], "{several}");
         }
     }
 
