@@ -3,10 +3,12 @@
 mod watch;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use axum::http::{HeaderMap, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use bytes::Bytes;
 use scrollback::Error;
 use scrollback::ledger::Usage;
 use scrollback::task::{Model, Question, Said};
@@ -19,12 +21,16 @@ pub(crate) use watch::{OUTCOMES, watch};
 
 /// The version of Anthropic's API that helpers are asked in.
 const ANTHROPIC_VERSION: &str = "2023-06-01";
+/// How long an answer may be, as most servers of Chat Completions call it, and as models of OpenAI that think do.
+const LIMIT: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
 /// A model of an upstream, asked one question at a time.
 pub(crate) struct Helper {
-    pub(crate) upstream: Arc<Upstream>,
-    pub(crate) model: String,
-    pub(crate) timeout: Duration,
+    upstream: Arc<Upstream>,
+    model: String,
+    timeout: Duration,
+    /// Whether its model refused the usual name of the limit.
+    renames: AtomicBool,
 }
 
 #[async_trait]
@@ -50,20 +56,54 @@ pub(crate) async fn at_most<T>(most: Duration, doing: impl Future<Output = T>) -
 }
 
 impl Helper {
+    pub(crate) fn new(upstream: Upstream, model: &str, timeout: Duration) -> Self {
+        Self { upstream: Arc::new(upstream), model: model.to_owned(), timeout, renames: AtomicBool::new(false) }
+    }
+
     async fn asked(&self, question: &Question) -> scrollback::Result<Said> {
-        let wire = self.upstream.wire;
-        let (headers, body) = (headers(wire), written(&self.model, question, wire).to_string().into());
-        let outgoing = Outgoing { method: Method::POST, path: wire.path(), headers: &headers, body };
-        let answer = self.upstream.send(outgoing).await.map_err(|silence| unheard(&silence))?;
-        let status = answer.status;
-        let body = answer.body.all().await.map_err(|error| failed(&error.to_string()))?;
-        let speech = wire::of_path(wire.path()).map(wire::Wire::speech);
+        let mut request = written(&self.model, question, self.upstream.wire);
+        if self.renames.load(Ordering::Relaxed) {
+            rename(&mut request);
+        }
+        let (mut status, mut body) = self.sent(&request).await?;
+        if wants_renamed(status, &body) && rename(&mut request) {
+            self.renames.store(true, Ordering::Relaxed);
+            (status, body) = self.sent(&request).await?;
+        }
+        let speech = wire::of_path(self.upstream.wire.path()).map(wire::Wire::speech);
         let said = speech.and_then(|speech| speech.read(&body)).filter(|_| status.is_success());
         let said = said.ok_or_else(|| failed(&format!("it answered {status} without any words")))?;
         // A model that thought until its tokens were used up has no words, and is paid for them.
         let usage = said.usage.as_ref().and_then(Usage::read).unwrap_or_default();
         Ok(Said { text: said.text(), input_tokens: usage.input, output_tokens: usage.output })
     }
+
+    /// Sends a request, and waits for all of its answer.
+    async fn sent(&self, request: &Value) -> scrollback::Result<(StatusCode, Bytes)> {
+        let wire = self.upstream.wire;
+        let (headers, body) = (headers(wire), request.to_string().into());
+        let outgoing = Outgoing { method: Method::POST, path: wire.path(), headers: &headers, body };
+        let answer = self.upstream.send(outgoing).await.map_err(|silence| unheard(&silence))?;
+        let body = answer.body.all().await.map_err(|error| failed(&error.to_string()))?;
+        Ok((answer.status, body))
+    }
+}
+
+/// Whether a refusal says that the limit has another name.
+fn wants_renamed(status: StatusCode, refusal: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(refusal);
+    status == StatusCode::BAD_REQUEST && LIMIT.iter().all(|name| text.contains(name))
+}
+
+/// Calls the limit by its other name; whether it had the usual one.
+fn rename(request: &mut Value) -> bool {
+    let [usual, other] = LIMIT;
+    let most = request.as_object_mut().and_then(|fields| fields.remove(usual));
+    let had = most.is_some();
+    if let Some(most) = most {
+        request[other] = most;
+    }
+    had
 }
 
 /// What we send with questions of our own.
@@ -109,6 +149,7 @@ fn unheard(silence: &Silence) -> Error {
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
+    use tokio::sync::mpsc;
 
     use super::*;
     use crate::config::{RecallBy, UpstreamSettings};
@@ -129,7 +170,10 @@ mod tests {
     }
 
     fn at(url: String) -> Helper {
-        let timeout = Duration::from_millis(300);
+        within(url, Duration::from_millis(300))
+    }
+
+    fn within(url: String, timeout: Duration) -> Helper {
         let wire = WireName::Chat;
         let settings = UpstreamSettings {
             url,
@@ -141,7 +185,34 @@ mod tests {
             timeout,
         };
         let upstream = Upstream::http("mock", &settings, crate::upstream::client().unwrap()).unwrap();
-        Helper { upstream: Arc::new(upstream), model: "small".into(), timeout }
+        Helper::new(upstream, "small", timeout)
+    }
+
+    /// A helper whose model takes no `max_tokens`, and a word for each time that it was asked.
+    async fn thinking() -> (Helper, mpsc::UnboundedReceiver<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let (tell, told) = mpsc::unbounded_channel();
+        tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = listener.accept().await.unwrap();
+                let mut request = Vec::new();
+                while !request.ends_with(b"}") {
+                    assert!(stream.read_buf(&mut request).await.unwrap() > 0, "it broke off");
+                }
+                let request = String::from_utf8_lossy(&request).into_owned();
+                let (status, says) = if request.contains("\"max_tokens\"") {
+                    let refusal = "'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.";
+                    ("400 Bad Request", json!({"error": {"message": refusal}}))
+                } else {
+                    ("200 OK", json!({"choices": [{"message": {"role": "assistant", "content": "Tide"}}]}))
+                };
+                tell.send(request).unwrap();
+                let answer = format!("HTTP/1.1 {status}\r\nconnection: close\r\n\r\n{says}");
+                stream.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        (within(url, Duration::from_secs(20)), told)
     }
 
     async fn asked(helper: Helper) -> scrollback::Result<Said> {
@@ -155,6 +226,20 @@ mod tests {
                        \"usage\": {\"prompt_tokens\": 30, \"completion_tokens\": 10}}";
         let said = asked(helper(thought).await).await.unwrap();
         assert_eq!(said, Said { text: String::new(), input_tokens: 30, output_tokens: 10 });
+    }
+
+    #[tokio::test]
+    async fn a_model_that_wants_its_limit_by_another_name_is_asked_so() {
+        let (helper, mut told) = thinking().await;
+        let question = Question { task: "word", instructions: String::new(), text: "A word?".into(), most_tokens: 10 };
+        for _ in 0..2 {
+            assert_eq!(helper.ask(&question).await.unwrap().text, "Tide");
+        }
+        let mut asked = Vec::new();
+        while let Ok(request) = told.try_recv() {
+            asked.push(request.contains("\"max_completion_tokens\":10"));
+        }
+        assert_eq!(asked, [false, true, true], "it is refused once");
     }
 
     #[tokio::test]

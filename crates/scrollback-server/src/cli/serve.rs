@@ -185,7 +185,7 @@ fn tasks_of(settings: &Settings, helper: &HelperSettings, model: &str) -> anyhow
     let upstream = upstream.with_context(|| format!("helper.upstream is “{}”, which there is not", helper.upstream))?;
     let upstream = crate::upstream::Upstream::http(&helper.upstream, upstream, crate::upstream::client()?)?;
     let price = settings.window.prices.of(model).cloned();
-    let asked = Helper { upstream: Arc::new(upstream), model: model.to_owned(), timeout: helper.timeout };
+    let asked = Helper::new(upstream, model, helper.timeout);
     let tasks = Tasks::new(Arc::new(asked), TaskSettings { at_once: helper.at_once, ..TaskSettings::default() });
     Ok(tasks.with_purse(helper.purse.clone(), price).watched(watch(model)))
 }
