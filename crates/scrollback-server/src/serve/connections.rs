@@ -16,6 +16,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinSet;
 
 use super::crowd::Crowd;
 use super::patient::Patient;
@@ -79,14 +80,14 @@ pub(super) async fn serve(
     stop: impl Future<Output = ()>,
 ) {
     let mut stop = std::pin::pin!(stop);
-    let (under_way, mut crowd) = (GracefulShutdown::new(), Crowd::of(most));
+    let (under_way, mut crowd, mut tasks) = (GracefulShutdown::new(), Crowd::of(most), JoinSet::new());
     loop {
         let (accepted, seat) = tokio::select! {
             next = next(&listener, &mut crowd) => next,
             () = &mut stop => break,
         };
         match accepted {
-            Ok((stream, peer)) => spawn(stream, (peer, seat), &router, patience, &under_way),
+            Ok((stream, peer)) => spawn(stream, (peer, seat), &router, patience, (&under_way, &mut tasks)),
             Err(error) if is_theirs(&error) => {}
             Err(error) => {
                 tracing::error!(%error, "no connection can be taken; that is tried again");
@@ -98,6 +99,8 @@ pub(super) async fn serve(
     // A client that stops reading would keep it here for ever.
     if tokio::time::timeout(patience.end, under_way.shutdown()).await.is_err() {
         tracing::warn!("answers were still under way; they are cut");
+        // What came of a reply is kept when its stream is dropped, and whoever stops waits for that.
+        tasks.shutdown().await;
     }
 }
 
@@ -114,8 +117,9 @@ fn spawn(
     (peer, seat): (SocketAddr, Seat),
     router: &Router,
     patience: Patience,
-    under_way: &GracefulShutdown,
+    (under_way, tasks): (&GracefulShutdown, &mut JoinSet<()>),
 ) {
+    while tasks.try_join_next().is_some() {}
     // Without this, small pieces of a stream wait for each other.
     let _ = stream.set_nodelay(true);
     let doors = TowerToHyperService::new(router.clone());
@@ -127,7 +131,7 @@ fn spawn(
     builder.timer(TokioTimer::new()).header_read_timeout(patience.head);
     let stream = TokioIo::new(Patient::new(stream, patience.write));
     let connection = under_way.watch(builder.serve_connection(stream, answers));
-    tokio::spawn(async move {
+    tasks.spawn(async move {
         if let Err(error) = connection.await {
             tracing::debug!(%error, "a connection broke");
         }
@@ -143,8 +147,15 @@ fn is_theirs(error: &std::io::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use axum::body::Body;
     use axum::routing::get;
+    use futures_util::stream;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::sync::oneshot;
     use tokio::time::{sleep, timeout};
 
     use super::*;
@@ -177,6 +188,41 @@ mod tests {
         let served = timeout(Duration::from_secs(10), serve(listener, router, (patience, 9), stop)).await;
         assert!(served.is_ok(), "it waits for ever");
         drop(client);
+    }
+
+    /// Tells that it was dropped.
+    struct Dropped(Arc<AtomicBool>);
+
+    impl Drop for Dropped {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// A reply that goes on for ever.
+    fn endless(told: Arc<AtomicBool>) -> Body {
+        Body::from_stream(stream::unfold(Dropped(told), |told| async move {
+            sleep(Duration::from_millis(10)).await;
+            Some((Ok::<_, Infallible>("x"), told))
+        }))
+    }
+
+    #[tokio::test]
+    async fn what_is_cut_has_ended_before_the_server_has() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let is_cut = Arc::new(AtomicBool::new(false));
+        let told = is_cut.clone();
+        let router = Router::new().route("/", get(|| async move { endless(told) }));
+        let patience = Patience { end: Duration::from_millis(300), ..Patience::default() };
+        let (stop, stopped) = oneshot::channel::<()>();
+        let serving = tokio::spawn(serve(listener, router, (patience, 9), async { drop(stopped.await) }));
+        client.write_all(ASKS).await.unwrap();
+        client.read_u8().await.unwrap();
+        assert!(!is_cut.load(Ordering::Relaxed));
+        stop.send(()).unwrap();
+        timeout(Duration::from_secs(10), serving).await.expect("it ends").unwrap();
+        assert!(is_cut.load(Ordering::Relaxed), "what it says is still under way");
     }
 
     #[tokio::test]
