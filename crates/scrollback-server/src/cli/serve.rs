@@ -39,8 +39,8 @@ impl Serve {
         desk.local_only("a server is for every tenant")?;
         let mut settings = desk.settings.serve.clone();
         settings.listen = self.listen.unwrap_or(settings.listen);
-        if let Some(upstream) = self.upstream {
-            (settings.upstream, settings.messages_upstream) = (upstream.clone(), upstream);
+        if let Some(upstream) = &self.upstream {
+            settings.send_to(upstream);
         }
         log_to_stderr(USUAL_LOG);
         checked(&settings).await?;

@@ -180,6 +180,7 @@ fn helper_meant(
     }
     let limit = SpendLimit { dollars_per_hour, tokens_per_hour: said.tokens_per_hour };
     Ok(Some(HelperSettings {
+        follows: said.upstream.is_empty(),
         upstream: if said.upstream.is_empty() { upstream.to_owned() } else { said.upstream },
         model: said.model,
         timeout: Duration::from_secs(said.timeout_seconds),

@@ -22,6 +22,7 @@ use scrollback::ledger::Prices;
 use scrollback::task::Purse;
 
 use crate::store::Place;
+use crate::upstream::QUOTE;
 use crate::wire::WireName;
 pub(crate) use embeddings::{EmbeddingSettings, EmbeddingSource};
 use meant::meant;
@@ -107,6 +108,16 @@ pub(crate) struct Serve {
 }
 
 impl Serve {
+    /// Sends on to another upstream whatever names none: requests, and what the helper is asked. Where only quotations
+    /// answer there is no helper to ask: it stays where it was.
+    pub(crate) fn send_to(&mut self, upstream: &str) {
+        if let Some(helper) = self.helper.as_mut().filter(|helper| helper.follows && upstream != QUOTE) {
+            upstream.clone_into(&mut helper.upstream);
+        }
+        upstream.clone_into(&mut self.upstream);
+        upstream.clone_into(&mut self.messages_upstream);
+    }
+
     /// Lays what something is over what the file says of it.
     pub(crate) fn lay(&mut self, section: &str, name: &str, value: String) {
         let section = self.said.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new()));
@@ -192,6 +203,8 @@ pub(crate) enum RecallBy {
 #[derive(Clone, Debug)]
 pub(crate) struct HelperSettings {
     pub(crate) upstream: String,
+    /// Whether that is the upstream of all requests, because none is said.
+    follows: bool,
     pub(crate) model: String,
     pub(crate) timeout: Duration,
     pub(crate) at_once: usize,

@@ -68,6 +68,20 @@ fn flags_go_before_the_file() {
 }
 
 #[test]
+fn a_helper_without_an_upstream_of_its_own_goes_where_all_go() {
+    let helper = |said: &str, flag: &str| {
+        let text = format!("[helper]\nmodel = \"small\"\n{said}[upstreams.local]\nurl = \"http://127.0.0.1:9/v1\"");
+        let mut serve = meant(toml::from_str(&text).unwrap(), None, &home()).unwrap().serve;
+        serve.send_to(flag);
+        assert_eq!((serve.upstream.as_str(), serve.messages_upstream.as_str()), (flag, flag));
+        serve.helper.unwrap().upstream
+    };
+    assert_eq!(helper("", "local"), "local", "nothing is told to others");
+    assert_eq!(helper("upstream = \"anthropic\"\n", "local"), "anthropic");
+    assert_eq!(helper("", "quote"), "openai", "quotations help nobody");
+}
+
+#[test]
 fn the_usual_place_is_the_data_folder() {
     let settings = meant(Said::default(), None, &home()).unwrap();
     assert_eq!(settings.store.file(), Some(Path::new("/home/ann/.local/share/scrollback/scrollback.db")));
