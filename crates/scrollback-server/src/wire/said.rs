@@ -94,7 +94,7 @@ impl Said {
     /// What counts of it where it was stopped: its words, if there are any. Half a call or half a thought is of no use
     /// to anybody.
     pub(crate) fn stopped(mut self) -> Self {
-        self.pieces.retain(|piece| matches!(piece, Piece::Words { text, .. } if !text.trim().is_empty()));
+        self.pieces.retain(Piece::has_words);
         self.end = (!self.pieces.is_empty()).then_some(End::Cut);
         self.failed = false;
         self
@@ -108,6 +108,13 @@ impl Said {
 }
 
 impl Piece {
+    /// Whether it says anything, be it in a list of parts.
+    fn has_words(&self) -> bool {
+        let Self::Words { text, value } = self else { return false };
+        let mut parts = value["content"].as_array().into_iter().flatten();
+        !text.trim().is_empty() || parts.any(|part| part["type"] == "text")
+    }
+
     /// The call it is, if it is one.
     pub(crate) fn call(&self) -> Option<&Called> {
         match self {

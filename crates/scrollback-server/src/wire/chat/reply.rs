@@ -199,8 +199,31 @@ fn add_to(known: &mut Map<String, Value>, name: &str, more: &Value) {
         }
         (Some(_), Value::Null) => {}
         (Some(_), Value::String(more)) if more.is_empty() => {}
+        // Words may come as a text at one time and in a list at another, as Mistral's do around what they refer to.
+        (Some(Value::Array(parts)), Value::String(more)) if name == "content" && parts.iter().any(is_no_thought) => {
+            go_on(parts, more);
+        }
+        (Some(words), Value::Array(more)) if name == "content" && words.as_str().is_some_and(|it| !it.is_empty()) => {
+            let before = json!({"type": "text", "text": words.take()});
+            *words = std::iter::once(before).chain(more.iter().cloned()).collect();
+        }
         _ => drop(known.insert(name.to_owned(), more.clone())),
     }
+}
+
+/// Whether a part of a list is more than thoughts: those are not what is said.
+fn is_no_thought(part: &Value) -> bool {
+    part["type"] != "thinking"
+}
+
+/// Adds words to a list of parts.
+fn go_on(parts: &mut Vec<Value>, more: &str) {
+    let last = parts.last_mut().filter(|part| part["type"] == "text").and_then(|part| part.get_mut("text"));
+    if let Some(Value::String(text)) = last {
+        text.push_str(more);
+        return;
+    }
+    parts.push(json!({"type": "text", "text": more}));
 }
 
 /// Whether a field comes whole, if more than once.
@@ -280,6 +303,27 @@ mod tests {
         assert_eq!(gathered.calls[0]["function"]["arguments"], "{\"x\":1}");
         assert_eq!((called(&gathered.calls[1]), &gathered.calls[1]["id"]), ("see", &json!("b")));
         assert_eq!(gathered.usage, Some(json!({"prompt_tokens":3})));
+    }
+
+    #[test]
+    fn words_and_lists_of_parts_go_on_from_each_other() {
+        let check = |contents: &[Value], expected: Value| {
+            let mut gathered = Gathered::default();
+            for content in contents {
+                let chunk = json!({"choices": [{"index": 0, "delta": {"content": content}}]});
+                gathered.add(&serde_json::from_value(chunk).unwrap());
+            }
+            assert_eq!(gathered.fields["content"], expected);
+        };
+        let (words, source) =
+            (|text: &str| json!({"type": "text", "text": text}), json!({"type": "reference", "reference_ids": [1]}));
+        check(
+            &[json!(""), json!("It is"), json!(" red"), json!([source]), json!(", and"), json!(""), json!(" tall.")],
+            json!([words("It is red"), source, words(", and tall.")]),
+        );
+        check(&[json!(""), json!([words("It is")]), json!(" red.")], json!([words("It is red.")]));
+        let thought = json!({"type": "thinking", "thinking": [words("Hm.")]});
+        check(&[json!([thought]), json!("It is"), json!(" red.")], json!("It is red."));
     }
 
     #[test]
