@@ -13,26 +13,43 @@ pub(super) enum Piece {
     Failed(String),
 }
 
-/// What an event says, if it says anything.
-pub(super) fn heard(wire: WireName, event: &[u8]) -> Option<Piece> {
-    let value: Value = serde_json::from_slice(event).ok()?;
-    let piece = match wire {
+/// What an event says; nothing if it says nothing.
+pub(super) fn heard(wire: WireName, event: &[u8]) -> Vec<Piece> {
+    let Ok(value) = serde_json::from_slice::<Value>(event) else { return Vec::new() };
+    let mut pieces = match wire {
         WireName::Chat => of_chat(&value),
-        WireName::Anthropic => of_anthropic(&value),
-        WireName::Responses => of_responses(&value),
+        WireName::Anthropic => of_anthropic(&value).into_iter().collect(),
+        WireName::Responses => of_responses(&value).into_iter().collect(),
     };
-    piece.or_else(|| failed(&value)).filter(|piece| *piece != Piece::Text(String::new()))
+    if pieces.is_empty() {
+        pieces.extend(failed(&value));
+    }
+    pieces
 }
 
 fn text(value: &Value) -> Option<String> {
     value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-fn of_chat(value: &Value) -> Option<Piece> {
+/// Thoughts and words, which may come together where one ends and the other begins, or in a list of parts.
+fn of_chat(value: &Value) -> Vec<Piece> {
     let delta = &value["choices"][0]["delta"];
-    let thought = || text(&delta["reasoning_content"]).or_else(|| text(&delta["reasoning"]));
+    let thought = text(&delta["reasoning_content"]).or_else(|| text(&delta["reasoning"]));
     let words = text(&delta["content"]).or_else(|| text(&delta["refusal"]));
-    words.map(Piece::Text).or_else(|| thought().map(Piece::Thinking))
+    let parts = delta["content"].as_array().into_iter().flatten().filter_map(part);
+    thought.map(Piece::Thinking).into_iter().chain(parts).chain(words.map(Piece::Text)).collect()
+}
+
+fn part(part: &Value) -> Option<Piece> {
+    match part["type"].as_str()? {
+        "text" => text(&part["text"]).map(Piece::Text),
+        "thinking" => {
+            let thoughts = part["thinking"].as_array().into_iter().flatten();
+            let all: String = thoughts.filter_map(|thought| thought["text"].as_str()).collect();
+            (!all.is_empty()).then_some(Piece::Thinking(all))
+        }
+        _ => None,
+    }
 }
 
 fn of_anthropic(value: &Value) -> Option<Piece> {
@@ -68,9 +85,8 @@ fn told(error: &Value) -> String {
 mod tests {
     use super::*;
 
-    #[expect(clippy::needless_pass_by_value, reason = "calls read better so")]
-    fn check(wire: WireName, event: &str, piece: Option<Piece>) {
-        assert_eq!(heard(wire, event.as_bytes()), piece, "{event}");
+    fn check(wire: WireName, event: &str, pieces: impl IntoIterator<Item = Piece>) {
+        assert_eq!(heard(wire, event.as_bytes()), pieces.into_iter().collect::<Vec<_>>(), "{event}");
     }
 
     #[test]
@@ -87,6 +103,16 @@ mod tests {
         check(WireName::Responses, r#"{"type":"response.output_text.delta","delta":"Hi"}"#, hi());
         check(WireName::Responses, r#"{"type":"response.reasoning_summary_text.delta","delta":"Hm"}"#, hm());
         check(WireName::Responses, r#"{"type":"response.output_text.done","text":"Hi"}"#, None);
+    }
+
+    #[test]
+    fn words_in_lists_and_thoughts_beside_words_are_heard() {
+        let (hi, hm) = (|| Piece::Text("Hi".into()), || Piece::Thinking("Hm".into()));
+        let of = |delta: &str| format!(r#"{{"choices":[{{"delta":{delta}}}]}}"#);
+        check(WireName::Chat, &of(r#"{"reasoning_content":"Hm","content":"Hi"}"#), [hm(), hi()]);
+        let thinks = r#"{"type":"thinking","thinking":[{"type":"text","text":"H"},{"type":"text","text":"m"}]}"#;
+        let listed = format!(r#"{{"content":[{thinks},{{"type":"reference"}},{{"type":"text","text":"Hi"}}]}}"#);
+        check(WireName::Chat, &of(&listed), [hm(), hi()]);
     }
 
     #[test]

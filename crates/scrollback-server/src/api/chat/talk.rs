@@ -146,11 +146,12 @@ impl Talk {
         self.hear_words();
         self.splitter.push(bytes);
         while let Some(event) = self.splitter.next() {
-            match event.data.as_deref().and_then(|data| heard(self.wire, data)) {
-                Some(Piece::Text(text)) => self.ready.push_back(Event::Text(text)),
-                Some(Piece::Thinking(text)) => self.ready.push_back(Event::Thinking(text)),
-                Some(Piece::Failed(why)) => self.failure = Some(why),
-                None => {}
+            for piece in event.data.as_deref().map(|data| heard(self.wire, data)).unwrap_or_default() {
+                match piece {
+                    Piece::Text(text) => self.ready.push_back(Event::Text(text)),
+                    Piece::Thinking(text) => self.ready.push_back(Event::Thinking(text)),
+                    Piece::Failed(why) => self.failure = Some(why),
+                }
             }
         }
     }
