@@ -153,7 +153,9 @@ async fn asked(State(door): State<Door>, mut request: Request) -> Response<Body>
         *request.method_mut() = Method::GET;
     }
     let known = request.headers().get(header::IF_NONE_MATCH).cloned().filter(|_| request.method() == Method::GET);
-    let answer = Box::pin(answered(door, request)).await;
+    let changes = request.method() != Method::GET;
+    let answering = Box::pin(answered(door, request));
+    let answer = if changes { to_its_end(answering).await } else { answering.await };
     answer.map_or_else(
         |refusal| refusal.response(),
         |(status, value)| {
@@ -162,6 +164,17 @@ async fn asked(State(door): State<Door>, mut request: Request) -> Response<Body>
             tagged(response, &value, known.as_ref())
         },
     )
+}
+
+/// What is changed is changed to the end, also if whoever asked for it has gone: in the middle, the store has the
+/// change and nobody who has the conversation in mind knows.
+async fn to_its_end<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> T {
+    match tokio::spawn(work).await {
+        Ok(done) => done,
+        Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+        // The process ends.
+        Err(_) => std::future::pending().await,
+    }
 }
 
 /// An answer with a tag that tells whether it changed; without its body for whoever has it.
