@@ -4,11 +4,13 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use deadpool_postgres::{ClientWrapper, Object, Pool};
+use tokio::sync::MutexGuard;
 
 use super::PostgresStore;
 use super::pieces::pieces;
 use super::trouble::{Cure, Fault};
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::ids::SessionKey;
 use crate::store::{Batch, Expect, Origin};
 
 /// How many times the usual patience what a model answered has.
@@ -45,6 +47,22 @@ impl PostgresStore {
         self.ask(question).await
     }
 
+    /// Waits until those who came before have written: batches of one session are written in the order they came. While
+    /// the database is away, nobody waits longer for them than for the database itself.
+    pub(super) async fn turn(&self, session: &SessionKey, repeat: Repeat) -> Result<MutexGuard<'_, ()>> {
+        let (began, most) = (Instant::now(), self.options.patience * repeat.insists);
+        let mut turn = std::pin::pin!(self.queue(session).lock());
+        loop {
+            if let Ok(turn) = tokio::time::timeout(MOST_PAUSE, turn.as_mut()).await {
+                return Ok(turn);
+            }
+            if self.away.load(Ordering::Relaxed) && began.elapsed() > most {
+                let what = format!("{} is away: nothing acknowledged is lost. Try again", self.place);
+                return Err(Error::Store { what, source: None });
+            }
+        }
+    }
+
     /// Does something over a connection, again if that may help.
     pub(super) async fn attempt<T, F, W>(&self, work: F, repeat: Repeat) -> Result<T>
     where
@@ -66,7 +84,9 @@ impl PostgresStore {
             // up. What a model answered is paid for and there only once, so that it waits for longer.
             let gone = cure == Cure::Reconnect && self.away.load(Ordering::Relaxed) && repeat.insists == 1;
             let patience = self.options.patience * repeat.insists;
-            if cure == Cure::None || gone || began.elapsed() + pause > patience {
+            // Whoever waited for others that found nobody there has waited for the database.
+            let waited = repeat.asked.filter(|_| cure == Cure::Reconnect).unwrap_or(began).elapsed();
+            if cure == Cure::None || gone || waited + pause > patience {
                 self.away.store(fault.cure() == Cure::Reconnect, Ordering::Relaxed);
                 return Err(fault.told(&self.place));
             }
@@ -134,11 +154,13 @@ pub(super) struct Repeat {
     insists: u32,
     /// In how many pieces it is done, each of which has its time.
     pieces: u32,
+    /// When it was asked for, if it had to wait for its turn.
+    asked: Option<Instant>,
 }
 
 impl Repeat {
-    pub(super) const FREELY: Self = Self { freely: true, insists: 1, pieces: 1 };
-    pub(super) const IF_UNDONE: Self = Self { freely: false, insists: 1, pieces: 1 };
+    pub(super) const FREELY: Self = Self { freely: true, insists: 1, pieces: 1, asked: None };
+    pub(super) const IF_UNDONE: Self = Self { freely: false, insists: 1, pieces: 1, asked: None };
 
     pub(super) fn of(batch: &Batch) -> Self {
         let freely = batch.records.iter().all(|put| put.expect == Expect::Any);
@@ -146,7 +168,7 @@ impl Repeat {
         let insists = if replies { REPLIES_INSIST } else { 1 };
         let path = pieces(&batch.path, |draft| draft.message.raw().get().len()).count();
         let beside = pieces(&batch.beside, |sidelong| sidelong.draft.message.raw().get().len()).count();
-        Self { freely, insists, pieces: 1 }.in_pieces(path + beside)
+        Self { freely, insists, pieces: 1, asked: None }.in_pieces(path + beside)
     }
 
     /// The same for work of so many pieces.
@@ -154,7 +176,58 @@ impl Repeat {
         Self { pieces: u32::try_from(pieces.max(1)).unwrap_or(u32::MAX), ..self }
     }
 
+    /// The same for work that was asked for before its turn came.
+    pub(super) fn asked_at(self, asked: Instant) -> Self {
+        Self { asked: Some(asked), ..self }
+    }
+
     fn allows(self, fault: &Fault) -> bool {
         self.freely || !matches!(fault, Fault::Unsure(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::PostgresOptions;
+    use super::*;
+    use crate::ids::{At, Hash128, NodeId, SessionId, Tenant};
+    use crate::message::{Message, Role};
+    use crate::store::{Draft, Store};
+    use crate::tokens::Measure;
+
+    const PATIENCE: Duration = Duration::from_millis(300);
+
+    /// A store whose database nobody has started, as somebody has found out.
+    fn away() -> PostgresStore {
+        let nobody = PostgresOptions::new("postgres://nobody@127.0.0.1:1/nothing");
+        let store = PostgresStore::unchecked(&PostgresOptions { patience: PATIENCE, ..nobody }).unwrap();
+        store.away.store(true, Ordering::Relaxed);
+        PostgresStore { writer: Some(1), ..store }
+    }
+
+    fn batch(origin: Origin) -> Batch {
+        let message = Message::text(&Role::User, "Which boat?");
+        let (node, measure) = (NodeId(Hash128([2; 16])), Measure::of(&message, "gpt-5"));
+        let session = SessionKey { tenant: Tenant::local(), id: SessionId(Hash128([1; 16])) };
+        Batch { path: vec![Draft { message, node, at: At(0), origin, measure }], ..Batch::new(session) }
+    }
+
+    /// A reply is tried for longer than anything else; whoever comes after it in the same queue is not.
+    #[tokio::test]
+    async fn nobody_waits_behind_a_reply_for_longer_than_for_a_database_that_is_away() {
+        let (store, began) = (away(), Instant::now());
+        let refused_after = async |origin: Origin| {
+            assert!(matches!(store.commit(batch(origin)).await, Err(Error::Store { .. })));
+            began.elapsed()
+        };
+        let replies = PATIENCE * REPLIES_INSIST;
+        let (first, second, request) = futures_util::future::join3(
+            refused_after(Origin::Reply),
+            refused_after(Origin::Reply),
+            refused_after(Origin::Client),
+        )
+        .await;
+        assert!(first > replies / 2 && second < replies * 3 / 2, "{first:?}, {second:?}");
+        assert!(request < replies / 2 + PATIENCE, "{request:?}");
     }
 }

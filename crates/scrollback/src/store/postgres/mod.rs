@@ -23,7 +23,7 @@ mod words;
 mod write;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use deadpool_postgres::Pool;
@@ -178,13 +178,14 @@ impl Store for PostgresStore {
         if batch.is_empty() {
             return self.verify(batch, writer).await;
         }
-        let _turn = self.queue(&batch.session).lock().await;
+        let (asked, repeat) = (Instant::now(), Repeat::of(batch));
+        let _turn = self.turn(&batch.session, repeat).await?;
         self.attempt(
             |mut client| async move {
                 let done = append::commit(&mut client, batch, writer).await;
                 client.back(done)
             },
-            Repeat::of(batch),
+            repeat.asked_at(asked),
         )
         .await
     }
@@ -246,7 +247,7 @@ impl Store for PostgresStore {
 impl Forget for PostgresStore {
     async fn forget(&self, session: &SessionKey) -> Result<u32> {
         self.writer()?;
-        let _turn = self.queue(session).lock().await;
+        let _turn = self.turn(session, Repeat::IF_UNDONE).await?;
         self.attempt(
             |mut client| async move {
                 let done = forget::forget(&mut client, session).await;
@@ -259,7 +260,7 @@ impl Forget for PostgresStore {
 
     async fn forget_results(&self, session: &SessionKey, results: &[MessageId], at: At) -> Result<u32> {
         let writer = self.writer()?;
-        let _turn = self.queue(session).lock().await;
+        let _turn = self.turn(session, Repeat::IF_UNDONE).await?;
         self.attempt(
             |mut client| async move {
                 let done = forget::forget_results(&mut client, (session, writer), results, at).await;
