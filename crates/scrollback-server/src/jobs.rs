@@ -3,14 +3,16 @@
 //! Turns never wait for it. Of several processes on one store, one has each piece; if that one stops on the way,
 //! another takes over once its claim runs out.
 
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use scrollback::Engine;
 use scrollback::engine::Claimed;
+use scrollback::{Engine, Error, Tenant};
+use tokio::time::Instant;
 
 use crate::access::Tokens;
 use crate::clock::now;
@@ -27,6 +29,9 @@ const MOST_PAUSE: Duration = Duration::from_mins(5);
 const RENEWED_EVERY: Duration = Duration::from_secs(40);
 /// How many pieces of work are done at once.
 const WORKERS: usize = 4;
+
+/// Those whose work cannot be read or written though that of others can: until when it waits, and how long that is.
+type Troubled = BTreeMap<Tenant, (Instant, Duration)>;
 
 /// Who works, and for whom.
 pub(crate) struct Jobs {
@@ -62,9 +67,9 @@ impl Jobs {
     }
 
     async fn keep_working(&self) {
-        let mut pause = FIRST_PAUSE;
+        let (mut pause, mut troubled) = (FIRST_PAUSE, Troubled::new());
         loop {
-            match self.work_on().await {
+            match self.work_on(&mut troubled).await {
                 Ok(()) => pause = FIRST_PAUSE,
                 Err(error) => {
                     tracing::error!(%error, "queued work has to wait");
@@ -79,19 +84,40 @@ impl Jobs {
         }
     }
 
-    /// Does all that is due, in turns: whoever has much to do does not keep the others waiting.
-    async fn work_on(&self) -> scrollback::Result<()> {
+    /// Does all that is due, in turns: whoever has much to do does not keep the others waiting, nor does whoever has a
+    /// damaged record.
+    async fn work_on(&self, troubled: &mut Troubled) -> scrollback::Result<()> {
         loop {
             let mut was_any = false;
             for tenant in self.tokens.tenants() {
-                let Some(claimed) = self.engine.claim(&tenant, now()).await? else { continue };
-                self.work(claimed).await?;
-                was_any = true;
+                let pause = troubled.get(&tenant).copied();
+                if pause.is_some_and(|(until, _)| until > Instant::now()) {
+                    continue;
+                }
+                match self.work_for(&tenant).await {
+                    Ok(worked) => {
+                        troubled.remove(&tenant);
+                        was_any |= worked;
+                    }
+                    // A store that fails fails for all.
+                    Err(error @ Error::Store { .. }) => return Err(error),
+                    Err(error) => {
+                        tracing::error!(%error, "queued work of one person has to wait");
+                        let pause = pause.map_or(FIRST_PAUSE, |(_, pause)| (pause * 2).min(MOST_PAUSE));
+                        troubled.insert(tenant, (Instant::now() + pause, pause));
+                    }
+                }
             }
             if !was_any {
                 return Ok(());
             }
         }
+    }
+
+    /// Does one piece of somebody's work; whether any was due.
+    async fn work_for(&self, tenant: &Tenant) -> scrollback::Result<bool> {
+        let Some(claimed) = self.engine.claim(tenant, now()).await? else { return Ok(false) };
+        self.work(claimed).await.map(|()| true)
     }
 
     /// Does one piece of work, and says how it went.
@@ -121,13 +147,18 @@ impl Jobs {
 
 #[cfg(test)]
 mod tests {
+    use async_trait::async_trait;
     use scrollback::engine::{EngineSettings, Job, JobKind, JobState};
     use scrollback::ids::{BranchId, Depth, Hash128, NodeId};
-    use scrollback::store::Position;
+    use scrollback::search::Probe;
+    use scrollback::store::{
+        Batch, Committed, Keys, Kind, Known, Matches, Position, Record, Scope, Session, Span, Stored, Which,
+    };
     use scrollback::task::Tasks;
-    use scrollback::{MemoryStore, MessageId, SessionId, Tenant};
+    use scrollback::{At, MemoryStore, MessageId, Result, SessionId, SessionKey, Store};
 
     use super::*;
+    use crate::access::KeptToken;
 
     /// An engine whose work is done, and another on the same store.
     fn two() -> (Arc<Engine>, Arc<Engine>, tokio::task::JoinHandle<()>) {
@@ -167,6 +198,54 @@ mod tests {
     async fn work_of_another_process_is_found_after_a_while() {
         let (_, other, running) = two();
         assert!(done_after(&other).await < LOOKED_THROUGH_EVERY + 3 * EVERY);
+        running.abort();
+    }
+
+    /// A store in which nobody can read what work Ann has.
+    #[derive(Default)]
+    struct Damaged(MemoryStore);
+
+    #[async_trait]
+    impl Store for Damaged {
+        async fn commit(&self, batch: Batch) -> Result<Committed> {
+            self.0.commit(batch).await
+        }
+
+        async fn prefix(&self, session: &SessionKey, from: Depth, chain: Vec<NodeId>) -> Result<Option<Known>> {
+            self.0.prefix(session, from, chain).await
+        }
+
+        async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>> {
+            self.0.read(session, span).await
+        }
+
+        async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches> {
+            self.0.matching(tenant, probe).await
+        }
+
+        async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
+            if kind == Kind::Job && *scope == Scope::Tenant(Tenant::new("ann")) {
+                return Err(Error::Damaged("a record of work is not what was written".into()));
+            }
+            self.0.records(scope, kind, keys).await
+        }
+
+        async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>> {
+            self.0.sessions(tenant, which).await
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_damaged_record_of_one_person_keeps_nobody_else_waiting() {
+        let store = Arc::new(Damaged::default());
+        let engine = Arc::new(Engine::new(store.clone(), Tasks::offline(), EngineSettings::default()));
+        let tokens = Arc::new(Tokens::new(store, 0));
+        let (name, tenant) = ("laptop".to_owned(), "ann".to_owned());
+        assert!(Tenant::new(&tenant) < Tenant::local(), "hers comes first");
+        tokens.add(&KeptToken { name, tenant, created: At(7), admin: false, revoked: None }).await.unwrap();
+        let running = tokio::spawn(Jobs { engine: engine.clone(), tokens }.run());
+        let done = tokio::time::timeout(Duration::from_mins(10), done_after(&engine)).await;
+        assert!(done.expect("it is done") < EVERY * 2);
         running.abort();
     }
 }
