@@ -161,7 +161,9 @@ impl Engine {
         let folds = Folds { store: self.store(), session, layout: &lane.layout };
         let covered = (fold.open().0 - lane.folded.fold.open().0) as usize;
         let editions = editions(session, &lane.artifacts, (&lane.folded.fold, &fold), at);
-        let folded = folds.put(lane.head, &lane.folded, (fold, editions), at).await?;
+        let folded = folds.put(lane.head, &lane.folded, (fold, editions), at).await;
+        // A database whose answer was lost may have written it: then the lanes in mind are out of date.
+        let folded = folded.inspect_err(|_| self.lanes.forget(Some(session.id)))?;
         lane.pinned_for = (lane.controlled.version, folded.id);
         lane.fold_to(folded, covered);
         self.renew_lane(lane);

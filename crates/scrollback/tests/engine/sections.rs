@@ -16,7 +16,8 @@ use super::desk::{Desk, contents, run, settings};
 use super::kit::{assistant, user};
 
 /// A store that remembers how many messages were ever asked for by their numbers at once, and how many records were
-/// read. It can be told to refuse folds, as if somebody else had folded meanwhile, and to erase nothing.
+/// read. It can be told to refuse folds, as if somebody else had folded meanwhile, to erase nothing, and to write
+/// without being able to say so, as a database does whose connection breaks.
 #[derive(Default)]
 pub struct Watched {
     store: MemoryStore,
@@ -24,6 +25,7 @@ pub struct Watched {
     pub records: AtomicUsize,
     pub refuses_folds: AtomicBool,
     pub erases_nothing: AtomicBool,
+    pub loses_answers: AtomicBool,
 }
 
 #[async_trait]
@@ -33,7 +35,11 @@ impl Store for Watched {
         if self.refuses_folds.load(Ordering::Relaxed) && folds() {
             return Err(Error::Conflict("somebody else has folded".into()));
         }
-        self.store.commit(batch).await
+        let committed = self.store.commit(batch).await?;
+        if self.loses_answers.load(Ordering::Relaxed) {
+            return Err(Error::Store { what: "it may have been made or not".into(), source: None });
+        }
+        Ok(committed)
     }
 
     async fn prefix(&self, session: &SessionKey, from: Depth, chain: Vec<NodeId>) -> Result<Option<Known>> {

@@ -1,15 +1,20 @@
 //! Facts about turns: what a client never sees, instructions, refusals, undoing.
 
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
 use scrollback::Error;
 use scrollback::engine::Ask;
 use scrollback::log::{After, Arrival, History};
+use scrollback::strategy::StrategyName;
 use scrollback::view::Standing;
 use scrollback::window::{Body, Budget};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, LIMIT, contents, raw, run, texts};
+use super::desk::{Desk, LIMIT, contents, raw, run, settings, texts};
 use super::kit::{assistant, call, calls, result, system, tool_call, user};
 use super::reach::{page, recall};
+use super::sections::Watched;
 
 /// A turn in which the model recalls, then calls a tool of the client's and one of ours at once.
 async fn mixed_reply(desk: &mut Desk, history: &mut Vec<Value>) {
@@ -218,6 +223,26 @@ fn an_undone_fold_waits_until_it_must_be() {
             }
             assert!(desk.begin(&history).await.unwrap().window().is_untouched(), "{restart}");
         }
+    });
+}
+
+/// The same where nobody could tell that it was written: what counts is what is in the store.
+#[test]
+fn an_undo_whose_answer_is_lost_counts_all_the_same() {
+    run(async {
+        let store = Arc::new(Watched::default());
+        let mut desk = Desk::new(store.clone(), settings(StrategyName::Pages), 20_000);
+        let mut history = Vec::new();
+        for i in 0..7 {
+            desk.turn(&mut history, user(&format!("Question {i}?")), assistant(&format!("Answer {i}."))).await;
+        }
+        history.push(user("What was the first?"));
+        let turn = desk.begin(&history).await.unwrap();
+        assert!(contents(turn.window()).is_some());
+        store.loses_answers.store(true, Ordering::Relaxed);
+        assert!(matches!(desk.undo(&turn).await, Err(Error::Store { .. })));
+        store.loses_answers.store(false, Ordering::Relaxed);
+        assert!(desk.begin(&history).await.unwrap().window().is_untouched());
     });
 }
 

@@ -149,17 +149,19 @@ impl Engine {
     /// Goes back to the fold before the one that counts for a path; the next fold waits until it must be.
     pub async fn undo(&self, session: &SessionKey, head: Position, layout: &str, at: At) -> Result<Fold> {
         let folds = Folds { store: self.store(), session, layout };
-        let folded = folds.undo(head, at).await?;
+        let folded = folds.undo(head, at).await;
+        // Also if it failed: a database whose answer was lost may have written it.
         self.lanes.forget(Some(session.id));
-        Ok(Fold::clone(&folded.fold))
+        Ok(Fold::clone(&folded?.fold))
     }
 
     /// Takes up again what was undone last.
     pub async fn redo(&self, session: &SessionKey, head: Position, layout: &str, at: At) -> Result<Fold> {
         let folds = Folds { store: self.store(), session, layout };
-        let folded = folds.redo(head, at).await?;
+        let folded = folds.redo(head, at).await;
+        // Also if it failed: a database whose answer was lost may have written it.
         self.lanes.forget(Some(session.id));
-        Ok(Fold::clone(&folded.fold))
+        Ok(Fold::clone(&folded?.fold))
     }
 }
 
