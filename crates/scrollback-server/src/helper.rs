@@ -196,7 +196,7 @@ mod tests {
         tokio::spawn(async move {
             loop {
                 let (mut stream, _) = listener.accept().await.unwrap();
-                let mut request = Vec::new();
+                let mut request = Vec::with_capacity(16_384);
                 while !request.ends_with(b"}") {
                     assert!(stream.read_buf(&mut request).await.unwrap() > 0, "it broke off");
                 }
@@ -208,8 +208,10 @@ mod tests {
                     ("200 OK", json!({"choices": [{"message": {"role": "assistant", "content": "Tide"}}]}))
                 };
                 tell.send(request).unwrap();
-                let answer = format!("HTTP/1.1 {status}\r\nconnection: close\r\n\r\n{says}");
-                stream.write_all(answer.as_bytes()).await.unwrap();
+                let says = says.to_string();
+                let head = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n", says.len());
+                stream.write_all(format!("{head}{says}").as_bytes()).await.unwrap();
+                stream.shutdown().await.unwrap();
             }
         });
         (within(url, Duration::from_secs(20)), told)

@@ -179,7 +179,7 @@ mod tests {
     /// Submits a job once others wait for one; how long it is until that is done.
     async fn done_after(submits: &Engine) -> Duration {
         tokio::time::sleep(EVERY * 3 / 2).await;
-        let (tenant, begun) = (Tenant::local(), tokio::time::Instant::now());
+        let (tenant, begun) = (Tenant::local(), Instant::now());
         assert!(submits.submit(&tenant, job(), now()).await.unwrap());
         while submits.jobs(&tenant).await.unwrap()[0].state != JobState::Done {
             tokio::time::sleep(Duration::from_millis(1)).await;

@@ -55,7 +55,6 @@ mod tests {
     use tokio::time::{sleep, timeout};
 
     use super::super::{Door, asked};
-    use super::*;
     use crate::access::Guest;
     use crate::erasing::Eraser;
     use crate::live::Heard;

@@ -107,7 +107,8 @@ fn an_imported_past_is_told_truly_after_a_restart() {
     }
 }
 
-/// However many documents there are, each is counted, listed for people and found by its words, and no search reads all.
+/// However many documents there are, each is counted, listed for people and found by its words, and no search reads
+/// all.
 #[test]
 fn no_document_is_lost_for_being_old() {
     run(async {
