@@ -14,6 +14,9 @@ use crate::wire::WireName;
 /// How long the beginning of a reply may take, in seconds.
 const TIMEOUT_SECONDS: u64 = 600;
 
+/// Names that lead elsewhere: whoever answers where there is no model, and addresses of our own.
+const TAKEN: [&str; 3] = [QUOTE, "api", "v1"];
+
 /// What the file may say of one.
 #[derive(Debug, Clone, Default, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields, default)]
@@ -48,6 +51,9 @@ pub(super) fn meant(
 
 fn one(name: &str, said: SaidUpstream, surroundings: &Surroundings) -> anyhow::Result<UpstreamSettings> {
     let known = KnownUpstream::named(name);
+    if TAKEN.contains(&name) || name.is_empty() || name.contains('/') {
+        bail!("upstreams.{name} cannot be asked under that name: call it otherwise");
+    }
     let Some(url) = said.url.or_else(|| known.map(|known| known.url.to_owned())) else {
         bail!("upstreams.{name}.url is missing: say where its API is");
     };
@@ -109,6 +115,15 @@ mod tests {
 
     fn read(text: &str) -> anyhow::Result<BTreeMap<String, UpstreamSettings>> {
         meant(&toml::from_str(text).unwrap(), &Surroundings::default())
+    }
+
+    #[test]
+    fn a_name_that_leads_elsewhere_is_refused() {
+        for name in ["quote", "api", "v1", "\"\"", "\"my/own\""] {
+            let error = read(&format!("[{name}]\nurl = \"http://127.0.0.1:9/v1\"")).unwrap_err().to_string();
+            assert!(error.contains("call it otherwise"), "{name}: {error}");
+        }
+        assert!(read("[v1x]\nurl = \"http://127.0.0.1:9/v1\"").is_ok());
     }
 
     #[test]
