@@ -161,7 +161,8 @@ fn number(text: &str) -> Option<f32> {
         value
     };
     let rest = text[end..].trim_start();
-    let of = rest.strip_prefix('/').and_then(|rest| rest.trim_start()[..digits(rest.trim_start())].parse::<f32>().ok());
+    let whole = ["/", "out of", "of"].iter().find_map(|of| rest.strip_prefix(of)).map(str::trim_start);
+    let of = whole.and_then(|whole| whole[..digits(whole)].trim_end_matches(['.', ',']).parse::<f32>().ok());
     let share = match of {
         Some(of) if of >= 1.0 => value / of,
         _ if rest.starts_with(['%', '％']) || value > 10.0 => value / 100.0,
@@ -229,6 +230,7 @@ mod tests {
             (".85", 0.85),
             ("85", 0.85),
             ("8.5/10", 0.85),
+            ("8.5 out of 10.", 0.85),
             ("high", 0.9),
             ("Medium-high", 0.6),
             ("低", 0.3),
