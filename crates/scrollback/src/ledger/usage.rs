@@ -40,15 +40,17 @@ impl Usage {
         })
     }
 
-    /// `OpenAI` chat, and `DeepSeek`, which names the cached part differently.
+    /// `OpenAI` chat, and those who speak it: `DeepSeek` and Moonshot name the cached part differently; xAI and Google
+    /// leave thinking out of the completion, and have it in the total alone.
     fn chat(usage: &Value) -> Self {
-        let details = &usage["prompt_tokens_details"];
-        let read = count(&details["cached_tokens"]).max(count(&usage["prompt_cache_hit_tokens"]));
+        let (details, input) = (&usage["prompt_tokens_details"], count(&usage["prompt_tokens"]));
+        let cached = [&details["cached_tokens"], &usage["prompt_cache_hit_tokens"], &usage["cached_tokens"]];
+        let beyond_input = count(&usage["total_tokens"]).saturating_sub(input);
         Self {
-            input: count(&usage["prompt_tokens"]),
-            read,
+            input,
+            read: cached.into_iter().map(count).max().unwrap_or(0),
             write: count(&details["cache_write_tokens"]),
-            output: count(&usage["completion_tokens"]),
+            output: count(&usage["completion_tokens"]).max(beyond_input),
         }
     }
 
@@ -133,6 +135,25 @@ mod tests {
         let usage = json!({"prompt_tokens": 700, "completion_tokens": 5,
             "prompt_cache_hit_tokens": 640, "prompt_cache_miss_tokens": 60});
         check(&usage, (700, 640, 0, 5));
+    }
+
+    #[test]
+    fn moonshot_tells_what_is_cached_beside_the_rest() {
+        let usage =
+            json!({"prompt_tokens": 2_000, "completion_tokens": 5, "total_tokens": 2_005, "cached_tokens": 1_792});
+        check(&usage, (2_000, 1_792, 0, 5));
+    }
+
+    #[test]
+    fn thinking_that_only_the_total_tells_of_is_output() {
+        let xai = json!({"prompt_tokens": 10_120, "completion_tokens": 1_499, "total_tokens": 14_428,
+            "prompt_tokens_details": {"cached_tokens": 128}, "completion_tokens_details": {"reasoning_tokens": 2_809}});
+        check(&xai, (10_120, 128, 0, 4_308));
+        check(&json!({"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 623}), (20, 0, 0, 603));
+        let openai = json!({"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 218,
+            "completion_tokens_details": {"reasoning_tokens": 100}});
+        check(&openai, (20, 0, 0, 198));
+        check(&json!({"prompt_tokens": 20, "completion_tokens": 7, "total_tokens": 20}), (20, 0, 0, 7));
     }
 
     #[test]

@@ -50,6 +50,9 @@ pub(super) struct ChunkChoice {
     pub(super) delta: Map<String, Value>,
     #[serde(default, deserialize_with = "reason")]
     pub(super) finish_reason: Option<String>,
+    /// What the reply cost, where Moonshot tells it.
+    #[serde(default)]
+    usage: Option<Value>,
 }
 
 /// A field that some servers write as null.
@@ -142,8 +145,9 @@ impl Gathered {
     pub(super) fn add(&mut self, chunk: &Chunk) {
         self.id = self.id.take().or_else(|| chunk.id.clone());
         self.failed |= chunk.error.is_some() && self.finish.is_none();
-        if chunk.usage.as_ref().is_some_and(Value::is_object) {
-            self.usage.clone_from(&chunk.usage);
+        let told = chunk.choices.iter().map(|choice| &choice.usage).chain([&chunk.usage]);
+        for usage in told.filter(|usage| usage.as_ref().is_some_and(Value::is_object)) {
+            self.usage.clone_from(usage);
         }
         for choice in chunk.choices.iter().filter(|choice| choice.is_first()) {
             for (name, value) in &choice.delta {
@@ -303,6 +307,16 @@ mod tests {
         assert_eq!(gathered.calls[0]["function"]["arguments"], "{\"x\":1}");
         assert_eq!((called(&gathered.calls[1]), &gathered.calls[1]["id"]), ("see", &json!("b")));
         assert_eq!(gathered.usage, Some(json!({"prompt_tokens":3})));
+    }
+
+    #[test]
+    fn what_it_cost_may_stand_in_the_choice() {
+        let mut gathered = Gathered::default();
+        let chunk = |usage: Value| json!({"choices":[{"index":0,"delta":{},"finish_reason":"stop","usage":usage}]});
+        for usage in [json!({"prompt_tokens":3}), Value::Null] {
+            gathered.add(&serde_json::from_value(chunk(usage)).unwrap());
+            assert_eq!(gathered.usage, Some(json!({"prompt_tokens":3})));
+        }
     }
 
     #[test]
