@@ -1,6 +1,6 @@
 //! `[embeddings]`: where vectors come from, and how they are used.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use scrollback::embed::EmbedSettings;
@@ -70,6 +70,14 @@ pub(crate) struct EmbeddingSettings {
 }
 
 impl SaidEmbeddings {
+    /// The same with a whole path, where it names a folder.
+    pub(super) fn placed(self, whole: impl Fn(&Path) -> PathBuf) -> Self {
+        match source(&self.from) {
+            EmbeddingSource::Folder(folder) => Self { from: whole(&folder).display().to_string(), ..self },
+            EmbeddingSource::None | EmbeddingSource::Api(_) => self,
+        }
+    }
+
     pub(super) fn meant(self) -> anyhow::Result<EmbeddingSettings> {
         let source = source(&self.from);
         if matches!(source, EmbeddingSource::Api(_)) && self.model.is_empty() {

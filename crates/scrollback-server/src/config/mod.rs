@@ -253,7 +253,9 @@ pub(crate) fn read(
     let text = if path.as_os_str().is_empty() { Ok(String::new()) } else { std::fs::read_to_string(&path) };
     let text = text.with_context(|| format!("{} cannot be read", path.display()))?;
     let unclear = || format!("{} is not understood", path.display());
-    let mut settings = meant(toml::from_str(&text).with_context(unclear)?, store, surroundings)?;
+    let said: Said = toml::from_str(&text).with_context(unclear)?;
+    let said = said.placed(path.parent().unwrap_or(Path::new("")), surroundings.home.as_deref());
+    let mut settings = meant(said, store, surroundings)?;
     settings.serve.said = text.parse().with_context(unclear)?;
     if is_said {
         settings.serve.lay("store", "path", settings.store.name());

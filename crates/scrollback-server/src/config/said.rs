@@ -1,7 +1,7 @@
 //! What a settings file may say, with the default of everything it does not.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use scrollback::strategy::topics::activation::ActivationSettings;
 use scrollback::strategy::{
@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use super::embeddings::SaidEmbeddings;
 use super::upstreams::SaidUpstream;
+use crate::store::Place;
 
 /// The whole file.
 #[derive(Debug, Default, Deserialize, PartialEq)]
@@ -30,6 +31,25 @@ pub(super) struct Said {
     pub(super) embeddings: SaidEmbeddings,
     pub(super) chat: SaidChat,
     pub(super) upstreams: BTreeMap<String, SaidUpstream>,
+}
+
+impl Said {
+    /// The same with whole paths: `~` is the home folder, and what is relative lies beside the file.
+    pub(super) fn placed(mut self, folder: &Path, home: Option<&Path>) -> Self {
+        let whole = |path: &Path| {
+            let at_home = home.zip(path.strip_prefix("~").ok()).map(|(home, rest)| home.join(rest));
+            at_home.unwrap_or_else(|| folder.join(path))
+        };
+        let (store, models) = (Place::unprefixed(&self.store.path), &self.window.models);
+        if !store.as_os_str().is_empty() && !Place::is_database(store) {
+            self.store.path = whole(store);
+        }
+        if !models.as_os_str().is_empty() {
+            self.window.models = whole(models);
+        }
+        self.embeddings = self.embeddings.placed(whole);
+        self
+    }
 }
 
 #[derive(Debug, Deserialize, PartialEq)]

@@ -89,6 +89,32 @@ fn the_usual_place_is_the_data_folder() {
 }
 
 #[test]
+fn paths_lie_beside_the_file_or_at_home_wherever_the_program_is_started() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("scrollback.toml");
+    let settings = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        read(Some(&file), None, &home()).unwrap()
+    };
+    std::fs::write(folder.path().join("own.toml"), "models.mine = { window = 9_000, input = 0, output = 0 }").unwrap();
+    let beside = settings(
+        "[store]\npath = \"sqlite:talks.db\"\n[window]\nmodels = \"own.toml\"\n[embeddings]\nfrom = \"small\"",
+    );
+    assert_eq!(beside.store.file(), Some(folder.path().join("talks.db").as_path()));
+    assert!(beside.serve.window.prices.of("mine").is_some());
+    assert_eq!(beside.serve.embeddings.source, EmbeddingSource::Folder(folder.path().join("small")));
+    let at_home = settings("[store]\npath = \"~/talks.db\"\n[embeddings]\nfrom = \"~/small\"");
+    assert_eq!(at_home.store.file(), Some(Path::new("/home/ann/talks.db")));
+    assert_eq!(at_home.serve.embeddings.source, EmbeddingSource::Folder("/home/ann/small".into()));
+    let elsewhere =
+        "[store]\npath = \"postgres://a@b/c\"\n[embeddings]\nfrom = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"";
+    let elsewhere = settings(elsewhere);
+    assert_eq!(elsewhere.store.name(), "postgres://a@b/c");
+    assert_eq!(elsewhere.serve.embeddings.source, EmbeddingSource::Api("http://127.0.0.1:9/v1".into()));
+    assert_eq!(settings("[store]\npath = \"/srv/talks.db\"").store.file(), Some(Path::new("/srv/talks.db")));
+}
+
+#[test]
 fn an_unknown_setting_is_named() {
     let error = toml::from_str::<Said>("[store]\nspeed = 9").unwrap_err();
     assert!(error.to_string().contains("speed"), "{error}");
