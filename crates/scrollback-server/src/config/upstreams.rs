@@ -15,7 +15,7 @@ use crate::wire::WireName;
 const TIMEOUT_SECONDS: u64 = 600;
 
 /// Names that lead elsewhere: whoever answers where there is no model, and addresses of our own.
-const TAKEN: [&str; 3] = [QUOTE, "api", "v1"];
+const TAKEN: [&str; 4] = [QUOTE, "api", "ui", "v1"];
 
 /// What the file may say of one.
 #[derive(Debug, Clone, Default, Deserialize, PartialEq)]
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_name_that_leads_elsewhere_is_refused() {
-        for name in ["quote", "api", "v1", "\"\"", "\"my/own\""] {
+        for name in ["quote", "api", "ui", "v1", "\"\"", "\"my/own\""] {
             let error = read(&format!("[{name}]\nurl = \"http://127.0.0.1:9/v1\"")).unwrap_err().to_string();
             assert!(error.contains("call it otherwise"), "{name}: {error}");
         }
