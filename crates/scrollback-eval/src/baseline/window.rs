@@ -168,7 +168,8 @@ mod tests {
         };
         let messages = vec![said(&"long ".repeat(90)), said("short"), said("brief")];
         let talk = Talk { messages, questions: Vec::new() };
-        let asked = Asked { kind: String::new(), text: "long?".into(), evidence: vec![0, 1, 2], answer: None };
+        let asked =
+            Asked { kind: String::new(), text: "long?".into(), evidence: vec![0, 1, 2], answer: None, at: None };
         let windows = Choosing::Oracle.windows((&talk, &Index::of(&talk)), (&asked, &[]), &[100, 1_000]);
         assert_eq!(windows, [vec![1, 2], vec![0, 1, 2]]);
     }

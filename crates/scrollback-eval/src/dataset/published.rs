@@ -1,7 +1,7 @@
 //! `LoCoMo` and `LongMemEval` as they are published: one JSON array, turned into rows of ours.
 //!
-//! `LoCoMo`'s evidence names turns; a picture's caption is part of what was said. `LongMemEval` marks turns with
-//! `has_answer`.
+//! `LoCoMo`'s evidence names turns; a picture's caption is part of what was said; what its last category asks for was
+//! never said. `LongMemEval` marks turns with `has_answer`, and tells when a question is asked.
 
 use std::collections::BTreeSet;
 
@@ -9,6 +9,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::recall::{Message, Question, Row};
+use super::time;
+
+/// The category of `LoCoMo` whose questions lead astray: whoever says that nothing is known is right.
+const ASTRAY: u64 = 5;
+/// What is right to answer to them.
+const UNSAID: &str = "Nothing is known about this: it was never said.";
 
 /// An entry of either file.
 #[derive(Deserialize)]
@@ -77,7 +83,8 @@ impl Locomo {
             kind: asked.category.to_string(),
             text: asked.question,
             evidence: asked.evidence.iter().flat_map(|named| turns(named)).collect(),
-            answer: asked.answer,
+            answer: if asked.category.as_u64() == Some(ASTRAY) { UNSAID.into() } else { asked.answer },
+            time: None,
         };
         Ok(Row { messages, questions: self.qa.into_iter().map(question).collect() })
     }
@@ -95,6 +102,7 @@ pub(super) struct LongMemEval {
     question: String,
     #[serde(default)]
     answer: Value,
+    question_date: Option<String>,
     haystack_dates: Vec<String>,
     haystack_sessions: Vec<Vec<LongTurn>>,
 }
@@ -111,7 +119,14 @@ impl LongMemEval {
     fn row(self) -> Row {
         let (mut messages, mut evidence) = (Vec::new(), Vec::new());
         let dates = self.haystack_dates.into_iter().map(Some).chain(std::iter::repeat(None));
-        for ((session, turns), time) in self.haystack_sessions.into_iter().enumerate().zip(dates) {
+        let mut sessions: Vec<(Vec<LongTurn>, Option<String>)> =
+            self.haystack_sessions.into_iter().zip(dates).collect();
+        let when = |(_, time): &(_, Option<String>)| time.as_deref().and_then(time::read);
+        // Those of `longmemeval_oracle` are in no order.
+        if sessions.iter().all(|session| when(session).is_some()) {
+            sessions.sort_by_key(when);
+        }
+        for (session, (turns, time)) in sessions.into_iter().enumerate() {
             for turn in turns {
                 let id = messages.len().to_string();
                 evidence.extend(turn.has_answer.then(|| id.clone()));
@@ -119,8 +134,8 @@ impl LongMemEval {
                 messages.push(Message { id, role, name: None, time, session: session.into(), text });
             }
         }
-        let (kind, text, answer) = (self.question_type, self.question, self.answer);
-        Row { messages, questions: vec![Question { kind, text, evidence, answer }] }
+        let (kind, text, answer, time) = (self.question_type, self.question, self.answer, self.question_date);
+        Row { messages, questions: vec![Question { kind, text, evidence, answer, time }] }
     }
 }
 
@@ -157,6 +172,41 @@ mod tests {
             std::fs::write(&path, LOCOMO.replace("[\"D1:1\"]", &format!("[\"{several}\"]"))).unwrap();
             let set = read(&path).unwrap();
             assert_eq!(set.talks[0].questions[0].evidence, [0, 1], "{several}");
+        }
+    }
+
+    #[test]
+    fn to_a_question_that_leads_astray_it_is_right_to_say_that_nothing_is_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("set.json");
+        let bait = ["\"adversarial_answer\":\"cello\"", "\"answer\":\"cello\",\"adversarial_answer\":\"harp\""];
+        for bait in bait {
+            let astray = LOCOMO.replace("\"answer\":\"cello\"", bait).replace("\"category\":4", "\"category\":5");
+            std::fs::write(&path, astray).unwrap();
+            let answer = read(&path).unwrap().talks[0].questions[0].answer.clone().unwrap();
+            assert!(answer.starts_with("Nothing is known"), "{answer}");
+        }
+    }
+
+    #[test]
+    fn sessions_that_are_in_no_order_are_put_in_that_of_their_days() {
+        let later = r#"["2023/05/20 (Sat) 02:21","2023/04/02 (Sun) 10:00"]"#;
+        let sessions = r#"[[{"role":"user","content":"Now I have a dog.","has_answer":true}],[{"role":"user","content":"I have a cat."}]]"#;
+        let entry = |dates: &str| {
+            let (question, asked) = (r#""question_type":"update","question":"Which pet?""#, "2023/05/30 (Tue) 23:40");
+            format!(
+                r#"[{{{question},"question_date":"{asked}","haystack_dates":{dates},"haystack_sessions":{sessions}}}]"#
+            )
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("longmemeval_oracle.json");
+        for (dates, evidence) in [(later, 1), (r#"["2023/05/20 (Sat) 02:21"]"#, 0)] {
+            std::fs::write(&path, entry(dates)).unwrap();
+            let set = read(&path).unwrap();
+            let talk = &set.talks[0];
+            assert_eq!(talk.questions[0].evidence, [evidence], "{dates}");
+            assert_eq!(talk.messages[evidence].session, evidence);
+            assert_eq!(talk.questions[0].dated(), "Which pet?\n\n(Asked at 2023-05-30T23:40:00Z.)");
         }
     }
 

@@ -1,8 +1,8 @@
 //! Conversations that questions are asked about, and the messages that answer them.
 //!
 //! `{"id", "messages": [{"id", "role", "name", "time", "session", "text"}], "questions": [{"id", "kind", "text",
-//! "evidence": [ids], "answer"}]}`. A question is asked after the last message. `evidence`, `kind`, `answer` and
-//! `session` stay here.
+//! "evidence": [ids], "answer", "time"}]}`. A question is asked after the last message. `evidence`, `kind`, `answer`
+//! and `session` stay here.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -73,6 +73,15 @@ pub struct Asked {
     pub evidence: Vec<usize>,
     /// What is right to answer, if the data tells; only a judge sees it.
     pub answer: Option<String>,
+    /// When it is asked, if the data tells.
+    pub at: Option<At>,
+}
+
+impl Asked {
+    /// Its words and when they are said, as far as that is known: a model has no clock.
+    pub fn dated(&self) -> String {
+        self.at.map_or_else(|| self.text.clone(), |at| format!("{}\n\n(Asked at {at}.)", self.text))
+    }
 }
 
 #[derive(Deserialize)]
@@ -99,6 +108,7 @@ pub(super) struct Question {
     pub(super) evidence: Vec<String>,
     #[serde(default)]
     pub(super) answer: Value,
+    pub(super) time: Option<String>,
 }
 
 /// Reads a file: lines of ours, or `LoCoMo` or `LongMemEval` as published (`.json`).
@@ -152,7 +162,8 @@ fn talk(row: Row) -> Talk {
     let messages = row.messages.into_iter().enumerate().map(said).collect();
     let asked = |question: Question| {
         let evidence = question.evidence.iter().filter_map(|id| places.get(id).copied()).collect();
-        Asked { kind: question.kind, text: question.text, evidence, answer: written(&question.answer) }
+        let at = question.time.as_deref().and_then(time::read);
+        Asked { kind: question.kind, text: question.text, evidence, answer: written(&question.answer), at }
     };
     // A question whose answer is nowhere says nothing about windows; evidence that is no message is nobody's to find.
     let questions = row.questions.into_iter().map(asked).filter(|asked| !asked.evidence.is_empty()).collect();

@@ -50,7 +50,7 @@ impl Task for JudgeAnswer<'_> {
     const NAME: &'static str = "judge_answer";
 
     fn question(&self) -> Question {
-        let mut parts = vec![between("question", &self.asked.text)];
+        let mut parts = vec![between("question", &self.asked.dated())];
         parts.extend(self.asked.answer.as_ref().map(|right| between("reference", right)));
         parts.push(between("messages", &self.evidence()));
         parts.push(between("answer", self.answer));

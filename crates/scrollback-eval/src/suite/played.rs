@@ -86,7 +86,7 @@ fn line(said: &Said) -> Line {
 }
 
 async fn window(player: &Player, (talk, ids): (&Talk, &[MessageId]), asked: &Asked, room: Room) -> Result<Vec<usize>> {
-    let turn = match player.ask_aside(&question(talk, asked), room).await {
+    let turn = match player.ask_aside(&question(talk, asked, &asked.text), room).await {
         Ok(turn) => turn,
         // A window that cannot hold the question holds nothing else.
         Err(Error::TooLarge(_)) => return Ok(Vec::new()),
@@ -95,9 +95,10 @@ async fn window(player: &Player, (talk, ids): (&Talk, &[MessageId]), asked: &Ask
     Ok(held(&turn, (talk, ids)))
 }
 
-/// A question, as it is asked after the last message.
-pub(super) fn question(talk: &Talk, asked: &Asked) -> Line {
-    Line::new(Message::text(&Role::User, &asked.text)).at(talk.messages.last().and_then(|said| said.at))
+/// A question in these words, as it is asked after the last message.
+pub(super) fn question(talk: &Talk, asked: &Asked, words: &str) -> Line {
+    let at = asked.at.or_else(|| talk.messages.last().and_then(|said| said.at));
+    Line::new(Message::text(&Role::User, words)).at(at)
 }
 
 /// The places of the messages that a window holds word for word.

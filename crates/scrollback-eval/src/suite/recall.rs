@@ -252,8 +252,13 @@ mod tests {
         };
         let texts =
             ["My cello is from Mirecourt.", "It is old.", "The boiler leaks.", "A valve is broken.", "It rains."];
-        let asked =
-            |text: &str, place| Asked { kind: "fact".into(), text: text.into(), evidence: vec![place], answer: None };
+        let asked = |text: &str, place| Asked {
+            kind: "fact".into(),
+            text: text.into(),
+            evidence: vec![place],
+            answer: None,
+            at: None,
+        };
         let questions = vec![asked("Where is my cello from?", 0), asked("What is wrong with the boiler?", 2)];
         Talk { messages: texts.into_iter().enumerate().map(say).collect(), questions }
     }

@@ -25,7 +25,7 @@ pub(super) async fn answer(
         format!("{}{when}: {}", said.speaker, said.text)
     });
     let said = said.collect::<Vec<_>>().join("\n\n");
-    let text = format!("This was said in an earlier conversation:\n\n{said}\n\n{}", asked.text);
+    let text = format!("This was said in an earlier conversation:\n\n{said}\n\n{}", asked.dated());
     let mut turn = player.ask_aside(&Line::new(Message::text(&Role::User, &text)), room).await?;
     Ok(models.answer(file, player.engine(), &mut turn).await)
 }

@@ -179,7 +179,7 @@ async fn seen(
     models: &dyn Models,
     (player, room, file): (&Player, Room, &str),
 ) -> Result<Seen> {
-    let mut turn = match player.ask_aside(&question(talk, asked), room).await {
+    let mut turn = match player.ask_aside(&question(talk, asked, &asked.dated()), room).await {
         Ok(turn) => turn,
         // A window that cannot hold the question is not sent.
         Err(Error::TooLarge(what)) => {
