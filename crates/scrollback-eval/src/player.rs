@@ -125,8 +125,8 @@ impl Player {
 
     /// The same with embeddings. Questions wait for them, so that the same is found every time.
     #[must_use]
-    pub fn with_embedder(mut self, embedder: Arc<dyn Embedder>) -> Self {
-        let settings = EmbedSettings { question_ms: PATIENT_MS, ..EmbedSettings::default() };
+    pub fn with_embedder(mut self, embedder: Arc<dyn Embedder>, settings: &EmbedSettings) -> Self {
+        let settings = EmbedSettings { question_ms: PATIENT_MS, ..settings.clone() };
         self.engine = self.engine.with_embedder(embedder, settings);
         self
     }

@@ -1,13 +1,11 @@
 //! What the messages and questions of a conversation mean, as vectors, for baselines that go by them.
 
 use scrollback::Result;
-use scrollback::embed::{EmbedSettings, Embedder, TextKind, cosine, passages};
+use scrollback::embed::{TextKind, cosine, passages};
 use scrollback::search::gather::Voice;
 
 use crate::dataset::recall::Talk;
-
-/// How many texts are embedded at once.
-const BATCH: usize = 256;
+use crate::suite::played::Embedding;
 
 /// How near every message is to every question.
 pub struct Meanings {
@@ -16,9 +14,8 @@ pub struct Meanings {
 
 impl Meanings {
     /// Embeds a conversation; its messages in as many passages as the engine has of them, the nearest of which counts.
-    pub async fn of(talk: &Talk, embedder: &dyn Embedder) -> Result<Self> {
+    pub async fn of(talk: &Talk, Embedding { embedder, settings }: &Embedding) -> Result<Self> {
         let mut pieces: Vec<(usize, &str)> = Vec::new();
-        let settings = EmbedSettings::default();
         for (place, said) in talk.messages.iter().enumerate() {
             let most = match said.voice {
                 Voice::Person => settings.passages,
@@ -27,7 +24,7 @@ impl Meanings {
             pieces.extend(passages(&said.text, most).into_iter().map(|piece| (place, piece)));
         }
         let mut vectors = Vec::with_capacity(pieces.len());
-        for batch in pieces.chunks(BATCH) {
+        for batch in pieces.chunks(settings.batch.max(1)) {
             let texts: Vec<&str> = batch.iter().map(|(_, piece)| *piece).collect();
             vectors.extend(embedder.embed(&texts, TextKind::Passage).await?);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use scrollback::embed::Embedder;
+use scrollback::embed::{EmbedSettings, Embedder};
 use scrollback::engine::{EngineSettings, Turn};
 use scrollback::{Error, Message, MessageId, Result, Role};
 
@@ -20,7 +20,24 @@ pub struct With<'a> {
     /// Its settings.
     pub settings: &'a EngineSettings,
     /// What makes vectors, if anything does.
-    pub embedder: Option<Arc<dyn Embedder>>,
+    pub embedding: Option<Embedding>,
+}
+
+/// What makes vectors, and how they are used.
+#[derive(Clone)]
+pub struct Embedding {
+    /// What makes them.
+    pub embedder: Arc<dyn Embedder>,
+    /// How they are used. Here questions wait for them however long it takes.
+    pub settings: EmbedSettings,
+}
+
+/// What numbers depend on.
+impl std::fmt::Debug for Embedding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let EmbedSettings { passages, reply_passages, .. } = self.settings;
+        write!(f, "{}, {passages} passages, {reply_passages} of replies", self.embedder.name())
+    }
 }
 
 /// Plays a conversation in each room, and asks its questions there: for each question, for each room, the places of the
@@ -37,8 +54,8 @@ pub async fn play(talk: &Talk, with: &With<'_>, rooms: &[Room]) -> Result<Vec<Ve
 
 async fn play_in(talk: &Talk, with: &With<'_>, room: Room) -> Result<Vec<Vec<usize>>> {
     let mut player = Player::new(with.settings.clone())?;
-    if let Some(embedder) = &with.embedder {
-        player = player.with_embedder(embedder.clone());
+    if let Some(Embedding { embedder, settings }) = &with.embedding {
+        player = player.with_embedder(embedder.clone(), settings);
     }
     let ids = told(&mut player, talk, room).await?;
     player.embed().await?;

@@ -106,7 +106,7 @@ pub struct Measured {
 
 /// How many steps measuring a dataset takes.
 pub fn steps(dataset: &Dataset, with: &With<'_>, (strategies, rooms): (&[StrategyName], &[u32])) -> usize {
-    jobs(dataset, &Method::all(strategies, with.embedder.is_some()), rooms.len()).len()
+    jobs(dataset, &Method::all(strategies, with.embedding.is_some()), rooms.len()).len()
 }
 
 /// A conversation, by one way of choosing, for some of the sizes.
@@ -138,7 +138,7 @@ pub fn measure(
     (strategies, rooms): (&[StrategyName], &[u32]),
     step: impl FnMut(),
 ) -> scrollback::Result<Measured> {
-    let methods = Method::all(strategies, with.embedder.is_some());
+    let methods = Method::all(strategies, with.embedding.is_some());
     let known: Vec<Known> = dataset.talks.iter().map(|_| Known::default()).collect();
     let choose = |job: &Job, step: &dyn Fn()| {
         let talk = &dataset.talks[job.talk];
@@ -197,7 +197,7 @@ impl Known {
         if let Some(known) = known.as_ref() {
             return Ok(known.clone());
         }
-        let meanings = with.embedder.as_deref().map(|embedder| run(Meanings::of(talk, embedder))).transpose()?;
+        let meanings = with.embedding.as_ref().map(|embedding| run(Meanings::of(talk, embedding))).transpose()?;
         Ok(known.insert(Arc::new(Means { index: Index::of(talk), meanings })).clone())
     }
 }
@@ -267,7 +267,7 @@ mod tests {
     fn every_method_is_measured_and_ours_comes_last() {
         let dataset = Dataset { name: "small".into(), talks: vec![talk()] };
         let (settings, mut taken) = (EngineSettings::default(), 0);
-        let with = With { settings: &settings, embedder: None };
+        let with = With { settings: &settings, embedding: None };
         let wanted: (&[StrategyName], &[u32]) = (&[StrategyName::Topics], &[20, 2_000]);
         let measured = measure(&dataset, &with, wanted, || taken += 1).unwrap();
         assert_eq!((measured.questions, measured.conversations), (2, 1));
@@ -282,7 +282,7 @@ mod tests {
         let talk = talk();
         let index = Index::of(&talk);
         let (settings, near) = (EngineSettings::default(), Meanings::known(vec![vec![0.5; 5]; 2]));
-        let with = With { settings: &settings, embedder: None };
+        let with = With { settings: &settings, embedding: None };
         for method in Method::all(&[], true) {
             for windows in method.windows((&talk, &index), (&with, Some(&near)), &[10, 25]).unwrap() {
                 assert!(windows.iter().all(|window| tokens(&talk.messages, window) <= 25), "{}", method.name());
@@ -292,7 +292,7 @@ mod tests {
 
     fn of_topics(talk: &Talk, rooms: &[u32]) -> Windows {
         let settings = EngineSettings::default();
-        let with = With { settings: &settings, embedder: None };
+        let with = With { settings: &settings, embedding: None };
         Method::Engine(StrategyName::Topics).windows((talk, &Index::of(talk)), (&with, None), rooms).unwrap()
     }
 

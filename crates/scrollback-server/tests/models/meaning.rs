@@ -61,3 +61,21 @@ fn what_shares_no_word_is_found_by_its_meaning_and_embedded_once() {
     let without = rows(&eval);
     assert_eq!((without("embeddings"), without("topics")), (None, Some(json!(0.0))));
 }
+
+#[test]
+fn how_much_is_embedded_and_how_much_at_once_is_as_the_settings_say() {
+    let (desk, upstream) = (Desk::new(1), Upstream::new(vectors));
+    desk.write("sets/recall/cats.jsonl", &talk());
+    let eval = ["eval", "recall", "--data", "sets", "--only", "cats", "--budget", "500", "--strategy", "topics"];
+    let embed = ["--json", "--embed", &upstream.url, "--embed-model", "small"];
+    let found = |settings: &str| {
+        desk.write("scrollback.toml", &format!("[embeddings]\n{settings}"));
+        let ran = desk.scrollback(&[&eval[..], &embed].concat());
+        assert_eq!(ran.code, 0, "{}", ran.aside);
+        let rows = ran.table()["rows"].as_array().unwrap().clone();
+        ["embeddings", "topics"].map(|name| rows.iter().find(|row| row["name"] == name).unwrap()["cells"][0].clone())
+    };
+    assert_eq!(found("batch = 5"), [json!(100.0), json!(100.0)]);
+    assert!(upstream.asked().iter().all(|asked| asked.body["input"].as_array().unwrap().len() <= 5));
+    assert_eq!(found("passages = 0"), [json!(0.0), json!(0.0)], "nothing a person says is embedded");
+}

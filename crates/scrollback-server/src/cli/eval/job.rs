@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
-use scrollback::embed::Embedder;
 use scrollback::engine::EngineSettings;
 use scrollback::strategy::StrategyName;
 use scrollback_eval::dataset::{self, recall::Talk};
 use scrollback_eval::kept::Key;
 use scrollback_eval::report::Finding;
-use scrollback_eval::suite::played::With;
+use scrollback_eval::suite::played::{Embedding, With};
 use scrollback_eval::suite::{cache, constraints, recall, scale, tools, topics};
 use scrollback_eval::table::Table;
 use twox_hash::XxHash3_128;
@@ -29,16 +28,6 @@ const LONG_TOKENS: u64 = 250_000;
 pub(super) struct Ours {
     pub(super) settings: EngineSettings,
     pub(super) embedding: Option<Embedding>,
-}
-
-/// What makes vectors.
-#[derive(Clone)]
-pub(super) struct Embedding(pub(super) Arc<dyn Embedder>);
-
-impl std::fmt::Debug for Embedding {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0.name())
-    }
 }
 
 /// A suite on a dataset.
@@ -214,8 +203,7 @@ impl Job {
         }
         let limits = if self.in_brief { few(&set, &self.limits) } else { &self.limits };
         let set = self.as_asked(set);
-        let embedder = self.ours.embedding.as_ref().map(|embedding| embedding.0.clone());
-        let with = With { settings: &self.ours.settings, embedder };
+        let with = With { settings: &self.ours.settings, embedding: self.ours.embedding.clone() };
         let step = steps(recall::steps(&set, &with, (&self.strategies, limits)), tell);
         let measured = recall::measure(&set, &with, (&self.strategies, limits), step)?;
         Ok((measured.tables(), measured.kinds()))

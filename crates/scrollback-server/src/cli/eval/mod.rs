@@ -20,10 +20,11 @@ use scrollback::strategy::StrategyName;
 use scrollback_eval::embedded::Cached;
 use scrollback_eval::kept::Kept;
 use scrollback_eval::scorecard::{self, Goal};
+use scrollback_eval::suite::played::Embedding;
 use scrollback_eval::suite::scale;
 
 use self::home::AtHome;
-use self::job::{Embedding, Ours};
+use self::job::Ours;
 use self::plan::Suite;
 use super::Desk;
 
@@ -156,7 +157,7 @@ impl Options {
             Some(folder) => Cached::open(folder, embedder)?,
             None => Cached::new(embedder),
         };
-        Ok(Some(Embedding(Arc::new(cached))))
+        Ok(Some(Embedding { embedder: Arc::new(cached), settings: settings.engine }))
     }
 
     fn goals(&self) -> anyhow::Result<Vec<Goal>> {
