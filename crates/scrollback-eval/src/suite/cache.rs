@@ -68,7 +68,7 @@ impl Method {
     }
 
     fn is_ours(self) -> bool {
-        !matches!(self, Self::Simple(_) | Self::Engine(StrategyName::Truncate | StrategyName::Passthrough))
+        matches!(self, Self::Engine(strategy) if super::is_ours(strategy))
     }
 }
 

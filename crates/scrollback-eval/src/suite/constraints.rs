@@ -48,7 +48,7 @@ pub fn measure(
         let cells = run(kept(settings, *room, *spoken, folds))?;
         step();
         let Room { strategy, limit_tokens, .. } = room;
-        let (name, ours) = (format!("{strategy}, {limit_tokens}"), *strategy != StrategyName::Truncate);
+        let (name, ours) = (format!("{strategy}, {limit_tokens}"), super::is_ours(*strategy));
         Ok(Row { name, ours, limit: false, cells })
     };
     let rows = abreast(&jobs, work, step)?;

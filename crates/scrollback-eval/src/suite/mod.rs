@@ -8,3 +8,10 @@ pub mod recall;
 pub mod scale;
 pub mod tools;
 pub mod topics;
+
+use scrollback::strategy::StrategyName;
+
+/// Whether a strategy is Scrollback's own, and no baseline.
+const fn is_ours(strategy: StrategyName) -> bool {
+    !matches!(strategy, StrategyName::Truncate | StrategyName::Passthrough)
+}

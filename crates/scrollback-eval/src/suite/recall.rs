@@ -52,6 +52,14 @@ impl Method {
         }
     }
 
+    fn is_ours(self) -> bool {
+        matches!(self, Self::Engine(strategy) if super::is_ours(strategy))
+    }
+
+    fn is_limit(self) -> bool {
+        matches!(self, Self::Baseline(Choosing::Oracle) | Self::Engine(StrategyName::Passthrough))
+    }
+
     fn windows(
         self,
         (talk, index): (&Talk, &Index),
@@ -77,8 +85,10 @@ impl Method {
 pub struct Result {
     /// The way of choosing.
     pub method: &'static str,
-    /// Whether it is the engine's.
+    /// Whether it is Scrollback's own, and no baseline.
     pub ours: bool,
+    /// Whether it is a bound, because it keeps to no size or knows the answer.
+    pub limit: bool,
     /// For each size of window, how much evidence was in it.
     pub sizes: Vec<Evidence>,
     /// The same for each kind of question.
@@ -222,8 +232,8 @@ fn result<'a>(
         kinds.entry(kind).or_default().push(evidence);
     }
     let mean_ms = took.as_secs_f64() * 1_000.0 / (questions * rooms).max(1) as f64;
-    let (sizes, ours) = (tallies.iter().map(Tally::total).collect(), matches!(method, Method::Engine(_)));
-    Result { method: method.name(), ours, sizes, kinds, mean_ms }
+    let sizes = tallies.iter().map(Tally::total).collect();
+    Result { method: method.name(), ours: method.is_ours(), limit: method.is_limit(), sizes, kinds, mean_ms }
 }
 
 #[cfg(test)]
@@ -275,6 +285,19 @@ mod tests {
         let last = measured.results.last().unwrap();
         assert_eq!((last.method, last.ours, last.sizes[1].all), ("topics", true, 1.0));
         assert_eq!(last.kinds["fact"].len(), 2);
+    }
+
+    #[test]
+    fn baselines_are_not_ours_and_what_keeps_to_no_size_is_a_bound() {
+        let (dataset, settings) = (Dataset { name: "small".into(), talks: vec![talk()] }, EngineSettings::default());
+        let with = With { settings: &settings, embedding: None };
+        let strategies = [StrategyName::Passthrough, StrategyName::Truncate, StrategyName::Topics];
+        let measured = measure(&dataset, &with, (&strategies, &[20]), || ()).unwrap();
+        let told = |result: &Result| (result.method, result.ours, result.limit);
+        let told: Vec<_> = measured.results.iter().rev().take(4).map(told).collect();
+        let expected = [("topics", true, false), ("truncate", false, false), ("passthrough", false, true)];
+        assert_eq!((&told[..3], told[3]), (&expected[..], ("oracle", false, true)));
+        assert!((measured.results[7].sizes[0].all - 1.0).abs() < 1e-9, "it shows everything");
     }
 
     #[test]

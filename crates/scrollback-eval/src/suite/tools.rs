@@ -70,7 +70,7 @@ impl Method {
     }
 
     fn is_ours(self) -> bool {
-        !matches!(self, Self::Simple(_) | Self::Engine(StrategyName::Truncate, _))
+        matches!(self, Self::Engine(strategy, _) if super::is_ours(strategy))
     }
 }
 

@@ -16,6 +16,7 @@ use scrollback::task::Tasks;
 use crate::meter::ratio;
 use crate::models::{Asking, Bill, Models, Who};
 use crate::player::{Player, Room};
+use crate::suite::is_ours;
 use crate::table::{Column, Good, Table};
 
 /// What is measured, and how much of it.
@@ -89,10 +90,6 @@ fn missing(models: &dyn Models, what: &str, (done, all): (usize, usize)) -> Stri
         Some(why) if done < all => format!(" Not finished, because {why}: {done} of {all} {what}."),
         _ => format!(" {all} {what}."),
     }
-}
-
-fn is_ours(strategy: StrategyName) -> bool {
-    !matches!(strategy, StrategyName::Truncate | StrategyName::Passthrough)
 }
 
 /// A column.

@@ -64,7 +64,7 @@ struct Options {
     /// Sizes of windows, in tokens; each suite has its own if none is said
     #[arg(long, value_name = "TOKENS", value_delimiter = ',')]
     budget: Vec<u32>,
-    /// Strategies for cache, tools and constraints; each suite has its own if none is said
+    /// Strategies for recall, cache, tools and constraints; each suite has its own if none is said
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     strategy: Vec<StrategyName>,
     /// Only datasets whose name has one of these in it; a suite without data goes by its own name
