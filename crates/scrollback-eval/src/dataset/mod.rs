@@ -57,10 +57,11 @@ pub fn files(folder: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, Error> {
 /// The endings of files with a conversation a line.
 pub const LINES: [&str; 2] = [".jsonl", ".jsonl.gz"];
 
-/// The name of a dataset: that of its file, without its endings.
-fn name(path: &Path) -> String {
+/// The name of a dataset: that of its file, without what says how it is written.
+pub fn name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    name.split('.').next().unwrap_or_default().to_owned()
+    let endings = [".jsonl.gz", ".jsonl", ".json"];
+    endings.iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name).to_owned()
 }
 
 /// The entries of a file that is one array.
@@ -87,4 +88,15 @@ fn rows<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Error> {
         rows.push(serde_json::from_str(&line).map_err(malformed)?);
     }
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_different_names_are_datasets_of_different_names() {
+        let named = ["a.jsonl.gz", "v1.2.jsonl", "v1.3.json", "plain"].map(|file| name(&Path::new("sets").join(file)));
+        assert_eq!(named, ["a", "v1.2", "v1.3", "plain"]);
+    }
 }

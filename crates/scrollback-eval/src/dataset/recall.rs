@@ -19,7 +19,7 @@ use crate::window::line_tokens;
 /// A file of conversations.
 #[derive(Clone, Debug)]
 pub struct Dataset {
-    /// The name of the file, without its endings.
+    /// The name of the file, without its ending.
     pub name: String,
     /// Its conversations.
     pub talks: Vec<Talk>,

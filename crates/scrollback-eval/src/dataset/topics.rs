@@ -19,7 +19,7 @@ const MIDNIGHT_MINUTES: i64 = 12 * 60;
 /// A file of conversations.
 #[derive(Clone, Debug)]
 pub struct Dataset {
-    /// The name of the file, without its endings.
+    /// The name of the file, without its ending.
     pub name: String,
     /// Its conversations.
     pub conversations: Vec<Conversation>,

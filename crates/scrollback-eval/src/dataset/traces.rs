@@ -14,7 +14,7 @@ use super::{Error, name, rows};
 /// A file of sessions.
 #[derive(Clone, Debug)]
 pub struct Dataset {
-    /// The name of the file, without its endings.
+    /// The name of the file, without its ending.
     pub name: String,
     /// Its threads.
     pub threads: Vec<Thread>,

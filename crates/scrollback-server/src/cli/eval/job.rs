@@ -54,9 +54,7 @@ impl Job {
     /// For a file.
     pub(super) fn new(suite: Suite, path: &Path, options: &Options, ours: &Ours) -> anyhow::Result<Self> {
         let size = path.metadata().with_context(|| format!("{} cannot be read", path.display()))?.len();
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let dataset = name.split('.').next().unwrap_or_default().to_owned();
-        let (path, weight) = (Some(path.to_owned()), weight(suite, size));
+        let (dataset, path, weight) = (dataset::name(path), Some(path.to_owned()), weight(suite, size));
         Ok(Self { dataset, path, weight, ..Self::without_dataset(suite, options, ours) })
     }
 
