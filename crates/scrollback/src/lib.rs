@@ -52,6 +52,9 @@
 //! assert_eq!(log.receive(arrival, &history).await?.added, 0); // sent again: nothing new
 //! # Ok::<(), scrollback::Error>(()) }).unwrap();
 //! ```
+//!
+//! Features, all off unless named: `postgres` (`PostgresStore`, which many nodes share), `local-embeddings` (`embed::local`, models that
+//! are read from a folder), `schema` (JSON schemas of the types that cross an API).
 
 pub mod artifact;
 mod asking;
