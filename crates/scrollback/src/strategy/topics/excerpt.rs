@@ -116,7 +116,51 @@ fn head(card: &Card, reading: &Reading, room: u32) -> String {
 
 /// A message as it was said. A large tool result stays held.
 fn quote(leaf: &Leaf, holds: &HoldSettings) -> String {
-    let held = leaf.placeholder(holds);
-    let text = held.map_or_else(|| said(leaf.stored.id, &leaf.stored.message()), |held| held.text.clone());
+    let text = leaf.told(holds).unwrap_or_else(|| said(leaf.stored.id, &leaf.stored.message()));
     format!("{}\n{text}", heading(leaf.stored.id, &leaf.stored.role, leaf.stored.at))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::ids::At;
+    use crate::message::Message;
+    use crate::task::testing::stored;
+
+    /// A topic of which one message matters, as it is quoted.
+    fn quoted(message: &serde_json::Value) -> String {
+        let message = Message::from_json(&message.to_string()).unwrap();
+        let (parent, messages, tokens, refers) = Default::default();
+        let (id, name, brief) = (TopicId(MessageId(4)), "Tides".to_owned(), String::new());
+        let card = Card { id, parent, name, brief, messages, tokens, first: At(0), last: At(0), refers };
+        let reading = Reading { relevance: 0.9, messages: vec![MessageId(4)], summary: String::new() };
+        let holds = HoldSettings::default();
+        let quoted = Leaf::all([Arc::new(stored(4, &message))], &holds);
+        let finding = Finding { card: Arc::new(card), edition: 1, reading, quoted };
+        excerpt(&[finding], None, &holds, 8_000).unwrap().text.to_string()
+    }
+
+    /// Only what is large by itself is held wherever it stands.
+    #[test]
+    fn results_that_are_long_and_not_large_are_quoted_word_for_word() {
+        let result = |rows: usize| {
+            let rows: Vec<String> = (0..rows).map(|row| format!("{row}: high water at {row} past nine")).collect();
+            let text = rows.join("\n");
+            json!({"role": "tool", "tool_call_id": "call-1", "content": text})
+        };
+        let long = quoted(&result(100));
+        assert!(long.contains("57: high water at 57 past nine") && !long.contains("kept, not shown"), "{long}");
+        assert!(quoted(&result(1_000)).contains("[Tool result h4 is kept, not shown."));
+    }
+
+    #[test]
+    fn words_beside_a_held_result_are_quoted() {
+        let result =
+            json!({"type": "tool_result", "tool_use_id": "call-1", "content": "A row of boats. ".repeat(2_000)});
+        let said = json!({"role": "user", "content": [result, {"type": "text", "text": "And mind the buoy."}]});
+        let text = quoted(&said);
+        assert!(text.contains("[Tool result h4 is kept") && text.contains("And mind the buoy."), "{text}");
+    }
 }
