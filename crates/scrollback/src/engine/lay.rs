@@ -14,8 +14,8 @@ use super::writing::editions;
 use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
 use crate::log::{Outcome, Received};
-use crate::note::Fold;
-use crate::store::{Position, Stored, unkept};
+use crate::note::{Author, Fold};
+use crate::store::{Position, Span, Stored, unkept};
 use crate::strategy::{KeepLimits, Kept, Leaf, QuoteNeed, Scene, StrategyName, turns};
 use crate::task;
 use crate::window::{Budget, Reason, Window};
@@ -274,7 +274,7 @@ impl Engine {
             self.look_through(session, lane, filing.stretch.covers.to.plus(1), at).await?;
             lane.artifacts = filing.artifacts;
             let mut counted = self.counted(session, &known).await?;
-            leave_out(&mut counted, lane);
+            self.leave_out(session, lane, &mut counted).await?;
             let open = &lane.open[covered..];
             let scene = Scene { forced, summary: filing.summary.as_ref(), fold: &counted, open, ..lane.scene(budget) };
             let notes = self.digested(session, &scene, &stretches).await?;
@@ -290,6 +290,23 @@ impl Engine {
             // What was asked for once is done once.
             forced = false;
         }
+    }
+
+    /// Takes the lines of messages that were left out since off the list. A title that may quote one of them is found
+    /// anew, unless a person wrote it; a page of which nothing is left has none.
+    async fn leave_out(&self, session: &SessionKey, lane: &Lane, fold: &mut Fold) -> Result<()> {
+        let of = |line: &str| line.strip_prefix('m')?.split(' ').next()?.parse().ok().map(MessageId);
+        for note in &mut fold.listed {
+            let before = note.lines.len();
+            note.lines.retain(|line| of(line).is_none_or(|id| !lane.excluded().contains(&id)));
+            if note.lines.len() < before && note.by != Author::Person {
+                let span = Span::Path { head: lane.head, from: note.covers.from, to: note.covers.to };
+                let mut said = self.store().read(session, span).await?;
+                said.retain(|stored| !lane.excluded().contains(&stored.id));
+                note.title = if said.is_empty() { String::new() } else { task::digest(&said).title };
+            }
+        }
+        Ok(())
     }
 }
 
@@ -317,12 +334,4 @@ pub(super) fn question((folded, open): (&[Arc<Leaf>], &[Arc<Leaf>]), before: Opt
     }
     let began = folded.iter().rev().find(|leaf| leaf.begins_turn);
     began.map_or(before, |leaf| Some(leaf.stored.id))
-}
-
-/// Takes the lines of messages that were left out since off the list.
-fn leave_out(fold: &mut Fold, lane: &Lane) {
-    for id in lane.excluded() {
-        let of = format!("{id} ");
-        fold.listed.iter_mut().for_each(|note| note.lines.retain(|line| !line.starts_with(&of)));
-    }
 }

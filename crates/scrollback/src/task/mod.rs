@@ -34,6 +34,7 @@ pub use run::{Answered, Asked, By, Heard, Sign, TaskSettings, Tasks, Watch, Why}
 pub use sentences::brief;
 pub(crate) use sentences::shortened;
 pub use sources::sources;
+pub(crate) use summary::told_in;
 pub use summary::{
     Fact, FactKind, Keeping, Segment, Style, Summarise, SummariseShort, Summed, facts, kept, lost, summed,
 };

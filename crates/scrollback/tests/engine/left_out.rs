@@ -11,7 +11,7 @@ use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
 use scrollback::{At, Engine, MemoryStore, MessageId};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, run, settings, texts};
+use super::desk::{Desk, contents, run, settings, texts};
 use super::kit::{assistant, call, result, user};
 
 pub const SECRET: &str = "QX-7731";
@@ -75,6 +75,36 @@ fn no_note_that_was_written_ahead_tells_it() {
     // Topics are sorted ahead of need too; what they are called then stays until they are added to.
     let strategies = [StrategyName::Pages, StrategyName::Summary, StrategyName::Artifacts];
     check(&strategies, || Tasks::new(Arc::new(Parrot), TaskSettings::default()));
+}
+
+/// What a note quotes goes with the next fold, wherever it stands there.
+#[test]
+fn what_is_left_out_once_it_is_folded_is_quoted_until_the_next_fold() {
+    for strategy in [StrategyName::Pages, StrategyName::Summary] {
+        run(async {
+            let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(strategy), 3_000);
+            let (mut history, mut folded) = (Vec::new(), None);
+            for i in 0..40 {
+                let asked = if i == 3 { format!("Does {SECRET} open the boat house? ") } else { String::new() };
+                let said = user(&format!("{asked}Turn {i}: {}", "boats and tides and moorings. ".repeat(12)));
+                let window = desk.turn(&mut history, said, assistant(&format!("Answer {i}."))).await;
+                let now = contents(&window);
+                match &folded {
+                    None if now.as_ref().is_some_and(|now| now.contains(SECRET)) => {
+                        let change = Change::Exclude(MessageId(6));
+                        desk.engine.change(&desk.session(), &change, At(desk.now)).await.unwrap();
+                        folded = now;
+                    }
+                    Some(_) if now != folded => {
+                        assert!(!texts(&window).join("\n").contains(SECRET), "{strategy}, turn {i}: {now:?}");
+                        return;
+                    }
+                    Some(_) | None => {}
+                }
+            }
+            panic!("{strategy}: {folded:?}");
+        });
+    }
 }
 
 /// A helper that remembers in which questions it was shown the secret, once it is to watch.

@@ -88,7 +88,9 @@ impl Engine {
         let mut done = ready.as_ref().map_or(0, |ready| ready.covers.count() as usize);
         let mut summary = match ready.map(|ready| ready.written) {
             Some(Written::Summary(summary)) => Some(summary),
-            Some(Written::Artifacts(_)) | None => lane.folded.fold.summary.clone(),
+            Some(Written::Artifacts(_)) | None => {
+                lane.folded.fold.summary.clone().map(|summary| super::without(summary, lane))
+            }
         };
         let tokens = |leaves: &[Arc<Leaf>]| leaves.iter().map(|leaf| leaf.tokens()).sum::<u32>();
         let mut original = lane.folded.fold.original_tokens + tokens(&leaves[..done.min(leaves.len())]);

@@ -22,9 +22,10 @@ use super::lanes::Lane;
 use crate::artifact::Artifact;
 use crate::error::Result;
 use crate::ids::{MessageId, SessionKey};
-use crate::note::{Covers, Fold};
+use crate::note::{Author, Covers, Fold};
 use crate::strategy::{Filed, Leaf, Scene, StrategyName, Stretch, turns};
 use crate::summary::Summary;
+use crate::task;
 use crate::view::FoldId;
 use crate::window::Budget;
 
@@ -76,6 +77,8 @@ impl Engine {
         if !lane.strategy.writes() {
             return Ok(Filing { stretch, summary: None, artifacts });
         }
+        let told = fold.summary.clone().map(|summary| without(summary, lane));
+        let fold = &Fold { summary: told, ..fold.clone() };
         let fresh = fold.open() == lane.folded.fold.open();
         let ready = if fresh { self.ahead(session, lane).await? } else { None };
         // What was written of more than has to go is used as well, as long as the current turn stays.
@@ -121,10 +124,15 @@ impl Engine {
     }
 }
 
-/// A summary without quotes of what was left out since they were taken.
+/// A summary without quotes of what was left out since they were taken, and without lines of its own on such messages,
+/// unless a person wrote it.
 fn without(mut summary: Summary, lane: &Lane) -> Summary {
     summary.kept.retain(|quote| !lane.excluded().contains(&quote.message));
     summary.media.retain(|id| !lane.excluded().contains(id));
+    let stays = |line: &&str| task::told_in(line).is_none_or(|id| !lane.excluded().contains(&id));
+    if summary.by != Author::Person && !summary.text.lines().all(|line| stays(&line)) {
+        summary.text = summary.text.lines().filter(stays).collect::<Vec<_>>().join("\n");
+    }
     summary
 }
 

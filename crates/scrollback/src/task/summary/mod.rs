@@ -27,3 +27,4 @@ pub use held::lost;
 pub(super) use held::{PROOF, misses};
 pub use kept::{Keeping, kept};
 pub use ladder::{Segment, Summed, summed};
+pub(crate) use offline::told_in;

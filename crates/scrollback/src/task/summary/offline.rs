@@ -8,6 +8,7 @@ use super::super::sentences::{brief, sentences, shortened};
 use super::cues::kind_of;
 use super::facts::facts;
 use super::talk::told;
+use crate::ids::MessageId;
 use crate::store::Stored;
 use crate::window::tokens_of;
 
@@ -50,6 +51,11 @@ fn told_within(messages: &[Stored], most_tokens: u32) -> String {
 fn line(stored: &Stored, text: &str) -> String {
     let role: String = stored.role.as_str().chars().filter(|c| !c.is_control()).take(20).collect();
     format!("- [{}] {role}: {}", stored.id, if text.is_empty() { NO_WORDS } else { text })
+}
+
+/// The message that a line of such a text tells.
+pub(crate) fn told_in(line: &str) -> Option<MessageId> {
+    line.strip_prefix("- [")?.split_once("] ")?.0.strip_prefix('m')?.parse().ok().map(MessageId)
 }
 
 fn lines_of(text: &str) -> Vec<String> {
@@ -118,6 +124,8 @@ mod tests {
         let expected = "## So far\nThe gauge failed [m3].\n- [m11] user: Who mends the gauge?\n- [m12] assistant: Ann, on Friday.\n- [m13] user: (no words)";
         assert_eq!(text, expected);
         assert_eq!(digest(None, &[], 200), "");
+        let told: Vec<Option<u32>> = text.lines().map(|line| told_in(line).map(|id| id.0)).collect();
+        assert_eq!(told, [None, None, Some(11), Some(12), Some(13)]);
     }
 
     #[test]
