@@ -23,6 +23,10 @@ use crate::window::{Budget, Reserved};
 
 /// How many messages are read at first.
 const CHUNK: u32 = 256;
+/// A result that is held takes so many tokens at least.
+const HELD_TOKENS: u32 = 100;
+/// So many windows of messages are read at most, however little of them is shown.
+const WINDOWS: u64 = 8;
 /// Instructions stand at the head of a session; this far they are looked for.
 const PREAMBLE_AMONG: usize = 64;
 
@@ -235,17 +239,25 @@ impl Engine {
     /// The open end of a path, backwards until it is more than any window holds.
     async fn tail(&self, session: &SessionKey, lane: &Lane, enough: u32) -> Result<Vec<Stored>> {
         let (head, open) = (lane.head, lane.folded.fold.open());
-        let mut chunk = CHUNK;
+        let (mut chunk, enough) = (CHUNK, u64::from(enough));
         loop {
             let from = head.depth.0.saturating_sub(chunk).max(open.0);
             let tail = self.store().read(session, Span::path(head, Depth(from))).await?;
             let tokens: u64 = tail.iter().map(|stored| u64::from(stored.measure.tokens)).sum();
+            let shown: u64 = tail.iter().map(|stored| u64::from(self.least_shown(stored))).sum();
             let folds = !self.strategy(lane.strategy).recalls().is_empty();
-            if from == open.0 || folds && tokens > 2 * u64::from(enough) {
+            if from == open.0 || folds && (shown > 2 * enough || tokens > WINDOWS * enough) {
                 return Ok(tail);
             }
-            chunk = chunk.saturating_mul(4);
+            chunk = chunk.saturating_mul(2);
         }
+    }
+
+    /// What a message costs at least as it is shown: a long result may be held.
+    fn least_shown(&self, stored: &Stored) -> u32 {
+        let (tokens, holds) = (stored.measure.tokens, &self.settings.strategies.holds);
+        let may_be_held = || Leaf::new(Arc::new(stored.clone()), &[], holds).long.is_some();
+        if tokens > HELD_TOKENS && may_be_held() { HELD_TOKENS } else { tokens }
     }
 
     /// Puts what was not read under a fold, which says so: it does not fit in any case, and search finds it.

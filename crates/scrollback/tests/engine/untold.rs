@@ -11,10 +11,10 @@ use scrollback::store::{Keys, Kind, Scope};
 use scrollback::strategy::{ArtifactSettings, StrategyName, StrategySettings};
 use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
 use scrollback::{Error, MemoryStore};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::desk::{Desk, contents, run};
-use super::kit::{assistant, user};
+use super::desk::{Desk, contents, run, texts};
+use super::kit::{assistant, call, result, user};
 use super::sections::Watched;
 
 const BUDGET: u32 = 6_000;
@@ -104,6 +104,33 @@ fn an_imported_past_is_told_truly_after_a_restart() {
     for strategy in [StrategyName::Summary, StrategyName::Artifacts] {
         let told = run(async { imported(&mut desk(strategy), 60).await });
         assert!(!told.contains("Nothing is told here"), "all of it was read: {told}");
+    }
+}
+
+/// An agent reads much, and what it has read is held: hundreds of messages are open, many windows of them, and fit.
+#[test]
+fn what_fits_because_it_is_held_is_open_after_a_restart_as_well() {
+    for strategy in [StrategyName::Summary, StrategyName::Topics] {
+        run(async {
+            let settings = EngineSettings { strategy, ..EngineSettings::default() };
+            let store = Arc::new(MemoryStore::default());
+            let mut desk = Desk::with_tasks(store, settings, 48_000, Tasks::offline());
+            let rows = "The harbour is calm today. ".repeat(400);
+            let turn = |i: usize| {
+                let id = format!("call-{i}-abcdef");
+                let asked = [user(&format!("List {i}.")), call(&id, "list", &json!({"number": i}))];
+                asked.into_iter().chain([result(&id, &format!("{i}: {rows}")), assistant("Listed.")])
+            };
+            let mut history: Vec<Value> = (0..80).flat_map(turn).collect();
+            history.push(user("Which one was it?"));
+            let turn = desk.begin(&history).await.unwrap();
+            assert_eq!(contents(turn.window()), None, "{strategy}: {} tokens", turn.window().tokens());
+            desk.finish(turn, &assistant("The third.")).await;
+            history.extend([assistant("The third."), user("And before that?")]);
+            let before = texts(desk.begin(&history).await.unwrap().window());
+            desk.restart();
+            assert_eq!(texts(desk.begin(&history).await.unwrap().window()), before, "{strategy}");
+        });
     }
 }
 
