@@ -118,6 +118,10 @@ pub struct Fold {
     /// What the messages under it cost, as far as they were counted.
     #[serde(default)]
     pub original_tokens: u32,
+    /// What the window might cost that it was made for; 0 where nobody noted it. What is kept beside it is measured by
+    /// that until the next fold.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub budget: u32,
     /// Instructions among the messages under it, as far as they were read: they hold however old they are. Of equal
     /// ones the last is named, of very many the first and the newest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -136,6 +140,11 @@ pub struct Fold {
     pub untold: Vec<Covers>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
 /// Which version of an artifact: versions belong to the branch they were made on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Edition {
@@ -151,9 +160,9 @@ impl Fold {
     /// The same with what is known of the messages under it, whoever laid out its text.
     #[must_use]
     pub(crate) fn knowing(self, known: &Self) -> Self {
-        let (original_tokens, question) = (known.original_tokens, known.question);
+        let (original_tokens, budget, question) = (known.original_tokens, known.budget, known.question);
         let (instructions, untold) = (known.instructions.clone(), known.untold.clone());
-        Self { original_tokens, instructions, question, untold, ..self }
+        Self { original_tokens, budget, instructions, question, untold, ..self }
     }
 
     /// The same with one more stretch of which nothing is told. Those that meet are one, and so are the last of very

@@ -139,6 +139,7 @@ impl Engine {
         let pressed = Pressed { forced, begins };
         let Folding { fold: folded, call } =
             self.folded(&mut lane, (session, &mut *asked), (lessened, at), pressed).await?;
+        let folded = folded.map(|fold| Fold { budget: ask.budget.tokens, ..fold });
         let known = folded.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
         let consulted = match found {
             Some(found) => Some(found.clone().without(lane.excluded())),
@@ -181,7 +182,8 @@ impl Engine {
     ) -> Result<Fitted> {
         let fit = |fold: Option<&Fold>, kept: Option<&Kept>| self.fitted_over(lane, (fold, kept), consulted, budgets);
         let less = LESS_KEPT.into_iter().map(|shares| KeepLimits::shares(budgets.0, shares));
-        for limits in std::iter::once(KeepLimits::usual(budgets.0)).chain(less) {
+        let usual = self.keep_limits(lane, fold.as_ref(), budgets);
+        for limits in std::iter::once(usual).chain(less) {
             let kept = lane.kept_within(fold.as_ref().unwrap_or(&lane.folded.fold), limits);
             if let Ok((window, quoted)) = fit(fold.as_ref(), kept.as_ref()) {
                 return Ok(Fitted { window, quoted, kept, fold });
@@ -194,6 +196,18 @@ impl Engine {
         // Nothing is kept.
         let least = self.relisted(lane, fold.as_ref(), (budgets.0, None)).or(fold);
         fit(least.as_ref(), None).map(|(window, quoted)| Fitted { window, quoted, kept: None, fold: least })
+    }
+
+    /// How much is kept over a fold: as much as when it was made, whatever a later request may cost, so that it stays as
+    /// it is; less where that leaves no room for what is shown.
+    fn keep_limits(&self, lane: &Lane, fold: Option<&Fold>, (lessened, budget): (Budget, Budget)) -> KeepLimits {
+        let now = KeepLimits::usual(lessened);
+        let scene = lane.scene_after(fold, lessened);
+        let made_for = if scene.fold.budget > 0 { Budget { tokens: scene.fold.budget } } else { budget };
+        let then = KeepLimits::usual(made_for);
+        let kept = if then == now { None } else { lane.kept_within(scene.fold, then) };
+        let fits = || self.strategy(lane.strategy).room(&Scene { kept: kept.as_ref(), ..scene }) > 0;
+        if then != now && fits() { then } else { now }
     }
 
     /// The window over a fold, with what the client never saw put back, and what it quotes from topics.

@@ -222,7 +222,8 @@ impl Engine {
         }
         let artifacts = self.filed(session, &longest).await?;
         let scene = Scene { fold: &longest, open: &[], artifacts: &artifacts, ..lane.scene(budget) };
-        Ok(Some(self.strategy(lane.strategy).file(&scene, Vec::new()).knowing(&longest)))
+        let fold = self.strategy(lane.strategy).file(&scene, Vec::new()).knowing(&longest);
+        Ok(Some(Fold { budget: budget.tokens, ..fold }))
     }
 
     /// A lane for work that no request began.
@@ -291,6 +292,7 @@ impl Engine {
         let guess = read * u64::from(covers.count()) / lane.open.len().max(1) as u64;
         fold.original_tokens =
             lane.folded.fold.original_tokens.saturating_add(u32::try_from(guess).unwrap_or(u32::MAX));
+        fold.budget = budget.tokens;
         fold.instructions = instructed(&lane.folded.fold.instructions, &lane.pinned, &lane.open[..begins]);
         fold.question = question(lane.open.split_at(begins), lane.folded.fold.question);
         Ok(Some((fold, begins)))

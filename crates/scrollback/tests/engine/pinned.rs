@@ -5,12 +5,12 @@ use std::sync::Arc;
 use scrollback::control::Change;
 use scrollback::recall::Part;
 use scrollback::strategy::StrategyName;
-use scrollback::window::{Block, Body, Window};
+use scrollback::window::{Block, Body, Reason, Window};
 use scrollback::{At, MemoryStore, MessageId};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, run, settings, texts};
-use super::kit::{assistant, user};
+use super::desk::{Desk, contents, raw, run, settings, texts};
+use super::kit::{assistant, call, result, user};
 use super::reach::{hold, page, recall};
 
 const STRATEGIES: [StrategyName; 4] =
@@ -49,6 +49,70 @@ fn a_pin_is_in_every_window() {
             run(check(strategy, limit, words));
         }
     }
+}
+
+/// What is kept stands before the open messages: were it cut anew whenever something is recalled, all that follows it
+/// would be new to a provider's cache.
+#[test]
+fn a_pin_that_is_cut_stays_as_it_is_while_its_turn_goes_on() {
+    for strategy in STRATEGIES {
+        run(async {
+            let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(strategy), 4_000);
+            let mut history = Vec::new();
+            desk.turn(&mut history, user(&"Lamps are lit at dusk. ".repeat(600)), assistant("Noted.")).await;
+            talk(&mut desk, &mut history, 0..40).await;
+            desk.engine.change(&desk.session(), &Change::Pin(MessageId(0)), At(desk.now)).await.unwrap();
+            talk(&mut desk, &mut history, 40..60).await;
+            history.push(user("Look."));
+            let mut turn = desk.begin(&history).await.unwrap();
+            let before = kept(turn.window());
+            assert!(before.contains("[cut: "), "{strategy}: {before}");
+            let told = "The lamps of the pier. ".repeat(40);
+            let round = [call("call-1-abcdef", "search_history", &json!({})), result("call-1-abcdef", &told)];
+            turn.push_round(round.iter().map(raw).collect());
+            let reply = call("call-2-abcdef", "look", &json!({}));
+            desk.finish(turn, &reply).await;
+            history.extend([reply, result("call-2-abcdef", "The door is shut.")]);
+            let window = desk.begin(&history).await.unwrap().window().clone();
+            assert!(window.blocks().iter().any(|block| block.reason == Reason::Recalled) && window.fits());
+            assert_eq!(kept(&window), before, "{strategy}");
+        });
+    }
+}
+
+/// How a model counts is learned with every reply, and what is kept free for replies changes: neither may cut a pin
+/// anew while nothing is folded.
+#[test]
+fn a_pin_that_is_cut_stays_as_it_is_between_two_folds() {
+    for strategy in STRATEGIES {
+        run(async {
+            let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(strategy), 4_000);
+            let mut history = Vec::new();
+            desk.turn(&mut history, user(&"Lamps are lit at dusk. ".repeat(600)), assistant("Noted.")).await;
+            talk(&mut desk, &mut history, 0..40).await;
+            desk.engine.change(&desk.session(), &Change::Pin(MessageId(0)), At(desk.now)).await.unwrap();
+            talk(&mut desk, &mut history, 40..60).await;
+            let (mut before, mut same) = (None, 0);
+            for (i, budget) in (0..12).zip([4_000, 3_950, 3_990, 4_030].into_iter().cycle()) {
+                desk.budget = budget;
+                let window = desk.turn(&mut history, user(&format!("Look, {i}.")), assistant("I do.")).await;
+                assert!(window.fits() && kept(&window).contains("[cut: "), "{strategy}");
+                let now = (contents(&window), kept(&window));
+                if let Some((folded, pinned)) = before.filter(|(folded, _)| *folded == now.0) {
+                    assert_eq!(now.1, pinned, "{strategy}, {i}: {folded:?}");
+                    same += 1;
+                }
+                before = Some(now);
+            }
+            assert!(same > 4, "{strategy}: {same}");
+        });
+    }
+}
+
+/// What is kept in a window however old it is.
+fn kept(window: &Window) -> String {
+    let kept = window.blocks().iter().filter(|block| block.reason == Reason::Kept);
+    kept.map(Block::text).collect()
 }
 
 fn picture(words: &str) -> Value {

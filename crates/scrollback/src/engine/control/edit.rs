@@ -117,6 +117,7 @@ impl Engine {
         let folded = self.folded(&mut lane, (folding.session, &mut asked), (folding.budget, at), pressed).await;
         self.keep_asked(folding.session, &asked, at).await?;
         let Some(fold) = folded?.fold else { return Ok(None) };
+        let fold = Fold { budget: folding.budget.tokens, ..fold };
         self.put_fold(folding.session, &mut lane, fold, at).await?;
         self.lanes.forget(Some(folding.session.id));
         Ok(Some(Fold::clone(&lane.folded.fold)))
