@@ -7,7 +7,7 @@ use super::turn::Ask;
 use super::{BOUNDLESS, Engine};
 use crate::error::{Error, Result};
 use crate::ids::SessionKey;
-use crate::message::{Message, Part, Role};
+use crate::message::Message;
 use crate::store::Position;
 use crate::strategy::Leaf;
 use crate::window::{Budget, Window};
@@ -36,7 +36,7 @@ impl Engine {
         if let Some(preamble) = seen.preamble {
             lane.preamble = preamble;
         }
-        if seen.fresh.iter().any(begins_turn) {
+        if seen.fresh.iter().any(Message::begins_turn) {
             lane.hidden.clear();
         }
         let window = self.window_seen(&lane, ask.budget)?;
@@ -84,9 +84,4 @@ impl Lane {
         self.open = open;
         self
     }
-}
-
-/// Whether a person speaks.
-fn begins_turn(message: &Message) -> bool {
-    *message.role() == Role::User && !message.parts().iter().any(|part| matches!(part, Part::Result { .. }))
 }

@@ -239,6 +239,11 @@ impl Message {
         })
     }
 
+    /// Whether a person speaks in it, which begins a turn: what tools return may stand in the same role.
+    pub(crate) fn begins_turn(&self) -> bool {
+        self.role == Role::User && !self.parts.iter().any(|part| matches!(part, Part::Result { .. }))
+    }
+
     /// Whether it calls a tool.
     pub fn makes_call(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Call { .. }))

@@ -202,6 +202,11 @@ impl Stored {
         Message::new(self.raw.clone())
     }
 
+    /// Whether a person speaks in it, which begins a turn.
+    pub(crate) fn begins_turn(&self) -> bool {
+        self.role == Role::User && self.message().begins_turn()
+    }
+
     /// Its place on a path, if it has one.
     pub fn position(&self) -> Option<Position> {
         match self.place {

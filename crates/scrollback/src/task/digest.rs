@@ -13,7 +13,7 @@ use super::prompt::{block, fence, render};
 use super::sentences::{brief, excerpt, questions, shortened};
 use super::{Question, Task, reply};
 use crate::ids::MessageId;
-use crate::message::{Message, Part, Role};
+use crate::message::{Message, Part};
 use crate::store::Stored;
 
 const PROMPT: &str = include_str!("../../prompts/page_digest.md");
@@ -111,7 +111,7 @@ fn title_in(value: &Value) -> Result<String, String> {
 
 /// The offline digest of a page: its question is its title, and each message is quoted by its most telling sentences.
 pub fn digest(messages: &[Stored]) -> Digest {
-    let asked = messages.iter().filter(|stored| stored.role == Role::User);
+    let asked = messages.iter().filter(|stored| stored.begins_turn());
     let titles = asked.chain(messages).map(|stored| offline_title(&said(&stored.message())));
     let title = titles.into_iter().find(|title| !title.trim().is_empty());
     Digest { title: title.unwrap_or_else(|| NO_WORDS.to_owned()), lines: lines(messages, offline_line) }

@@ -16,7 +16,7 @@ use super::reading::written;
 use super::{Drafted, MOST_CHARS, SUMMARY_CHARS, TITLE_CHARS};
 use crate::artifact::{Artifact, Section};
 use crate::ids::MessageId;
-use crate::message::{Part, Role};
+use crate::message::Part;
 use crate::store::Stored;
 
 const PROMPT: &str = include_str!("../../../prompts/artifact_draft.md");
@@ -90,12 +90,11 @@ impl Draft<'_> {
 
     /// The messages from one question to the next.
     fn turns(&self) -> Vec<&[Stored]> {
-        let asks = |stored: &Stored| stored.role == Role::User;
-        let asked = |turn: &[Stored]| turn.iter().any(asks);
+        let asks: Vec<bool> = self.messages.iter().map(Stored::begins_turn).collect();
         let mut turns = Vec::new();
         let mut start = 0;
         for at in 1..self.messages.len() {
-            if asks(&self.messages[at]) && !asks(&self.messages[at - 1]) && asked(&self.messages[start..at]) {
+            if asks[at] && !asks[at - 1] && asks[start..at].contains(&true) {
                 turns.push(&self.messages[start..at]);
                 start = at;
             }
@@ -108,7 +107,7 @@ impl Draft<'_> {
 
 /// A turn as a section.
 fn section(turn: &[Stored], most_chars: usize) -> Section {
-    let asked = turn.iter().filter(|stored| stored.role == Role::User);
+    let asked = turn.iter().filter(|stored| stored.begins_turn());
     let mut titles = asked.chain(turn).map(|stored| offline_title(&said(&stored.message())));
     let heading = titles.find(|title| !title.trim().is_empty()).unwrap_or_else(|| NO_WORDS.to_owned());
     Section::new(&heading, &brief(&words(turn), most_chars), turn.iter().map(|stored| stored.id))
@@ -130,9 +129,12 @@ fn words(messages: &[Stored]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::testing::stored;
     use super::super::testing::{mangled, said};
     use super::*;
+    use crate::message::Message;
     use proptest::prelude::*;
+    use serde_json::json;
 
     const GOOD: &str = "# Sourdough\n\nHow to feed a starter.\n\n## Feeding <!-- sources: m101, m102 -->\nOn Fridays.\n\n\
                         ## Build <!-- sources: m103 -->\n```sh\n# make <!-- sources: m1 -->\n```\nA flag was missing.\n";
@@ -184,6 +186,27 @@ mod tests {
         let chinese = said(&[("user", "酵头多久喂一次？"), ("assistant", "每周五喂一次。")]);
         assert_eq!(Draft { messages: &chinese }.offline().sections[0].heading, "酵头多久喂一次？");
         assert!(Draft { messages: &[] }.offline().sections.is_empty());
+    }
+
+    /// Where tools answer in the person's role, they ask nothing.
+    #[test]
+    fn offline_a_result_begins_no_section() {
+        let call = json!({"type": "tool_use", "id": "c1", "name": "look", "input": {}});
+        let result = json!({"type": "tool_result", "tool_use_id": "c1", "content": "Row 1 of the list. Any more?"});
+        let said = [
+            json!({"role": "user", "content": "Where does the ferry moor?"}),
+            json!({"role": "assistant", "content": [call]}),
+            json!({"role": "user", "content": [result]}),
+            json!({"role": "assistant", "content": "At slip 9."}),
+            json!({"role": "user", "content": "Who mends the gauge?"}),
+            json!({"role": "assistant", "content": "Ann does."}),
+        ];
+        let said = said.iter().map(|value| Message::from_json(&value.to_string()).unwrap());
+        let talk: Vec<Stored> = (101..).zip(said).map(|(number, message)| stored(number, &message)).collect();
+        let drafted = Draft { messages: &talk }.offline();
+        let told: Vec<(&str, usize)> =
+            drafted.sections.iter().map(|section| (section.heading.as_str(), section.sources.len())).collect();
+        assert_eq!(told, [("Where does the ferry moor?", 4), ("Who mends the gauge?", 2)]);
     }
 
     #[test]

@@ -16,7 +16,6 @@ use super::super::{Question, Task};
 use super::sheet::{Sheet, words};
 use super::tags::{self, Element, Shape, holding, line, prose};
 use super::{BRIEF_CHARS, NAME_CHARS};
-use crate::message::Role;
 use crate::quote::keys;
 use crate::store::Stored;
 use crate::topic::Card;
@@ -87,7 +86,7 @@ impl WriteBrief<'_> {
         if let Some(card) = self.card.filter(|card| !card.name.trim().is_empty()) {
             return shortened(&card.name, NAME_CHARS);
         }
-        let asked = self.messages.iter().filter(|stored| stored.role == Role::User);
+        let asked = self.messages.iter().filter(|stored| stored.begins_turn());
         let mut titles = asked.chain(self.messages).map(|stored| offline_title(&said(&stored.message())));
         titles.find(|title| !title.trim().is_empty()).unwrap_or_else(|| NO_WORDS.to_owned())
     }

@@ -46,7 +46,7 @@ fn whole(stored: &Stored) -> String {
 
 /// What the person said last; where that means little by itself, what they said before as well.
 fn asking(open: &[Arc<Stored>]) -> Vec<String> {
-    let mut person = open.iter().rev().filter(|stored| stored.role == Role::User);
+    let mut person = open.iter().rev().filter(|stored| stored.begins_turn());
     let Some(newest) = person.next() else { return Vec::new() };
     let before = person.next().filter(|_| says_little(newest)).map(|stored| words(stored, EARLIER_CHARS));
     before.into_iter().chain([ends(&said(&newest.message()), HEAD_BYTES, TAIL_BYTES).into_owned()]).collect()
@@ -54,7 +54,7 @@ fn asking(open: &[Arc<Stored>]) -> Vec<String> {
 
 /// How the reply begins that the person answers, if they say little themselves.
 fn replied(open: &[Arc<Stored>]) -> Option<String> {
-    let newest = open.iter().rposition(|stored| stored.role == Role::User)?;
+    let newest = open.iter().rposition(|stored| stored.begins_turn())?;
     let reply = open[..newest].iter().rev().find(|stored| stored.role == Role::Assistant)?;
     says_little(&open[newest]).then(|| words(reply, REPLY_CHARS))
 }

@@ -85,9 +85,10 @@ pub(super) fn summary_in(element: &Element) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{card, mangled, said};
+    use super::super::testing::{card, mangled, said, stored};
     use super::*;
     use proptest::prelude::*;
+    use serde_json::json;
 
     const TALK: [(&str, &str); 4] =
         [("user", "When do I feed it?"), ("assistant", "Daily."), ("user", "And in winter?"), ("assistant", "Weekly.")];
@@ -169,6 +170,22 @@ mod tests {
         let place = |words: &str| text.find(words).unwrap();
         assert!(place("Weekly.") < place("How much rye?") && place("How much rye?") < place("Yes"));
         assert!(place("Yes") < place("Shall I double it?"));
+    }
+
+    /// Where tools answer in the person's role, what the person said stands above what they return.
+    #[test]
+    fn a_result_is_not_what_the_person_says() {
+        let call = json!({"type": "tool_use", "id": "c1", "name": "look", "input": {}});
+        let result = json!({"type": "tool_result", "tool_use_id": "c1", "content": "Row 1: wheat."});
+        let open = [
+            stored(201, &json!({"role": "user", "content": "How much rye does the bread take?"})),
+            stored(202, &json!({"role": "assistant", "content": [call]})),
+            stored(203, &json!({"role": "user", "content": [result]})),
+        ];
+        let (card, talk) = (card(101, "Bread", "x"), said(&TALK));
+        let task = ReadTopic { card: &card, messages: &talk, open: &open, by_words: &Reading::default() };
+        let text = task.question().text;
+        assert!(text.contains("How much rye does the bread take?") && !text.contains("wheat"), "{text}");
     }
 
     #[test]

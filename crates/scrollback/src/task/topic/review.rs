@@ -16,7 +16,6 @@ use super::read::summary_in;
 use super::sheet::{Sheet, words};
 use super::tags::{self, Shape, holding, line, prose};
 use super::{BRIEF_CHARS, SUMMARY_CHARS};
-use crate::message::Role;
 use crate::store::Stored;
 use crate::topic::Card;
 
@@ -141,7 +140,7 @@ impl Review<'_> {
 
     /// How many questions there are in what is shown.
     fn turns(&self) -> usize {
-        self.messages.iter().filter(|stored| stored.role == Role::User).count()
+        self.messages.iter().filter(|stored| stored.begins_turn()).count()
     }
 
     #[expect(clippy::cast_precision_loss, reason = "counts and days are small, and no digit of them matters")]

@@ -22,7 +22,8 @@ pub(super) fn named(name: &str, text: &str) -> Arc<Stored> {
     stored(101, &json!({"role": "user", "name": name, "content": text}))
 }
 
-fn stored(number: u32, value: &Value) -> Arc<Stored> {
+/// A message with a number, a minute after the one before it.
+pub(super) fn stored(number: u32, value: &Value) -> Arc<Stored> {
     let message = Message::new(serde_json::value::to_raw_value(value).unwrap());
     let at = At(1_760_000_000_000_000 + i64::from(number) * 60_000_000);
     Arc::new(Stored { at, ..testing::stored(number, &message) })
