@@ -95,6 +95,9 @@ struct Told {
 
 struct Client {
     engine: Arc<Engine>,
+    model: Arc<Slow>,
+    /// Whether it sends back other replies than it got, so that every turn is on a branch of its own.
+    alters: bool,
     history: Vec<Value>,
     tenant: Tenant,
     window: u32,
@@ -105,9 +108,9 @@ impl Client {
     fn new(strategy: StrategyName, manner: Manner, takes: Duration) -> Self {
         let model = Arc::new(Slow { manner, takes, asked: AtomicUsize::new(0) });
         let settings = EngineSettings { strategy, ..EngineSettings::default() };
-        let tasks = Tasks::new(model, TaskSettings::default());
+        let tasks = Tasks::new(model.clone(), TaskSettings::default());
         let engine = Arc::new(Engine::new(Arc::new(MemoryStore::default()), tasks, settings));
-        Self { engine, history: Vec::new(), tenant: Tenant::local(), window: WINDOW, now: 0 }
+        Self { engine, model, alters: false, history: Vec::new(), tenant: Tenant::local(), window: WINDOW, now: 0 }
     }
 
     fn session(&self) -> SessionKey {
@@ -135,7 +138,8 @@ impl Client {
         let message = Message::from_json(&reply.to_string()).unwrap();
         let finish = Finish::of(message, "gpt-5", at);
         let stored = self.engine.finish(turn, finish).await.unwrap().unwrap();
-        self.history.push(reply);
+        let other = assistant(&format!("At second {} they tell of other piers.", self.now / 1_000_000));
+        self.history.push(if self.alters { other } else { reply });
         self.engine.tidy(chores.at(stored.position().unwrap()), at).await.unwrap();
         let (engine, tenant) = (self.engine.clone(), self.tenant.clone());
         tokio::spawn(async move { engine.work_through(&tenant, at).await.unwrap() });
@@ -202,6 +206,22 @@ async fn a_helper_that_is_no_help_delays_nothing() {
             let told = replay(client, 40).await;
             assert!(told.folds >= 1, "{strategy} {manner:?}");
         }
+    }
+}
+
+/// Whoever edits what was said goes on from what is written already, and pays for it once.
+#[tokio::test(start_paused = true)]
+async fn what_is_written_ahead_counts_on_branches_that_leave_later() {
+    for strategy in [StrategyName::Summary, StrategyName::Artifacts] {
+        let mut asked = Vec::new();
+        for alters in [false, true] {
+            let client = Client::new(strategy, Manner::Good, Duration::from_secs(1));
+            let model = client.model.clone();
+            let told = replay(Client { window: 12_000, alters, ..client }, 80).await;
+            assert!(told.folds >= 2 && told.unready <= 1, "{strategy}, {alters}: {told:?}");
+            asked.push(model.asked.load(Ordering::Relaxed));
+        }
+        assert!(asked[1] <= asked[0] * 3 / 2, "{strategy}: {asked:?}");
     }
 }
 

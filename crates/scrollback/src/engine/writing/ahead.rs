@@ -8,16 +8,31 @@ use super::{Ahead, Written};
 use crate::engine::Engine;
 use crate::engine::lanes::Lane;
 use crate::error::Result;
-use crate::ids::{At, MessageId, SessionKey};
+use crate::ids::{At, BranchId, MessageId, SessionKey};
 use crate::store::{Batch, Keys, Kind, Put, Scope};
 use crate::strategy::{Leaf, Scene, StrategyName, turns};
 use crate::task;
 use crate::window::Budget;
 
+/// On so many of the newest branches of a path it is looked for: some clients make one with every turn.
+const LOOKED_ON: usize = 8;
+
 impl Engine {
-    /// What was written for the next fold of a lane, if anything was.
+    /// What was written for the next fold of a lane, if anything was: on its branch, or on one that it left since.
     pub(super) async fn ahead(&self, session: &SessionKey, lane: &Lane) -> Result<Option<Ahead>> {
-        let (scope, keys) = (Scope::Session(session.clone()), Keys::One(key(lane)));
+        let lineage = self.store().lineage(session, lane.head).await?;
+        for branch in std::iter::once(lane.head.branch).chain(lineage.left().map(|(branch, _)| branch)).take(LOOKED_ON)
+        {
+            let found = self.ahead_on(session, lane, branch).await?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    async fn ahead_on(&self, session: &SessionKey, lane: &Lane, branch: BranchId) -> Result<Option<Ahead>> {
+        let (scope, keys) = (Scope::Session(session.clone()), Keys::One(key(lane, branch)));
         let record = self.store().records(&scope, Kind::Note, keys).await?.pop();
         let ahead = record.and_then(|record| serde_json::from_str::<Ahead>(record.body.get()).ok());
         let first = lane.open.first().and_then(|leaf| leaf.stored.position());
@@ -133,7 +148,7 @@ impl Engine {
     ) -> Result<()> {
         let Some(covers) = turns::covers(leaves, &(0..leaves.len())) else { return Ok(()) };
         let ahead = Ahead { base: lane.folded.id, covers, left_out: left_out(lane, leaves), written };
-        let put = Put::new(session, Kind::Note, key(lane), at, &ahead);
+        let put = Put::new(session, Kind::Note, key(lane, lane.head.branch), at, &ahead);
         self.store().commit(Batch::of_records(session.clone(), vec![put])).await.map(drop)
     }
 }
@@ -150,6 +165,6 @@ pub(super) fn segment_end(leaves: &[Arc<Leaf>], from: usize, segment: usize) -> 
     (least..leaves.len()).find(|end| !leaves[*end].answers).unwrap_or(leaves.len())
 }
 
-fn key(lane: &Lane) -> String {
-    format!("ahead/{}/{:06}", lane.layout, lane.head.branch.0)
+fn key(lane: &Lane, branch: BranchId) -> String {
+    format!("ahead/{}/{:06}", lane.layout, branch.0)
 }
