@@ -14,7 +14,7 @@ use super::lanes::Lane;
 use super::turn::{Turn, turn_number};
 use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
-use crate::note::{Covers, Fold, Note};
+use crate::note::{Author, Covers, Fold, Note};
 use crate::store::{Batch, Expect, Keys, Kind, Position, Put, Scope};
 use crate::strategy::{self, Scene, StrategyName, Stretch, turns};
 use crate::task::{self, Digest, PageDigest};
@@ -32,6 +32,15 @@ const TRIES: usize = 8;
 struct Count {
     recalls: u32,
     turn: u32,
+}
+
+/// A digest that was made ahead of need, and who wrote it.
+#[derive(Serialize, Deserialize)]
+struct Digested {
+    #[serde(flatten)]
+    digest: Digest,
+    #[serde(default)]
+    by: Author,
 }
 
 /// What is to be tidied after a turn.
@@ -200,7 +209,9 @@ impl Engine {
             }
             let answered = self.tasks.run(&PageDigest { messages: &messages }).await;
             asked.extend(answered.calls);
-            let put = Put::new(session, Kind::Note, digest_key(&covers), at, &answered.answer);
+            let by = if answered.by == task::By::Helper { Author::Helper } else { Author::Offline };
+            let digested = Digested { digest: answered.answer, by };
+            let put = Put::new(session, Kind::Note, digest_key(&covers), at, &digested);
             self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
         }
         Ok(())
@@ -218,12 +229,15 @@ impl Engine {
             // A digest may have been made before something of it was left out.
             let ahead = stretch.listed && self.tasks.has_helper() && !scene.leaves_out(&stretch.covers);
             let kept = if ahead { self.kept_digest(session, &stretch.covers).await? } else { None };
-            notes.push(stretch.note(kept.unwrap_or_else(|| strategy::offline(scene, stretch))));
+            notes.push(match kept {
+                Some(Digested { digest, by }) => Note { by, ..stretch.note(digest) },
+                None => stretch.note(strategy::offline(scene, stretch)),
+            });
         }
         Ok(notes)
     }
 
-    async fn kept_digest(&self, session: &SessionKey, covers: &Covers) -> Result<Option<Digest>> {
+    async fn kept_digest(&self, session: &SessionKey, covers: &Covers) -> Result<Option<Digested>> {
         let (scope, key) = (Scope::Session(session.clone()), Keys::One(digest_key(covers)));
         let record = self.store().records(&scope, Kind::Note, key).await?.pop();
         Ok(record.and_then(|record| serde_json::from_str(record.body.get()).ok()))

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use async_trait::async_trait;
 use scrollback::engine::EngineSettings;
+use scrollback::note::Author;
 use scrollback::recall::{Part, RecallCall, RecallTool};
 use scrollback::store::{Batch, Expect, Kind, Put, Scope};
 use scrollback::strategy::{PageSettings, StrategyName};
+use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
 use scrollback::window::{Reason, Window};
-use scrollback::{At, MemoryStore, Store};
-use serde_json::{Value, json};
+use scrollback::{At, Engine, MemoryStore, Store};
+use serde_json::{Map, Value, json};
 
 use super::desk::{Desk, contents, raw, run, settings};
 use super::kit::{assistant, call, result, user};
@@ -311,4 +314,37 @@ fn a_search_finds_what_is_folded_however_often_the_window_says_the_same() {
         let found = recall(&desk, &mut turn, search("kelp")).await;
         assert!(found.contains("m0 · page #0") && found.contains("pier nine"), "{found}");
     });
+}
+
+/// A helper that knows what pages are about.
+struct Clerk;
+
+#[async_trait]
+impl Model for Clerk {
+    async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
+        let wanted = question.text.rsplit("Lines are wanted for: ").next().unwrap_or_default();
+        let lines: Map<String, Value> =
+            wanted.split(", ").map(|id| (id.to_owned(), json!("speaks of boats"))).collect();
+        let text = json!({"title": "What the clerk calls it", "lines": lines}).to_string();
+        Ok(Said { text, input_tokens: 10, output_tokens: 10 })
+    }
+}
+
+/// People are told who wrote an entry: what the helper put in its own words quotes nobody.
+#[test]
+fn an_entry_says_who_wrote_it() {
+    for by in [Author::Helper, Author::Offline] {
+        run(async {
+            let mut desk = desk(&PageSettings::default());
+            if by == Author::Helper {
+                let tasks = Tasks::new(Arc::new(Clerk), TaskSettings::default());
+                desk.engine = Engine::new(desk.store.clone(), tasks, desk.settings.clone());
+            }
+            let mut history = Vec::new();
+            talk(&mut desk, &mut history, 8, &[]).await;
+            let views = desk.engine.views(&desk.session()).await.unwrap();
+            let fold = desk.engine.fold_of(&desk.session(), &views.last().unwrap().view).await.unwrap();
+            assert!(!fold.listed.is_empty() && fold.listed.iter().all(|note| note.by == by), "{:?}", fold.listed);
+        });
+    }
 }
