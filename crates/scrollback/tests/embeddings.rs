@@ -188,6 +188,26 @@ async fn what_means_the_same_is_quoted_and_vectors_outlive_the_process() {
     }
 }
 
+/// A node that has vectors of a session in mind, which another one erased; it was begun again since.
+#[cfg(feature = "postgres")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn vectors_of_a_session_that_another_node_erased_do_not_count() {
+    use scrollback::{Forget, PostgresOptions, PostgresStore};
+    let options = PostgresOptions { connections: 2, ..PostgresOptions::new(kit::postgres::fresh()) };
+    let stores = [PostgresStore::open(&options).await.unwrap(), PostgresStore::open(&options).await.unwrap()];
+    let [here, there] = stores.map(Arc::new);
+    let [store, other]: [Arc<dyn Store>; 2] = [here, there.clone()];
+    let mut client = Client::new(&store, Some(scholar("wise")));
+    client.talk().await;
+    assert!(client.finds().await);
+    there.forget(&session()).await.unwrap();
+    let mut again = Client { now: 99_000_000, ..Client::new(&other, Some(scholar("wise"))) };
+    again.say("Good morning.", "Good morning.").await;
+    again.talk().await;
+    (client.history, client.now) = (again.history.clone(), 299_000_000);
+    assert!(client.finds().await, "it stands elsewhere now");
+}
+
 #[tokio::test]
 async fn another_embedder_makes_its_own_vectors_and_the_old_ones_stay() {
     let bench = Bench::memory();

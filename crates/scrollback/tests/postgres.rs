@@ -138,6 +138,23 @@ async fn what_another_node_erased_is_stored_anew() {
     assert_eq!(one.send(&history).await.stint, Stint::Unknown);
 }
 
+/// What a node remembers of a session is not true of one that another erased and began again under the same name.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_another_node_erased_and_began_again_is_found_at_its_new_place() {
+    let url = fresh();
+    let (one, other) = (Node::new(&url).await, Node::new(&url).await);
+    let mut history = talk("ann", 3);
+    one.send(&[user("something else")]).await;
+    let before = one.send(&history).await;
+    other.store.forget(&before.session).await.unwrap();
+    let now = other.send(&history).await;
+    assert_ne!(now.head, before.head);
+    assert_eq!(one.send(&history).await.head, now.head, "sent again");
+    history.push(user("and on"));
+    let on = one.send(&history).await;
+    assert_eq!((on.base, on.added), (now.head, 1));
+}
+
 /// A vector holds a megabyte of terms; messages may hold more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_longest_messages_are_found_by_all_their_words() {

@@ -46,6 +46,8 @@ struct Entry {
 #[derive(Default)]
 struct Read {
     scan: Scan,
+    /// When the session came into being that it was read of.
+    arrived: i64,
     /// The key of the last block that will not grow, and how many vectors there are up to its end.
     full: Option<(String, usize)>,
 }
@@ -169,6 +171,11 @@ impl Engine {
     /// The vectors of a session as they are now. What was read stays read, even if nobody waits for the rest.
     async fn vectors(&self, meaning: &Meaning, session: &SessionKey) -> Result<tokio::sync::OwnedMutexGuard<Read>> {
         let mut read = meaning.read_of(session).lock_owned().await;
+        // Another process may have erased what was read, and the session was begun again.
+        let arrived = self.log.arrived(session).await;
+        if read.arrived != arrived {
+            *read = Read { arrived, ..Read::default() };
+        }
         let (scope, kept_under) = (Scope::Session(session.clone()), Block::keys(meaning.embedder.name()));
         loop {
             let after = read.full.as_ref().map_or_else(|| kept_under.clone(), |(key, _)| key.clone());

@@ -87,14 +87,16 @@ pub struct Received {
     pub added: usize,
     /// Whether anybody else changed the session since something of it was in mind.
     pub stint: Stint,
+    /// When the session came into being; see [`Committed`](crate::store::Committed).
+    pub arrived: i64,
     /// Whether the history is the path, but for how replies are worded in it, so that it may be sent on as it came.
     pub as_sent: bool,
 }
 
 impl Received {
     fn nothing_new(outcome: Outcome, session: SessionKey, base: Option<Position>) -> Self {
-        let (fresh, asides, preamble, added, stint, as_sent) = Default::default();
-        Self { outcome, session, base, head: base, fresh, asides, preamble, added, stint, as_sent }
+        let (fresh, asides, preamble, added, stint, arrived, as_sent) = Default::default();
+        Self { outcome, session, base, head: base, fresh, asides, preamble, added, stint, arrived, as_sent }
     }
 }
 
@@ -135,14 +137,17 @@ impl Log {
 
     /// Takes a whole history and stores what is new in it. When this returns, nothing of it can be lost.
     pub async fn receive(&self, arrival: Arrival<'_>, history: &History<'_>) -> Result<Received> {
-        match self.receive_seen(arrival, history).await {
-            // Another process has erased what was seen here lately.
-            Err(Error::NotFound(_)) if history.known.is_some() => {
-                self.recent.clear();
-                self.receive_seen(arrival, &history.whole()?).await
-            }
-            received => received,
+        let received = self.receive_seen(arrival, history).await;
+        // Another process has erased what was seen here lately; if it was begun again, its places are others.
+        let is_gone = history.known.is_some_and(|seen| match &received {
+            Ok(received) => seen.session == received.session.id && seen.arrived != received.arrived,
+            Err(error) => matches!(error, Error::NotFound(_)),
+        });
+        if !is_gone {
+            return received;
         }
+        self.recent.clear();
+        self.receive_seen(arrival, &history.whole()?).await
     }
 
     async fn receive_seen(&self, arrival: Arrival<'_>, history: &History<'_>) -> Result<Received> {
@@ -172,7 +177,7 @@ impl Log {
         let unplaced = |sidelong: &Sidelong| (sidelong.why, sidelong.before, sidelong.draft.unplaced());
         let beside: Vec<(Beside, usize, Stored)> = batch.beside.iter().map(unplaced).collect();
         let committed = self.store.commit(batch).await?;
-        (received.added, received.stint) = (committed.added, committed.stint);
+        (received.added, received.stint, received.arrived) = (committed.added, committed.stint, committed.arrived);
         // Where others write too, what follows a message is known to the store alone.
         if committed.stint == Stint::Alone {
             let fresh = if beside.is_empty() { committed.added } else { 0 };
@@ -226,6 +231,12 @@ impl Log {
         }
     }
 
+    /// When a session came into being; 0 if nobody else could have erased it, and if nobody knows.
+    pub(crate) async fn arrived(&self, session: &SessionKey) -> i64 {
+        let told = self.store.commit(Batch::new(session.clone())).await;
+        told.map_or(0, |committed| committed.arrived)
+    }
+
     /// Drops what is remembered of recent requests; needed after a session was erased.
     pub fn forget_recent(&self) {
         self.recent.clear();
@@ -240,6 +251,7 @@ impl Log {
             declared,
             claimed: aligned.claimed,
             session: aligned.session,
+            arrived: received.arrived,
             at,
             chain: aligned.chain,
             links: aligned.links,

@@ -33,6 +33,8 @@ pub(super) struct Stretch {
     pub(super) claimed: SessionId,
     /// Where it led.
     pub(super) session: SessionId,
+    /// When that session came into being.
+    pub(super) arrived: i64,
     pub(super) at: Position,
     /// The chain of the client's own messages, which differs from `at` once it has rewritten something.
     pub(super) chain: NodeId,
@@ -50,9 +52,10 @@ impl Default for Stretch {
         let (id, node) = (SessionId(Hash128::default()), NodeId(Hash128::default()));
         let (branch, depth) = (crate::ids::BranchId(0), crate::ids::Depth(0));
         let at = Position { id: crate::ids::MessageId(0), branch, depth, node };
-        let (preamble, declared) = (Hash128::default(), None);
+        let (preamble, declared, arrived) = Default::default();
         let (claimed, session, chain, as_sent) = (id, id, node, true);
-        Self { count: 0, bytes: 0, hash: 0, declared, claimed, session, at, chain, links: 0, preamble, as_sent }
+        let (count, bytes, hash, links) = Default::default();
+        Self { count, bytes, hash, declared, claimed, session, arrived, at, chain, links, preamble, as_sent }
     }
 }
 

@@ -227,6 +227,9 @@ pub struct Committed {
     pub added: usize,
     /// Whether anybody else changed the session meanwhile.
     pub stint: Stint,
+    /// When the session came into being, by the clock of a store that others write to as well: one that somebody erased
+    /// and began again is another. 0 where nobody else writes.
+    pub arrived: i64,
 }
 
 /// An unbroken run of changes of a session by one process. What the process has in mind of the session is true as long

@@ -40,7 +40,7 @@ pub(super) async fn commit(client: &mut ClientWrapper, batch: &Batch, writer: i6
 }
 
 async fn apply(transaction: &Transaction<'_>, batch: &Batch, writer: i64) -> Result<Committed, Fault> {
-    let (opened, stint) = open_all(transaction, batch, writer).await?;
+    let (opened, told) = open_all(transaction, batch, writer).await?;
     let versions = versions(transaction, &batch.records);
     let (versions, plan) = match &opened {
         None => (versions.await?, None),
@@ -60,45 +60,58 @@ async fn apply(transaction: &Transaction<'_>, batch: &Batch, writer: i64) -> Res
     let aliases = write::aliases(transaction, &batch.session.tenant, &batch.aliases);
     futures_util::future::try_join3(messages, aliases, records.write(transaction)).await?;
     let committed = plan.map(|(_, plan)| plan.committed).unwrap_or_default();
-    Ok(Committed { stint, ..committed })
+    Ok(Committed { stint: told.stint, arrived: told.arrived, ..committed })
+}
+
+/// What the row of a session tells of it.
+#[derive(Clone, Copy)]
+pub(super) struct Told {
+    stint: Stint,
+    arrived: i64,
+}
+
+impl Told {
+    /// Of a session that is not there.
+    const NOTHING: Self = Self { stint: Stint::Unknown, arrived: 0 };
 }
 
 /// Locks every session that a batch changes, in one order for all writers. Returns the row of the session whose log
-/// grows, and the stint of the batch's session.
-async fn open_all(transaction: &Transaction<'_>, batch: &Batch, writer: i64) -> Result<(Option<Opened>, Stint), Fault> {
+/// grows, and what that of the batch's session tells.
+async fn open_all(transaction: &Transaction<'_>, batch: &Batch, writer: i64) -> Result<(Option<Opened>, Told), Fault> {
     let (needed, grows) = (batch.needs(), batch.grows());
     let mut changed: BTreeSet<&SessionKey> = batch.records.iter().filter_map(|put| put.scope.session()).collect();
     if grows || !batch.aliases.is_empty() {
         changed.insert(&batch.session);
     }
-    let (mut own, mut stint) = (None, Stint::Unknown);
+    let (mut own, mut told) = (None, Told::NOTHING);
     for session in changed {
         if grows && *session == batch.session {
             let opened = open(transaction, batch, writer).await?;
-            stint = opened.stint;
+            told = Told { stint: opened.stint, arrived: opened.arrived };
             own = Some(opened);
         } else {
             let touched = touch(transaction, session, writer).await?;
-            if touched == Stint::Unknown && needed.contains(session) {
+            if touched.stint == Stint::Unknown && needed.contains(session) {
                 return Err(unkept(session).into());
             }
-            stint = if *session == batch.session { touched } else { stint };
+            told = if *session == batch.session { touched } else { told };
         }
     }
-    Ok((own, stint))
+    Ok((own, told))
 }
 
 /// How a session's row notes that it was changed: once more, by whom, and since when by nobody else.
 const CHANGED: &str = "version = s.version + 1, writer = $3,
     stint = CASE WHEN s.writer = $3 THEN s.stint ELSE s.version + 1 END";
 
-/// Locks the row of a session whose records or aliases change; `Unknown` if there is none.
-pub(super) async fn touch(transaction: &Transaction<'_>, session: &SessionKey, writer: i64) -> Result<Stint, Fault> {
-    let sql = format!("UPDATE session s SET {CHANGED} WHERE s.tenant = $1 AND s.session = $2 RETURNING s.stint");
+/// Locks the row of a session whose records or aliases change, if there is one.
+pub(super) async fn touch(transaction: &Transaction<'_>, session: &SessionKey, writer: i64) -> Result<Told, Fault> {
+    let sql =
+        format!("UPDATE session s SET {CHANGED} WHERE s.tenant = $1 AND s.session = $2 RETURNING s.stint, s.arrived");
     let statement = transaction.prepare_cached(&sql).await?;
     let tenant = escaped(session.tenant.as_str());
     let row = transaction.query_opt(&statement, &[&tenant, &session.id.0.0.as_slice(), &writer]).await?;
-    row.map_or(Ok(Stint::Unknown), |row| since(&row, 0))
+    row.map_or(Ok(Told::NOTHING), |row| Ok(Told { stint: since(&row, 0)?, arrived: row.try_get(1)? }))
 }
 
 /// The unbroken run of changes that a row tells of.
@@ -229,7 +242,7 @@ pub(super) async fn verify(client: &ClientWrapper, batch: &Batch, writer: i64) -
     let statement = client
         .prepare_cached(
             "SELECT s.stint, s.writer = $3, EXISTS (SELECT 1 FROM message m WHERE m.tenant = $1 AND m.session = $2
-                                                    AND m.depth = $4 AND m.node = $5)
+                                                    AND m.depth = $4 AND m.node = $5), s.arrived
              FROM session s WHERE s.tenant = $1 AND s.session = $2",
         )
         .await?;
@@ -238,13 +251,15 @@ pub(super) async fn verify(client: &ClientWrapper, batch: &Batch, writer: i64) -
     let tenant = escaped(batch.session.tenant.as_str());
     let id = batch.session.id.0.0;
     let row = client.query_opt(&statement, &[&tenant, &id.as_slice(), &writer, &depth, &node.as_slice()]).await?;
-    let (stint, is_there) = match row {
-        None => (Stint::Unknown, false),
-        Some(row) if row.try_get(1)? => (since(&row, 0)?, row.try_get(2)?),
-        Some(row) => (Stint::Unknown, row.try_get(2)?),
+    let (told, is_there) = match row {
+        None => (Told::NOTHING, false),
+        Some(row) => {
+            let stint = if row.try_get(1)? { since(&row, 0)? } else { Stint::Unknown };
+            (Told { stint, arrived: row.try_get(3)? }, row.try_get(2)?)
+        }
     };
     if batch.after.is_some() && !is_there {
         return Err(plan::nowhere().into());
     }
-    Ok(Committed { stint, ..Committed::default() })
+    Ok(Committed { stint: told.stint, arrived: told.arrived, ..Committed::default() })
 }
