@@ -7,6 +7,7 @@ mod kit;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use kit::postgres::{Server, fresh, shared};
@@ -17,6 +18,7 @@ use scrollback::search::{Query, Reach, find};
 use scrollback::store::{Moving, Span, Stint, Which};
 use scrollback::{At, Error, Forget, Log, MessageId, PostgresOptions, PostgresStore, Store, Tenant};
 use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 /// A node: a store of its own and what it remembers.
 struct Node {
@@ -153,6 +155,55 @@ async fn what_another_node_erased_and_began_again_is_found_at_its_new_place() {
     history.push(user("and on"));
     let on = one.send(&history).await;
     assert_eq!((on.base, on.added), (now.head, 1));
+}
+
+/// The way to a database, which breaks once when something was erased, before anybody hears of it: its address, and
+/// whether it did.
+async fn breaking(url: &str) -> (String, Arc<AtomicBool>) {
+    let port = shared().port();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let own = listener.local_addr().unwrap().port();
+    let broken = Arc::new(AtomicBool::new(false));
+    let broke = broken.clone();
+    tokio::spawn(async move {
+        while let Ok((mut near, _)) = listener.accept().await {
+            let broke = broke.clone();
+            tokio::spawn(async move {
+                let mut far = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+                let (mut asked, mut told) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+                let mut ends = false;
+                loop {
+                    tokio::select! {
+                        Ok(count @ 1..) = near.read(&mut asked) => {
+                            let erases = asked[..count].windows(18).any(|bytes| bytes == b"DELETE FROM record");
+                            ends |= erases && !broke.swap(true, Ordering::Relaxed);
+                            far.write_all(&asked[..count]).await.unwrap();
+                        }
+                        Ok(count @ 1..) = far.read(&mut told) => {
+                            if ends && told[..count].windows(7).any(|bytes| bytes == b"COMMIT\0") {
+                                return;
+                            }
+                            near.write_all(&told[..count]).await.unwrap();
+                        }
+                        else => return,
+                    }
+                }
+            });
+        }
+    });
+    (url.replace(&format!(":{port}"), &format!(":{own}")), broken)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_erases_over_a_connection_that_breaks_hears_that_it_is_erased() {
+    let url = fresh();
+    let (way, broken) = breaking(&url).await;
+    let (node, other) = (Node::new(&way).await, Node::new(&url).await);
+    let session = node.send(&talk("ann", 3)).await.session;
+    assert_eq!(node.store.forget(&session).await.unwrap(), 6);
+    assert!(broken.load(Ordering::Relaxed));
+    assert!(other.store.read(&session, Span::Last).await.unwrap().is_empty());
+    assert!(matches!(node.store.forget(&session).await, Err(Error::NotFound(_))), "it was gone before");
 }
 
 /// A vector holds a megabyte of terms; messages may hold more.

@@ -1,6 +1,8 @@
 //! Erasing a session, or what tool results say. The rows are gone at once; the bytes of old rows, and the journal, go
 //! when PostgreSQL reuses them (see docs/operating.md).
 
+use std::sync::OnceLock;
+
 use deadpool_postgres::{ClientWrapper, Transaction};
 
 use super::append::touch;
@@ -15,13 +17,20 @@ use crate::store::{Beside, unkept};
 /// What is kept of a session beside its own row.
 const OF_SESSION: [&str; 4] = ["word", "message", "branch", "record"];
 
-/// Erases a session and returns how many messages it had.
-pub(super) async fn forget(client: &mut ClientWrapper, key: &SessionKey) -> Result<u32, Fault> {
+/// Erases a session and returns how many messages it had. What is to be erased is noted in `erasing`: whoever tries
+/// again because the connection broke, and finds nothing, has erased it.
+pub(super) async fn forget(
+    client: &mut ClientWrapper,
+    key: &SessionKey,
+    erasing: &OnceLock<u32>,
+) -> Result<u32, Fault> {
     let transaction = client.transaction().await?;
     let tenant = escaped(key.tenant.as_str());
     let id = key.id.0.0.as_slice();
     let sql = "DELETE FROM session WHERE tenant = $1 AND session = $2 RETURNING messages";
-    let Some(gone) = transaction.query_opt(sql, &[&tenant, &id]).await? else { return Err(unkept(key).into()) };
+    let Some(gone) = transaction.query_opt(sql, &[&tenant, &id]).await? else {
+        return erasing.get().copied().ok_or_else(|| unkept(key).into());
+    };
     for table in OF_SESSION {
         let sql = format!("DELETE FROM {table} WHERE tenant = $1 AND session = $2");
         transaction.execute(&sql, &[&tenant, &id]).await?;
@@ -32,8 +41,10 @@ pub(super) async fn forget(client: &mut ClientWrapper, key: &SessionKey) -> Resu
     let naming = "DELETE FROM record WHERE tenant = $1 AND session = ''::bytea
                   AND (kind = 'response' AND strpos(body, $2) > 0 OR kind = 'job' AND strpos(key, $2) > 0)";
     transaction.execute(naming, &[&tenant, &key.id.to_string()]).await?;
+    let messages = gone.try_get::<_, i32>(0)?.unsigned_abs();
+    let messages = *erasing.get_or_init(|| messages);
     transaction.commit().await?;
-    Ok(gone.try_get::<_, i32>(0)?.unsigned_abs())
+    Ok(messages)
 }
 
 /// Erases what tool results say, and the client's own versions of them, and returns how many.

@@ -22,6 +22,7 @@ mod trouble;
 mod words;
 mod write;
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::time::{Duration, Instant};
 
@@ -247,13 +248,14 @@ impl Store for PostgresStore {
 impl Forget for PostgresStore {
     async fn forget(&self, session: &SessionKey) -> Result<u32> {
         self.writer()?;
-        let _turn = self.turn(session, Repeat::IF_UNDONE).await?;
+        let _turn = self.turn(session, Repeat::FREELY).await?;
+        let erasing = &OnceLock::new();
         self.attempt(
             |mut client| async move {
-                let done = forget::forget(&mut client, session).await;
+                let done = forget::forget(&mut client, session, erasing).await;
                 client.back(done)
             },
-            Repeat::IF_UNDONE,
+            Repeat::FREELY,
         )
         .await
     }
