@@ -263,6 +263,23 @@ async fn a_long_conversation_is_moved_however_long_it_takes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_results_are_erased_however_long_it_takes() {
+    let url = fresh();
+    let node = Node::within(&url, Duration::from_secs(1)).await;
+    let called =
+        |i: usize| [kit::call(&format!("c{i}"), "read", &serde_json::json!({})), result(&format!("c{i}"), "plum")];
+    let history: Vec<Value> = [user("read")].into_iter().chain((0..80).flat_map(called)).collect();
+    let sent = node.send(&history).await;
+    let schema = schema(&url);
+    shared().sql(&format!(
+        "CREATE FUNCTION {schema}.slowly() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN PERFORM pg_sleep(0.05); RETURN NEW; END$$;
+         CREATE TRIGGER slowly BEFORE UPDATE ON {schema}.message FOR EACH ROW EXECUTE FUNCTION {schema}.slowly()"
+    ));
+    let results: Vec<MessageId> = (0..80).map(|i| MessageId(2 + 2 * i)).collect();
+    assert_eq!(node.store.forget_results(&sent.session, &results, At(9)).await.unwrap(), 80);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_cannot_be_stored_whole_is_not_stored_in_part() {
     let url = fresh();
     let node = Node::new(&url).await;

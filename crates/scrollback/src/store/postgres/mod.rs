@@ -261,14 +261,14 @@ impl Forget for PostgresStore {
     }
 
     async fn forget_results(&self, session: &SessionKey, results: &[MessageId], at: At) -> Result<u32> {
-        let writer = self.writer()?;
-        let _turn = self.turn(session, Repeat::IF_UNDONE).await?;
+        let (writer, repeat) = (self.writer()?, Repeat::IF_UNDONE.in_pieces(results.len()));
+        let _turn = self.turn(session, repeat).await?;
         self.attempt(
             |mut client| async move {
                 let done = forget::forget_results(&mut client, (session, writer), results, at).await;
                 client.back(done)
             },
-            Repeat::IF_UNDONE,
+            repeat,
         )
         .await
     }
