@@ -278,6 +278,30 @@ async fn clients_may_send_only_what_is_new() {
     assert!(matches!(unknown, Err(scrollback::Error::NotFound(_))));
 }
 
+/// Ollama draws ids of responses from a million.
+#[tokio::test]
+async fn a_response_whose_id_another_conversation_was_given_lately_is_not_followed() {
+    const DAY: i64 = 24 * 3_600 * 1_000_000;
+    let bench = Bench::sqlite();
+    let answered = async |name: &str, at: i64| {
+        let (said, at) = (serde_json::to_string(&[user(&format!("said to {name} at {at}"))]).unwrap(), At(at));
+        let (arrival, history) = (Arrival::new(&bench.tenant, Some(name), "gpt-5", at), History::parse(&said).unwrap());
+        let asked = bench.log.receive_new(arrival, After::Last(name), &history).await.unwrap();
+        let message = scrollback::Message::from_json(&assistant("yes").to_string()).unwrap();
+        let answer = scrollback::log::Answer::of(message, "gpt-5", at);
+        bench.log.reply(&asked, scrollback::log::Answer { response: Some("resp_7"), ..answer }).await.unwrap();
+        let (arrival, more) = (Arrival::new(&bench.tenant, None, "gpt-5", at), r#"[{"role":"user","content":"on"}]"#);
+        let next = bench.log.receive_new(arrival, After::Response("resp_7"), &History::parse(more).unwrap()).await;
+        next.map(|next| next.session == asked.session)
+    };
+    assert!(answered("ann", DAY).await.unwrap());
+    assert!(answered("ann", 2 * DAY).await.unwrap(), "the newest of one conversation");
+    let contested = answered("bob", 3 * DAY).await;
+    assert!(matches!(contested, Err(scrollback::Error::Invalid(_))), "{contested:?}");
+    assert!(answered("ann", 4 * DAY).await.is_err(), "nobody knows whose it is");
+    assert!(answered("bob", 40 * DAY).await.unwrap(), "nobody follows what is so old");
+}
+
 #[tokio::test]
 async fn what_is_new_after_what_has_been_followed_is_a_branch() {
     let bench = Bench::sqlite();

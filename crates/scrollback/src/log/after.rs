@@ -118,6 +118,11 @@ impl Log {
                 let body = record.ok_or_else(unknown)?.body;
                 let followed: Followed = serde_json::from_str(body.get())
                     .map_err(|_| Error::Damaged(format!("the record of response “{id}” is unreadable")))?;
+                if followed.contested {
+                    return Err(Error::Invalid(format!(
+                        "replies in several conversations were given the id “{id}”; send the whole history"
+                    )));
+                }
                 let session = SessionKey { tenant: tenant.clone(), id: followed.session };
                 let known =
                     self.store.prefix(&session, followed.depth, vec![followed.node]).await?.ok_or_else(unknown)?;

@@ -7,9 +7,13 @@ use serde::{Deserialize, Serialize};
 use super::strand::Strand;
 use super::{Arrival, Log, Outcome, Received};
 use crate::error::{Error, Result};
-use crate::ids::{At, Depth, NodeId, SessionId, Tenant};
+use crate::ids::{At, Depth, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
-use crate::store::{Batch, Expect, Kind, Origin, Put, Scope, Stored, Urgency};
+use crate::store::{Batch, Expect, Keys, Kind, Origin, Put, Record, Scope, Stored, Urgency};
+
+/// For so many µs an id that was given to another conversation is not free: thirty days, as long as providers keep
+/// responses.
+const TAKEN_FOR: i64 = 30 * 24 * 3_600 * 1_000_000;
 
 /// What a model answered.
 #[derive(Clone, Debug)]
@@ -42,6 +46,9 @@ pub(super) struct Followed {
     pub(super) session: SessionId,
     pub(super) depth: Depth,
     pub(super) node: NodeId,
+    /// Whether another conversation was given the same id: some servers draw theirs from few.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) contested: bool,
 }
 
 impl Followed {
@@ -79,11 +86,26 @@ impl Log {
         let mut batch = strand.end();
         if let Some(response) = response {
             let node = batch.path.last().map_or(head.node, |last| last.node);
-            let followed = Followed { session: to.session.id, depth: head.depth.plus(batch.path.len()), node };
+            // Names of ours stand for what they were made of.
+            let contested = !batch.path.is_empty() && self.is_taken(response, &to.session, at).await;
+            let (session, depth) = (to.session.id, head.depth.plus(batch.path.len()));
+            let followed = Followed { session, depth, node, contested };
             batch.records.push(followed.record(&to.session.tenant, response, at));
         }
         let mut received = Received::nothing_new(Outcome::Continue, to.session.clone(), Some(head));
         self.append(&mut received, batch).await?;
         Ok(received)
+    }
+
+    /// Whether a response's id was given to another conversation lately. A reply is kept whether that can be read or
+    /// not.
+    async fn is_taken(&self, response: &str, session: &SessionKey, at: At) -> bool {
+        let (scope, key) = (Scope::Tenant(session.tenant.clone()), Keys::One(response.to_owned()));
+        let before = self.store.records(&scope, Kind::Response, key).await.unwrap_or_default().pop();
+        let of_another = |record: &Record| {
+            let known = serde_json::from_str::<Followed>(record.body.get());
+            known.is_ok_and(|known| known.contested || known.session != session.id)
+        };
+        before.is_some_and(|record| at.0.saturating_sub(record.at.0) < TAKEN_FOR && of_another(&record))
     }
 }
