@@ -262,6 +262,22 @@ async fn a_long_conversation_is_moved_however_long_it_takes() {
     assert_eq!(to.store.pack(&label).await.unwrap().unwrap().digest(), digest);
 }
 
+/// Where there are many sessions and records, finding out which there are takes longer than a statement may.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_large_database_is_moved_from_however_long_it_takes() {
+    let url = fresh();
+    let node = Node::within(&url, Duration::from_millis(500)).await;
+    node.send(&talk("ann", 3)).await;
+    let schema = schema(&url);
+    shared().sql(&format!(
+        "ALTER TABLE {schema}.session RENAME TO kept;
+         CREATE VIEW {schema}.session AS SELECT kept.* FROM {schema}.kept, pg_sleep(1)"
+    ));
+    let labels = node.store.labels().await.unwrap();
+    assert_eq!(labels.len(), 1);
+    assert_eq!(node.store.pack(&labels[0]).await.unwrap().unwrap().messages(), 6);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_results_are_erased_however_long_it_takes() {
     let url = fresh();

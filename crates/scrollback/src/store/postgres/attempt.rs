@@ -171,6 +171,11 @@ impl Repeat {
         Self { freely, insists, pieces: 1, asked: None }.in_pieces(path + beside)
     }
 
+    /// The same for work that may take any time.
+    pub(super) const fn without_end(self) -> Self {
+        Self { pieces: u32::MAX, ..self }
+    }
+
     /// The same for work of so many pieces.
     pub(super) fn in_pieces(self, pieces: usize) -> Self {
         Self { pieces: u32::try_from(pieces.max(1)).unwrap_or(u32::MAX), ..self }

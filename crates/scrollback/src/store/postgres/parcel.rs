@@ -17,13 +17,19 @@ use crate::store::parcel::{Head, Label, Moving, Parcel};
 use crate::store::row::{MessageRow, record_seal, session_seal};
 use crate::store::{Alias, NodeRef, Record, Stint};
 
+/// Whoever moves a store reads all of it, however long that takes.
+const AT_LENGTH: Repeat = Repeat::FREELY.without_end();
+
 #[async_trait]
 impl Moving for PostgresStore {
     async fn labels(&self) -> Result<Vec<Label>> {
-        self.ask(|client| async move {
-            let found = labels(&client).await;
-            client.back(found)
-        })
+        self.attempt(
+            |mut client| async move {
+                let found = labels(&mut client).await;
+                client.back(found)
+            },
+            AT_LENGTH,
+        )
         .await
     }
 
@@ -33,7 +39,7 @@ impl Moving for PostgresStore {
                 let found = pack(&mut client, label).await;
                 client.back(found)
             },
-            Repeat::FREELY,
+            AT_LENGTH,
         )
         .await
     }
@@ -52,7 +58,8 @@ impl Moving for PostgresStore {
     }
 }
 
-async fn labels(client: &ClientWrapper) -> Result<Vec<Label>, Fault> {
+async fn labels(client: &mut ClientWrapper) -> Result<Vec<Label>, Fault> {
+    let snapshot = snapshot(client).await?;
     // Records need no log, so that a session may have none.
     let sql = "SELECT DISTINCT tenant, NULL::bytea, -1::bigint FROM record WHERE session = ''::bytea UNION ALL
                SELECT tenant, session, arrived FROM session UNION ALL
@@ -64,16 +71,19 @@ async fn labels(client: &ClientWrapper) -> Result<Vec<Label>, Fault> {
         let named = row.try_get::<_, Option<&[u8]>>(1)?.is_some();
         Ok(Label { tenant, session: if named { Some(session_id(row, 1)?) } else { None } })
     };
-    client.query(sql, &[]).await?.iter().map(label).collect()
+    snapshot.query(sql, &[]).await?.iter().map(label).collect()
+}
+
+/// The database as it is at one moment, whose statements may take any time.
+async fn snapshot(client: &mut ClientWrapper) -> Result<Transaction<'_>, Fault> {
+    let level = tokio_postgres::IsolationLevel::RepeatableRead;
+    let snapshot = client.build_transaction().isolation_level(level).read_only(true).start().await?;
+    snapshot.batch_execute("SET LOCAL statement_timeout = 0").await?;
+    Ok(snapshot)
 }
 
 async fn pack(client: &mut ClientWrapper, label: &Label) -> Result<Option<Parcel>, Fault> {
-    let snapshot = client
-        .build_transaction()
-        .isolation_level(tokio_postgres::IsolationLevel::RepeatableRead)
-        .read_only(true)
-        .start()
-        .await?;
+    let snapshot = snapshot(client).await?;
     let records = records(&snapshot, label).await?;
     let (mut head, mut messages, mut branches, mut aliases) = Default::default();
     if let Some(id) = label.session {
