@@ -63,15 +63,16 @@ impl Reviews {
         daily.done(claim, now()).await
     }
 
-    /// The conversations in which something was said since. All are listed before the first is reviewed: what is said
-    /// meanwhile changes their order.
+    /// The conversations in which something was said since, which are listed before all others. All are listed before
+    /// the first is reviewed: what is said meanwhile changes their order.
     async fn listed(&self, tenant: &Tenant, since: Option<At>) -> scrollback::Result<BTreeSet<SessionId>> {
         let mut listed = BTreeSet::new();
         for skip in (0..).step_by(PAGE) {
             let page = self.engine.log().store().sessions(tenant, Which::Page { skip, limit: PAGE }).await?;
-            let recent = page.iter().filter(|session| since.is_none_or(|since| session.last >= since));
+            let mut recent = page.iter().filter(|session| since.is_none_or(|since| session.last >= since)).peekable();
+            let is_last = page.len() < PAGE || recent.peek().is_none();
             listed.extend(recent.map(|session| session.id));
-            if page.len() < PAGE {
+            if is_last {
                 break;
             }
         }
@@ -119,6 +120,7 @@ mod tests {
     struct Lively {
         store: Arc<MemoryStore>,
         reviewed: Mutex<BTreeSet<SessionId>>,
+        pages: Mutex<usize>,
     }
 
     async fn say(store: Arc<MemoryStore>, name: &str, at: At) {
@@ -157,22 +159,38 @@ mod tests {
                 if is_first {
                     say(self.store.clone(), "talk 0", At(9_000_000_000)).await;
                 }
+            } else {
+                *self.pages.lock().unwrap() += 1;
             }
             self.store.sessions(tenant, which).await
         }
     }
 
-    #[tokio::test]
-    async fn what_is_said_meanwhile_keeps_no_conversation_from_its_review() {
-        let (memory, tenant) = (Arc::new(MemoryStore::default()), Tenant::local());
-        let count = PAGE + 6;
+    /// Reviews of so many conversations, of which one began each minute.
+    async fn lively(count: usize) -> (Arc<Lively>, Reviews) {
+        let memory = Arc::new(MemoryStore::default());
         for i in 0..count {
             say(memory.clone(), &format!("talk {i}"), At(i64::try_from(i).unwrap() * 60_000_000)).await;
         }
-        let store = Arc::new(Lively { store: memory, reviewed: Mutex::default() });
+        let store = Arc::new(Lively { store: memory, reviewed: Mutex::default(), pages: Mutex::default() });
         let engine = Arc::new(Engine::new(store.clone(), Tasks::offline(), EngineSettings::default()));
         let tokens = Arc::new(Tokens::new(store.clone(), 0));
-        let reviews = Reviews { engine, tokens, hour: 3, archive_days: 30 };
+        (store, Reviews { engine, tokens, hour: 3, archive_days: 30 })
+    }
+
+    #[tokio::test]
+    async fn conversations_that_nobody_went_on_with_are_not_looked_through_every_day() {
+        let (count, tenant) = (PAGE * 5, Tenant::local());
+        let (store, reviews) = lively(count).await;
+        let since = At(i64::try_from(count - PAGE - 6).unwrap() * 60_000_000);
+        assert_eq!(reviews.listed(&tenant, Some(since)).await.unwrap().len(), PAGE + 6);
+        assert_eq!(*store.pages.lock().unwrap(), 3, "the recent ones, and a page of others");
+    }
+
+    #[tokio::test]
+    async fn what_is_said_meanwhile_keeps_no_conversation_from_its_review() {
+        let (count, tenant) = (PAGE + 6, Tenant::local());
+        let (store, reviews) = lively(count).await;
         // The first time it is only said when it will be due.
         assert!(reviews.engine.daily_review(&tenant, 3).due(At(0)).await.unwrap().is_none());
         reviews.review_if_due(&tenant).await.unwrap();
