@@ -16,6 +16,13 @@ use crate::search::index_terms;
 use crate::store::tombstone::tombstone;
 use crate::store::{Beside, unkept};
 
+/// A tenant's own records that name a session: of responses, and of work that was queued for it. Those of other
+/// sessions, which are far more, are not looked at.
+const NAMING: [&str; 2] = [
+    "DELETE FROM record WHERE tenant = ?1 AND session = x'' AND kind = 'response' AND instr(body, ?2)",
+    "DELETE FROM record WHERE tenant = ?1 AND session = x'' AND kind = 'job' AND instr(key, ?2)",
+];
+
 /// Erases a session and returns how many messages it had.
 pub(super) fn forget(connection: &mut Connection, key: &SessionKey) -> Result<u32, Fault> {
     let Some(no) = session_no(connection, key)? else {
@@ -30,11 +37,10 @@ pub(super) fn forget(connection: &mut Connection, key: &SessionKey) -> Result<u3
     transaction.execute("DELETE FROM unindexed WHERE session = ?1", [no])?;
     transaction
         .execute("DELETE FROM alias WHERE tenant = ?1 AND (session = ?2 OR to_session = ?2)", params![tenant, id])?;
-    transaction.execute(
-        "DELETE FROM record WHERE tenant = ?1
-         AND (session = ?2 OR kind = 'response' AND instr(body, ?3) OR kind = 'job' AND instr(key, ?3))",
-        params![tenant, id, key.id.to_string()],
-    )?;
+    transaction.execute("DELETE FROM record WHERE tenant = ?1 AND session = ?2", params![tenant, id])?;
+    for naming in NAMING {
+        transaction.execute(naming, params![tenant, key.id.to_string()])?;
+    }
     transaction.execute("DELETE FROM session WHERE no = ?1", [no])?;
     mark(&transaction)?;
     transaction.commit()?;
@@ -131,4 +137,21 @@ pub(super) fn write_anew(connection: &Connection) -> rusqlite::Result<bool> {
         connection.execute("DELETE FROM unwiped", [])?;
     }
     Ok(busy == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{SqliteOptions, schema};
+    use super::*;
+
+    #[test]
+    fn records_of_other_sessions_are_not_looked_at() {
+        let folder = tempfile::tempdir().unwrap();
+        let connection = schema::open_writing(&SqliteOptions::new(folder.path().join("store.db"))).unwrap();
+        for naming in NAMING {
+            let plan = format!("EXPLAIN QUERY PLAN {naming}");
+            let way: String = connection.query_row(&plan, params!["local", "x"], |row| row.get(3)).unwrap();
+            assert!(way.contains("(tenant=? AND session=? AND kind=?"), "{way}");
+        }
+    }
 }
