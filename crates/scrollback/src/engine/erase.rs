@@ -1,5 +1,7 @@
 //! Erasing tool results with all that was written about them. A person's command: no engine does it, and none needs to.
+//! `written` are longer notes, `meanwhile` is what an engine wrote of them while somebody else erased them.
 
+mod meanwhile;
 mod written;
 
 use std::collections::{HashMap, HashSet};
@@ -32,11 +34,44 @@ pub async fn erase_results<S: Store + Forget>(
     results: &[MessageId],
     at: At,
 ) -> Result<u32> {
+    let stored = store.read(session, Span::Ids(results.to_vec())).await?;
+    let Unquoted { others, .. } = Unquoted::of(store, session, results, &stored).await?;
+    store.commit(Batch::of_records(session.clone(), others)).await?;
+    let erased = store.forget_results(session, results, at).await?;
+    // Where others write too, they may have quoted them meanwhile. Whoever does from now on finds that out.
+    let Unquoted { holds, others } = Unquoted::of(store, session, results, &stored).await?;
+    // A result counts as erased once its words are: whoever is cut short in between finds it again.
+    store.commit(Batch::of_records(session.clone(), [others, holds].concat())).await?;
+    Ok(erased)
+}
+
+/// What is to be written over so that nothing quotes some results.
+struct Unquoted {
+    /// What stands for them.
+    holds: Vec<Put>,
+    /// All other notes, views and events.
+    others: Vec<Put>,
+}
+
+impl Unquoted {
+    /// For results and what they said.
+    async fn of(store: &dyn Store, session: &SessionKey, results: &[MessageId], stored: &[Stored]) -> Result<Self> {
+        let puts = unquoting(store, session, results, stored).await?;
+        let (holds, others) = puts.into_iter().partition(|put| put.key.starts_with(HOLD));
+        Ok(Self { holds, others })
+    }
+}
+
+async fn unquoting(
+    store: &dyn Store,
+    session: &SessionKey,
+    results: &[MessageId],
+    stored: &[Stored],
+) -> Result<Vec<Put>> {
     let scope = Scope::Session(session.clone());
     let all = || Keys::After(String::new(), usize::MAX >> 1);
-    let stored = store.read(session, Span::Ids(results.to_vec())).await?;
     let notes = store.records(&scope, Kind::Note, all()).await?;
-    let mut erased = Erased::new(results, &stored, topics::holding(&notes, results)?);
+    let mut erased = Erased::new(results, stored, topics::holding(&notes, results)?);
     erased.retold = Retold::of(store, session, &notes, &erased).await?;
     let mut puts = Vec::new();
     for record in notes {
@@ -58,12 +93,7 @@ pub async fn erase_results<S: Store + Forget>(
     for record in store.records(&scope, Kind::Round, all()).await? {
         puts.push(put(&scope, Kind::Round, record, json(&Parked::default())));
     }
-    // A result counts as erased once its words are: whoever is cut short in between finds it again.
-    let (holds, others): (Vec<Put>, Vec<Put>) = puts.into_iter().partition(|put| put.key.starts_with(HOLD));
-    store.commit(Batch::of_records(session.clone(), others)).await?;
-    let erased = store.forget_results(session, results, at).await?;
-    store.commit(Batch::of_records(session.clone(), holds)).await?;
-    Ok(erased)
+    Ok(puts)
 }
 
 fn put(scope: &Scope, kind: Kind, record: Record, body: Box<RawValue>) -> Put {

@@ -154,11 +154,13 @@ impl Engine {
         let held = window.blocks().iter().filter(|block| matches!(block.body, Body::Held(..)));
         let held: HashSet<MessageId> = held.filter_map(|block| Some(block.message()?.id)).collect();
         let fresh = lane.open.iter().filter(|leaf| held.contains(&leaf.stored.id) && !leaf.is_settled());
+        let mut kept = Vec::new();
         for leaf in fresh {
             let told = self.settings.strategies.holds.told(&leaf.result());
             self.keep_held(session, leaf, told).await?;
+            kept.push(leaf.stored.clone());
         }
-        Ok(())
+        self.unquote_erased(session, (lane, &kept)).await
     }
 
     async fn keep_held(&self, session: &SessionKey, leaf: &Leaf, told: Told) -> Result<()> {

@@ -159,7 +159,7 @@ impl Engine {
 
     /// Records a fold of a lane, with the artifacts it made, and goes on from it.
     pub(super) async fn put_fold(&self, session: &SessionKey, lane: &mut Lane, fold: Fold, at: At) -> Result<()> {
-        let folds = Folds { store: self.store(), session, layout: &lane.layout };
+        let (folds, read) = (Folds { store: self.store(), session, layout: &lane.layout }, lane.results());
         let covered = (fold.open().0 - lane.folded.fold.open().0) as usize;
         let editions = editions(session, &lane.artifacts, (&lane.folded.fold, &fold), at);
         let folded = folds.put(lane.head, &lane.folded, (fold, editions), at).await;
@@ -168,7 +168,7 @@ impl Engine {
         lane.pinned_for = (lane.controlled.version, folded.id);
         lane.fold_to(folded, covered);
         self.renew_lane(lane);
-        Ok(())
+        self.unquote_erased(session, (lane, &read)).await
     }
 
     /// The window over a fold. If it does not fit, the fold's list is made shorter, then less is kept: the client's own

@@ -229,7 +229,9 @@ impl Engine {
     /// A lane for work that no request began.
     pub(super) async fn lane_at(&self, folding: Folding<'_>, at: At) -> Result<Lane> {
         let Folding { session, head, layout, model, budget } = folding;
+        let stint = self.log.stint(session, head.node_ref()).await?;
         let mut lane = self.opened(session, head, layout.into(), (budget, at)).await?;
+        lane.stint = stint;
         self.instruct(session, &mut lane).await?;
         lane.model = model.into();
         self.shelve(session, &mut lane).await?;

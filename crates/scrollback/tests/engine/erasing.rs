@@ -19,14 +19,14 @@ use super::kit::{assistant, call, result, user};
 use super::left_out::{Parrot, SECRET};
 use super::sections::Watched;
 
-const RESULT: MessageId = MessageId(2);
+pub const RESULT: MessageId = MessageId(2);
 
 fn helped() -> Tasks {
     Tasks::new(Arc::new(Parrot), TaskSettings::default())
 }
 
 /// Records of a session that hold the secret, by their kinds and keys.
-async fn telling(desk: &Desk) -> Vec<(Kind, String)> {
+pub async fn telling(desk: &Desk) -> Vec<(Kind, String)> {
     let mut telling = Vec::new();
     for kind in Kind::ALL {
         let all = Keys::After(String::new(), usize::MAX >> 1);
@@ -37,7 +37,7 @@ async fn telling(desk: &Desk) -> Vec<(Kind, String)> {
     telling
 }
 
-async fn talk(desk: &mut Desk, history: &mut Vec<Value>, turns: std::ops::Range<usize>) {
+pub async fn talk(desk: &mut Desk, history: &mut Vec<Value>, turns: std::ops::Range<usize>) {
     for i in turns {
         let question = user(&format!("Question {i}: {}?", "boats and tides and moorings ".repeat(12)));
         let window = desk.turn(history, question, assistant(&format!("Answer {i}."))).await;

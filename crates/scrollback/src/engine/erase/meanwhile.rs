@@ -1,0 +1,62 @@
+//! Results that another node erases while a turn or its chores have them in hand: what was written of them since is
+//! taken out again.
+//!
+//! Whoever erases looks through all notes once the words are gone; whoever wrote notes then looks whether what they tell
+//! of is still said. Changes of a session come one after the other, so that one of both sees what the other did.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::Unquoted;
+use crate::engine::Engine;
+use crate::engine::lanes::Lane;
+use crate::error::{Error, Result};
+use crate::ids::{MessageId, SessionKey};
+use crate::store::{Batch, Origin, Span, Stint, Stored};
+
+/// How often it is tried again when others change the same notes.
+const TRIES: usize = 8;
+
+impl Lane {
+    /// The open messages that bring results, as they were read.
+    pub(in crate::engine) fn results(&self) -> Vec<Arc<Stored>> {
+        let brings = self.open.iter().map(|leaf| (leaf.answers, &leaf.stored));
+        brings.filter(|(answers, stored)| *answers && stored.origin != Origin::Erased).map(|(_, s)| s.clone()).collect()
+    }
+}
+
+impl Engine {
+    /// Takes out of all notes what results said that were erased since a lane was read, after notes were written of it.
+    pub(in crate::engine) async fn unquote_erased(
+        &self,
+        session: &SessionKey,
+        (lane, read): (&Lane, &[Arc<Stored>]),
+    ) -> Result<()> {
+        if read.is_empty() || lane.stint == Stint::Alone {
+            return Ok(());
+        }
+        if self.log.stint(session, lane.head.node_ref()).await?.lasts_since(lane.stint) {
+            return Ok(());
+        }
+        let now = self.store().read(session, Span::Ids(read.iter().map(|stored| stored.id).collect())).await?;
+        let gone = now.iter().filter(|stored| stored.origin == Origin::Erased).map(|stored| stored.id);
+        let gone: HashSet<MessageId> = gone.collect();
+        let said = read.iter().filter(|stored| gone.contains(&stored.id)).map(|stored| Stored::clone(stored));
+        let said: Vec<Stored> = said.collect();
+        let results: Vec<MessageId> = said.iter().map(|stored| stored.id).collect();
+        if results.is_empty() {
+            return Ok(());
+        }
+        let mut outcome = Ok(());
+        for _ in 0..TRIES {
+            let Unquoted { holds, others } = Unquoted::of(self.store(), session, &results, &said).await?;
+            let batch = Batch::of_records(session.clone(), [others, holds].concat());
+            outcome = self.store().commit(batch).await.map(drop);
+            if !matches!(outcome, Err(Error::Conflict(_))) {
+                break;
+            }
+        }
+        self.lanes.forget(Some(session.id));
+        outcome
+    }
+}
