@@ -119,11 +119,11 @@ async fn named(room: &Room, id: SessionId) -> Result<Named, Refusal> {
     }
 }
 
-/// A day, UTC, or an exact time; days and times are within what they end.
+/// A day or a time, UTC where it names no zone; days and times are within what they end.
 fn moment(ask: &Ask, name: &str, end: End) -> Result<Option<At>, Refusal> {
     let Some(text) = ask.text(name) else { return Ok(None) };
     let exact = || {
-        let at = At::parse(text)?;
+        let at = At::parse(text).or_else(|| At::parse(&format!("{text}Z")))?;
         Some(match end {
             End::First => at,
             End::Last => At(at.0.saturating_add(1)),
@@ -191,6 +191,8 @@ mod tests {
         assert_eq!(asked("from", "2026-03-01", End::First).as_deref(), Some("2026-03-01T00:00:00Z"));
         assert_eq!(asked("to", "2026-03-01", End::Last).as_deref(), Some("2026-03-02T00:00:00Z"));
         assert_eq!(asked("to", "2026-03-01T09:30:00Z", End::Last).as_deref(), Some("2026-03-01T09:30:00.000001Z"));
+        assert_eq!(asked("to", "2026-03-01T09:30", End::Last).as_deref(), Some("2026-03-01T09:30:00.000001Z"));
+        assert_eq!(asked("from", "2026-03-01 09:30:00", End::First).as_deref(), Some("2026-03-01T09:30:00Z"));
         assert_eq!(asked("to", "9999-12-31", End::Last), None);
         assert_eq!(asked("from", "yesterday", End::First), None);
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
-use jiff::civil::Date;
+use jiff::civil::{Date, DateTime};
 use scrollback::search::{Found, Query, Reach, Snippet, find};
 use scrollback::store::{Lineage, Which};
 use scrollback::{At, SessionId, Store};
@@ -101,15 +101,18 @@ fn end(text: &str) -> Result<At, String> {
     at(text, |date| date.tomorrow().ok())
 }
 
-/// An exact time, or the midnight, in the person's zone, of a date that follows from the one that is said.
+/// An exact time, or one in the person's zone: as it is said, or the midnight of a date that follows from the one that
+/// is said.
 fn at(text: &str, day: impl Fn(Date) -> Option<Date>) -> Result<At, String> {
-    let midnight = || {
-        let date = day(text.parse().ok()?)?;
-        let zoned = date.to_zoned(jiff::tz::TimeZone::system()).ok()?;
+    let civil = || {
+        let said: DateTime = text.parse().ok()?;
+        let is_date = !text.contains(['T', 't', ' ', ':']);
+        let meant = if is_date { day(said.date())?.at(0, 0, 0, 0) } else { said };
+        let zoned = meant.to_zoned(jiff::tz::TimeZone::system()).ok()?;
         Some(At(zoned.timestamp().as_microsecond()))
     };
     At::parse(text)
-        .or_else(midnight)
+        .or_else(civil)
         .ok_or_else(|| "write a date such as 2026-11-15 or a time such as 2026-11-15T09:30:00Z".into())
 }
 
@@ -165,5 +168,8 @@ mod tests {
     fn a_day_lasts_until_the_next() {
         assert_eq!(end("2026-11-15"), moment("2026-11-16"));
         assert_eq!(end("1970-01-01T00:00:01Z"), Ok(At(1_000_000)), "a time is itself");
+        let morning = moment("2026-11-15T09:30:00");
+        assert_eq!((end("2026-11-15T09:30:00"), end("2026-11-15 09:30")), (morning.clone(), morning.clone()));
+        assert!(moment("2026-11-15") < morning && morning < end("2026-11-15"), "also where it names no zone");
     }
 }
