@@ -2,6 +2,7 @@
 //! steer it, and lines are as wide as it is; where it is a pipe or a file, not a byte is changed.
 
 use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
@@ -80,7 +81,17 @@ pub(super) fn green() -> (&'static str, &'static str) {
 }
 
 fn emphasis(mark: &'static str) -> (&'static str, &'static str) {
-    if std::io::stdout().is_terminal() { (mark, "\u{FDD3}") } else { ("", "") }
+    if is_coloured(std::io::stdout().is_terminal()) { (mark, "\u{FDD3}") } else { ("", "") }
+}
+
+/// Whether what is shown may have colours and weights: where a terminal shows them, unless somebody wants none.
+pub(super) fn is_coloured(seen: bool) -> bool {
+    seen && takes_colours(|name| std::env::var_os(name))
+}
+
+fn takes_colours(set: impl Fn(&str) -> Option<OsString>) -> bool {
+    let is_dumb = set("TERM").is_none_or(|term| term == "dumb");
+    !is_dumb && set("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
 /// How wide the terminal is now; `None` if there is none, or it does not say.
@@ -200,6 +211,15 @@ mod tests {
     #[test]
     fn our_own_emphasis_is_kept() {
         assert_eq!(written("\u{FDD0}a\u{1b}[5m\u{FDD3}b"), "\u{1b}[1ma[5m\u{1b}[0mb");
+    }
+
+    #[test]
+    fn who_wants_no_colours_gets_none() {
+        let takes = |term: Option<&str>, plain: Option<&str>| {
+            takes_colours(|name| if name == "TERM" { term } else { plain }.map(OsString::from))
+        };
+        assert!(takes(Some("xterm"), None) && takes(Some("xterm"), Some("")));
+        assert!(!takes(Some("xterm"), Some("1")) && !takes(Some("dumb"), None) && !takes(None, None));
     }
 
     #[test]

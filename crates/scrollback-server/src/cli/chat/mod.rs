@@ -21,6 +21,7 @@ use axum::http::Method;
 use clap::Args;
 use serde_json::json;
 
+use super::terminal::is_coloured;
 use super::{Desk, log_to_stderr, talk};
 use crate::api::Ask;
 use commands::Place;
@@ -128,21 +129,18 @@ impl Chat {
             let ask = Ask::new(Method::PUT, &["sessions", session, "strategy"]).saying(&json!({"strategy": strategy}));
             server.ask(&ask).await?;
         }
-        let screen = Screen::new(audience, is_coloured(audience));
+        let screen = Screen::new(audience, is_coloured(is_seen(audience)));
         let place = Place { session, branch: self.branch, last: None };
         Ok(Talk { desk, server, voice, place, screen })
     }
 }
 
-/// Whether what is shown may have colours.
-fn is_coloured(audience: Audience) -> bool {
-    let plain = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    let seen = match audience {
+/// Whether what is shown is shown on a terminal.
+fn is_seen(audience: Audience) -> bool {
+    match audience {
         Audience::Person => std::io::stdout().is_terminal(),
         Audience::Pipe | Audience::Json => std::io::stderr().is_terminal(),
-    };
-    seen && !dumb && !plain("NO_COLOR")
+    }
 }
 
 impl Talk<'_> {
