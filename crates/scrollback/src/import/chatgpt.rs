@@ -64,13 +64,21 @@ fn read_conversation(entry: &Entry<'_>, value: &Value, import: &mut Import) {
 fn conversation(value: &Value, whose: &str, path: &[&Said]) -> Conversation {
     let id = text(value, "conversation_id").or_else(|| text(value, "id"));
     let model = path.iter().rev().find_map(|said| said.model.as_deref()).or_else(|| text(value, "default_model_slug"));
+    // Where no message tells when it was said, the conversation does.
+    let began = began(value).filter(|_| path.iter().all(|said| said.at.is_none()));
     Conversation {
         declared: id.map(|id| format!("{whose}:{id}")),
         title: text(value, "title").map(str::to_owned),
         model: model.map(str::to_owned),
-        messages: path.iter().map(|said| (raw(&said.message), said.at)).collect(),
+        messages: path.iter().map(|said| (raw(&said.message), said.at.or(began))).collect(),
         places: None,
     }
+}
+
+/// When a conversation began, as ChatGPT writes it or as DeepSeek does.
+fn began(value: &Value) -> Option<At> {
+    let seconds = value.get("create_time").and_then(Value::as_f64).map(At::from_seconds);
+    seconds.or_else(|| text(value, "inserted_at").and_then(At::parse))
 }
 
 /// Reads a message; `None` if it says nothing.
@@ -197,6 +205,25 @@ mod tests {
         );
         let [bare, told] = [bare, told].map(|message| Message::new(raw(&message)));
         assert_eq!((bare.strong(), bare.to_text()), (told.strong(), told.to_text()));
+    }
+
+    #[test]
+    fn what_tells_no_time_is_as_old_as_its_conversation() {
+        let times = |about: &str, at: &str| {
+            let said = |parent: &str, at: &str| {
+                format!(
+                    r#"{{"parent":{parent},"message":{{"author":{{"role":"user"}},"content":"hi","create_time":{at}}}}}"#
+                )
+            };
+            let nodes = format!(r#""a":{},"b":{}"#, said("null", "null"), said("\"a\"", at));
+            let import = read(&format!(r#"[{{{about}"mapping":{{{nodes}}}}}]"#));
+            import.conversations[0].messages.iter().map(|(_, at)| *at).collect::<Vec<_>>()
+        };
+        let [five, seven] = [5.0, 7.0].map(|seconds| Some(At::from_seconds(seconds)));
+        assert_eq!(times("\"create_time\":5,", "null"), [five, five]);
+        assert_eq!(times("\"inserted_at\":\"1970-01-01T08:00:05+08:00\",", "null"), [five, five]);
+        assert_eq!(times("\"create_time\":5,", "7"), [None, seven], "what others tell is nearer");
+        assert_eq!(times("", "null"), [None, None]);
     }
 
     #[test]

@@ -126,10 +126,10 @@ fn time(fields: &Fields<'_>) -> Option<At> {
     TIMES.iter().find_map(|key| moment(fields.raw(key)?))
 }
 
-/// A time as programs write it: RFC 3339, or seconds, thousandths or millionths since 1970.
+/// A time as programs write it: RFC 3339, UTC where it names no zone, or seconds, thousandths or millionths since 1970.
 fn moment(raw: &RawValue) -> Option<At> {
     if let Ok(text) = serde_json::from_str::<String>(raw.get()) {
-        return At::parse(&text);
+        return ["", "Z", "T00:00:00Z"].iter().find_map(|rest| At::parse(&format!("{text}{rest}")));
     }
     let number = serde_json::from_str::<f64>(raw.get()).ok().filter(|number| *number > 0.0)?;
     let unit = [1.0, 1e3, 1e6].into_iter().find(|unit| number / unit < YEAR_3000)?;
@@ -212,6 +212,10 @@ mod tests {
             assert_eq!(times(&format!("{{\"messages\":[{},{seconds}]{told}}}", said(""))), format!("{early} {late}"));
             assert_eq!(times(&format!("{}\n{seconds}", said(told))), format!("{early} {late}"));
         }
+        for told in ["2023-05-05T10:00:00", "2023-05-05 10:00:00", "2023-05-05T12:00:00+02:00"] {
+            assert_eq!(times(&said(&format!(",\"timestamp\":\"{told}\""))), early, "{told}");
+        }
+        assert_eq!(times(&said(",\"timestamp\":\"2023-05-05\"")), "2023-05-05T00:00:00Z");
         assert_eq!(times(&said(",\"timestamp\":\"yesterday\",\"created\":-4")), "");
     }
 
