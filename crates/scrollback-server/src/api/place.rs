@@ -21,7 +21,10 @@ use super::{Ask, Refusal, Room, one_line, title_of};
 /// A smaller window holds nothing.
 pub(super) const LEAST_LIMIT: u32 = 500;
 
-/// So many of the sessions that a name could mean are looked at.
+/// So many of the sessions that a name could mean are looked at: one that is called just so may be older than many
+/// that begin like it,
+const NAMED: usize = 10_000;
+/// and so many messages, where none is called so.
 const LOOKED_AT: usize = 100;
 /// So many of them are told.
 const SEVERAL: usize = 5;
@@ -121,7 +124,7 @@ pub(crate) async fn find_session(store: &dyn Store, tenant: &Tenant, name: &str)
     if let Some(session) = exact {
         return Ok(session);
     }
-    let mut found = store.sessions(tenant, Which::Named { name: name.to_owned(), skip: 0, limit: LOOKED_AT }).await?;
+    let mut found = store.sessions(tenant, Which::Named { name: name.to_owned(), skip: 0, limit: NAMED }).await?;
     if found.is_empty() {
         found = begun_with(store, tenant, name).await?;
     }
@@ -138,7 +141,7 @@ pub(crate) async fn find_session(store: &dyn Store, tenant: &Tenant, name: &str)
         several => {
             let mut names = Vec::new();
             for session in found.iter().take(SEVERAL) {
-                names.push(told_apart(store, tenant, session).await?);
+                names.push(told_apart(store, tenant, (session, name)).await?);
             }
             let (names, more) = (names.join(", "), if several > SEVERAL { " and more" } else { "" });
             Err(Error::Invalid(format!("“{name}” could be several sessions: {names}{more}. Write more of it")))
@@ -169,9 +172,15 @@ async fn begun_with(store: &dyn Store, tenant: &Tenant, words: &str) -> scrollba
     Ok(found)
 }
 
-/// A session among others: the beginning of its id, and its name or what it is about.
-async fn told_apart(store: &dyn Store, tenant: &Tenant, session: &Session) -> scrollback::Result<String> {
-    let called = match &session.declared {
+/// A session among others that a name could mean: the beginning of its id, and the title that begins so, its own name
+/// or what it is about.
+async fn told_apart(
+    store: &dyn Store,
+    tenant: &Tenant,
+    (session, meant): (&Session, &str),
+) -> scrollback::Result<String> {
+    let begins = |title: &&String| title.to_ascii_lowercase().starts_with(&meant.to_ascii_lowercase());
+    let called = match session.title.as_ref().filter(begins).or(session.declared.as_ref()) {
         Some(name) => name.clone(),
         None => title_of(store, tenant, session).await?,
     };
@@ -212,5 +221,30 @@ impl Dates {
 
     pub(super) fn of(&self, [first, last]: [MessageId; 2]) -> Option<[At; 2]> {
         Some([*self.0.get(&first)?, *self.0.get(&last)?])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scrollback::import::{self, Conversation, Format};
+    use scrollback::{Log, MemoryStore};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_whole_title_is_found_among_many_that_begin_like_it() {
+        let (store, tenant) = (Arc::new(MemoryStore::default()), Tenant::local());
+        let log = Log::new(store.clone());
+        for number in 0..150 {
+            let title = if number == 0 { "Boats".to_owned() } else { format!("Boats, part {number}") };
+            let text = format!(r#"{{"id":"chat-{number}","messages":[{{"role":"user","content":"hi"}}]}}"#);
+            let read = import::read(Format::OpenAi, &text).unwrap().conversations.remove(0);
+            let conversation = Conversation { title: Some(title), ..read };
+            import::store(&log, &tenant, &conversation, At(number * 60_000_000)).await.unwrap();
+        }
+        let found = find_session(store.as_ref(), &tenant, "boats").await.unwrap();
+        assert_eq!(found.declared.as_deref(), Some("chat-0"));
+        let error = find_session(store.as_ref(), &tenant, "boats, p").await.unwrap_err().to_string();
+        assert!(error.contains("“Boats, part 149”") && error.contains("and more"), "{error}");
     }
 }
