@@ -8,7 +8,7 @@ use axum::http::Method;
 use clap::{Args, Subcommand};
 use scrollback::recall::{RecallCall, RecallTool};
 
-use super::control::Where;
+use super::control::{Where, typed};
 use super::{Desk, say, say_json};
 
 #[derive(Debug, Args)]
@@ -101,7 +101,8 @@ impl Recall {
         if let RecallCall::Page { number, .. } = call
             && is_open(number)
         {
-            bail!("page {number} is not folded: `scrollback show {} --message m{number}` shows it", self.session);
+            let session = typed(&self.session);
+            bail!("page {number} is not folded: `scrollback show {session} --message m{number}` shows it");
         }
         if desk.json {
             say_json(&serde_json::json!({"text": told}))?;

@@ -24,6 +24,8 @@ pub(super) use rules::Rules;
 pub(super) use strategy::Strategy;
 pub(super) use undo::{Redo, Undo};
 
+use std::borrow::Cow;
+
 use axum::http::Method;
 use clap::Args;
 
@@ -57,6 +59,25 @@ impl Where {
     /// The same on the command line, for whoever is told what to type.
     fn typed(&self) -> String {
         let flag = |name: &str, value: Option<u32>| value.map(|value| format!(" --{name} {value}")).unwrap_or_default();
-        format!("{}{}{}", self.session, flag("branch", self.branch), flag("limit", self.limit))
+        format!("{}{}{}", typed(&self.session), flag("branch", self.branch), flag("limit", self.limit))
+    }
+}
+
+/// A name as a shell takes it for one word.
+pub(super) fn typed(name: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./:@%+,".contains(c);
+    if name.chars().all(is_plain) { name.into() } else { format!("'{}'", name.replace('\'', r"'\''")).into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn titles_are_typed_as_one_word() {
+        let typed = |session: &str| Where::on(session, None, Some(500)).typed();
+        assert_eq!(typed("chatgpt:c-garden"), "chatgpt:c-garden --limit 500");
+        assert_eq!(typed("Garden plan"), "'Garden plan' --limit 500");
+        assert_eq!(typed("Lia's $5 & 外婆"), r"'Lia'\''s $5 & 外婆' --limit 500");
     }
 }
