@@ -31,12 +31,12 @@ pub(in crate::cli) struct Edit {
 
 impl Edit {
     pub(in crate::cli) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let Some(text) = self.words(desk).await? else {
+        let Some(Words { text, draft }) = self.words(desk).await? else {
             talk("nothing was changed");
             return Ok(ExitCode::SUCCESS);
         };
         let ask = self.place.ask(Method::PUT, &["notes", &self.name]).saying(&json!({"text": text}));
-        let answer = desk.ask(&ask).await?;
+        let answer = put_away(draft.as_deref(), desk.ask(&ask).await)?;
         if desk.json {
             say_json(&answer)?;
             return Ok(ExitCode::SUCCESS);
@@ -50,28 +50,47 @@ impl Edit {
     }
 
     /// What the note is to say; `None` if it says that already.
-    async fn words(&self, desk: &Desk) -> anyhow::Result<Option<String>> {
+    async fn words(&self, desk: &Desk) -> anyhow::Result<Option<Words>> {
+        let given = |text: String| Some(Words { text, draft: None });
         match &self.file {
             Some(file) if file != Path::new("-") => {
                 let text = std::fs::read_to_string(file);
-                text.map(Some).with_context(|| format!("{} cannot be read", file.display()))
+                text.map(given).with_context(|| format!("{} cannot be read", file.display()))
             }
             None if std::io::stdin().is_terminal() => {
                 let now: WholeNote = desk.asked(&self.place.ask(Method::GET, &["notes", &self.name])).await?;
-                let text = edited(&self.editor, &now.text)?;
-                Ok((text.trim() != now.text.trim()).then_some(text))
+                let words = edited(&self.editor, &now.text)?;
+                if words.text.trim() == now.text.trim() {
+                    return put_away(words.draft.as_deref(), Ok(None));
+                }
+                Ok(Some(words))
             }
             Some(_) | None => {
                 let mut text = String::new();
                 std::io::stdin().lock().read_to_string(&mut text).context("standard input is no text (UTF-8)")?;
-                Ok(Some(text))
+                Ok(given(text))
             }
         }
     }
 }
 
+/// What a note is to say, and the file in which a person wrote it.
+struct Words {
+    text: String,
+    draft: Option<PathBuf>,
+}
+
+/// Removes what was written in an editor once it is of no more use; if it was refused, it stays.
+fn put_away<T>(draft: Option<&Path>, outcome: anyhow::Result<T>) -> anyhow::Result<T> {
+    let Some(draft) = draft else { return outcome };
+    if outcome.is_ok() {
+        let _ = std::fs::remove_file(draft);
+    }
+    outcome.with_context(|| format!("nothing was changed; what you wrote is in {}", draft.display()))
+}
+
 /// A text after a person had it in their editor.
-fn edited(editor: &str, text: &str) -> anyhow::Result<String> {
+fn edited(editor: &str, text: &str) -> anyhow::Result<Words> {
     let path = std::env::temp_dir().join(format!("scrollback-{}.md", std::process::id()));
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -82,11 +101,29 @@ fn edited(editor: &str, text: &str) -> anyhow::Result<String> {
     let mut words = editor.split_whitespace();
     let program = words.next().context("name an editor with --editor, or set EDITOR")?;
     let status = Command::new(program).args(words).arg(&path).status();
-    let text = std::fs::read_to_string(&path);
-    let _ = std::fs::remove_file(&path);
-    let status = status.with_context(|| format!("the editor “{editor}” cannot be started; --file names a file"))?;
-    if !status.success() {
-        bail!("the editor ended with {status}: nothing was changed");
+    let status = status.with_context(|| format!("the editor “{editor}” cannot be started; --file names a file"));
+    let is_done = status.as_ref().is_ok_and(std::process::ExitStatus::success);
+    let text = std::fs::read_to_string(&path).context("what the editor wrote cannot be read");
+    if !is_done {
+        let _ = std::fs::remove_file(&path);
+        bail!("the editor ended with {}: nothing was changed", status?);
     }
-    text.context("what the editor wrote cannot be read")
+    Ok(Words { text: text?, draft: Some(path) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_in_an_editor_stays_where_it_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let draft = folder.path().join("draft.md");
+        std::fs::write(&draft, "my words").unwrap();
+        let error = put_away::<()>(Some(&draft), Err(anyhow::anyhow!("it is too long"))).unwrap_err();
+        let error = format!("{error:#}");
+        assert!(error.contains("draft.md") && error.ends_with("it is too long"), "{error}");
+        assert!(draft.exists());
+        assert!(put_away(Some(&draft), Ok(())).is_ok() && !draft.exists());
+    }
 }
