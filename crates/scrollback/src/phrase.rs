@@ -16,7 +16,7 @@ const WORD: usize = 3;
 /// Traditional characters that stand in phrases, each before its simplified form; each takes three bytes.
 const SIMPLER: &str = "說说過过嗎吗還还記记討讨論论個个們们講讲談谈約约訴诉從从對对話话錄录檔档歸归幫帮會会決决問问來来難难裡里裏里週周\
                        舊旧歷历沒没麼么麽么萬万當当實实調调總总結结顧顾強强調调釋释發发給给無无數数兩两應应該该請请題题點点經经\
-                       須须務务遠远後后現现開开統统絕绝別别準准許许優优確确時时嚴严續续為为";
+                       須须務务遠远後后現现開开統统絕绝別别準准許许優优確确時时嚴严續续為为規规則则廢废銷销視视";
 
 /// Short forms, and what they are short for.
 const SHORT: [(&str, &str); 14] = [

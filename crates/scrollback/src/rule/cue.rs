@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use super::wording::{EXPLICIT, LEADS, NOUNS, NOW, ORDERS, ORDINARY, STANDING, VERBS};
+use super::wording::{EXPLICIT, LEADS, NOUNS, NOW, ORDERS, ORDINARY, STANDING, TAKEN_BACK, VERBS};
 use crate::phrase::{Phrases, words};
 
 /// What stands for words that were crossed out.
@@ -15,6 +15,7 @@ const CROSSED: &str = "`";
 /// The phrases that are listened for.
 struct Cues {
     explicit: Phrases,
+    taken_back: Phrases,
     ordinary: Phrases,
     standing: Phrases,
     orders: Phrases,
@@ -23,6 +24,7 @@ struct Cues {
 
 static CUES: LazyLock<Cues> = LazyLock::new(|| Cues {
     explicit: phrases(EXPLICIT),
+    taken_back: phrases(TAKEN_BACK),
     ordinary: phrases(ORDINARY),
     standing: phrases(STANDING),
     orders: phrases(ORDERS),
@@ -34,10 +36,10 @@ fn phrases(said: &[&str]) -> Phrases {
     Phrases::read(said.iter().map(whole))
 }
 
-/// Whether a sentence tells its reader to keep to something from then on.
+/// Whether a sentence tells its reader to keep to something from then on, or no longer.
 pub(super) fn is_rule(sentence: &str) -> bool {
     let mut words = words(&sentence.replace('\n', " "));
-    if CUES.explicit.are_in(&words) {
+    if CUES.explicit.are_in(&words) || !is_question(&words) && CUES.taken_back.are_in(&words) {
         return true;
     }
     CUES.ordinary.cross_out(&mut words, CROSSED);

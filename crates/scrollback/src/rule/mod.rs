@@ -3,7 +3,7 @@
 //!
 //! Only a person's own words count: `own` leaves out code, quotations and records of ours, and divides the rest into
 //! sentences; `cue` knows how rules are put, in English and Chinese. A rule is a sentence as it was said, never
-//! reworded.
+//! reworded; what takes one back is kept beside it.
 
 mod block;
 mod cue;

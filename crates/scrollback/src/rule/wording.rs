@@ -14,6 +14,26 @@ pub(super) const EXPLICIT: &[&str] = &[
     "以后 [你/请/请你/能不能/可不可以/可以] [都/每次/统一/一律] 都/请/不要/别/先/只 … 吗/好吗/?",
 ];
 
+/// Takes back what was told before. It is kept like a rule: a window that showed the rule alone would have it hold.
+pub(super) const TAKEN_BACK: &[&str] = &[
+    ". {lead} {lead} forget/ignore/disregard/scrap/drop/never_mind [about] that/what/when/everything/all i [have/had] [just/once/ever/previously/earlier/originally] said/told_you/asked/asked_you/wrote [before/earlier/yesterday] about/never/always/not/to/only/do_not/you_must/you_should",
+    ". {lead} {lead} forget/ignore/disregard/scrap/drop/cancel/revoke/lift [about] my/that [earlier/old/older/previous/last/first/other/own] rule/rules/instruction/instructions/restriction/restrictions/preference/preferences",
+    ". {lead} {lead} forget/ignore/disregard/scrap/drop/cancel/revoke/lift [about] the/that [earlier/old/older/previous/last/first/other] rule/rules/instruction/instructions/restriction/restrictions about/to/i/that_i/on/against",
+    "you no longer have/need to",
+    "you do not have/need to … anymore/any_more/any_longer",
+    ". {lead} {lead} no need to … anymore/any_more/any_longer",
+    "you can/may [now/also/just/please] stop doing/using/saying/adding/apologizing/apologising/calling/writing/asking/giving/repeating/starting/ending/including/summarizing/summarising/explaining/mentioning/translating/quoting/always",
+    "you can/may/are_free_to/are_allowed_to [now] use/mention/include/call/answer/reply/speak/write/say/suggest/recommend … again .",
+    "is/are allowed/permitted again",
+    "rule/rules/instruction/instructions/restriction/restrictions … no longer hold/holds/apply/applies/count/counts/stand/stands",
+    // 收回。
+    ". [请/请你/那/那就/就/好/麻烦] 忘了/忘掉/忘记/忽略/无视/别管/不用管/不必管/别理/不用理 [掉] [我] [之前/以前/先前/刚才/前面/上次/昨天] [我] 说/说过/讲/讲过/要求/要求过/定 的",
+    ". [请/请你/那/那就/就/好/麻烦] 取消/作废/撤销/收回/废除 [掉/了] [我/我的/之前/之前的/以前/以前的/前面的/刚才的/那条/这条/那个/这个/上面的] 规则/规定/要求/限制",
+    "以后 [你/都/就/也/可以/你可以] 不用/不必/无需/不需要/可以不",
+    "不用/不必/无需/不需要 [再] 每次/总是/一直/老是/一律",
+    "可以 重新/再次 用/使用/加/写/说/提/叫",
+];
+
 /// Says by itself that it holds from now on.
 pub(super) const STANDING: &[&str] = &[
     // Never, always.

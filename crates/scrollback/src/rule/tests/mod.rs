@@ -1,8 +1,10 @@
 //! Rules are heard, other sentences are not, and only a person's own words count.
 
 mod sentences;
+mod taken_back;
 
 use sentences::{OTHERS, OTHERS_ASIDE, RULES, RULES_ASIDE};
+use taken_back::{KEPT_TO, TAKEN_BACK};
 
 use super::*;
 use crate::ids::At;
@@ -36,6 +38,13 @@ fn heard<'a>(sentences: &[&'a str], expected: bool) -> Vec<&'a str> {
 fn rules_are_heard() {
     let missed = heard(RULES, false);
     assert!(missed.is_empty(), "{} missed: {missed:#?}", missed.len());
+}
+
+/// A window that has a rule must have what took it back.
+#[test]
+fn what_takes_a_rule_back_is_heard() {
+    let (missed, wrong) = (heard(TAKEN_BACK, false), heard(KEPT_TO, true));
+    assert!(missed.is_empty() && wrong.is_empty(), "missed {missed:#?}, taken {wrong:#?}");
 }
 
 #[test]
