@@ -453,13 +453,13 @@ async fn a_conversation_can_be_read_as_markdown() {
     let [session] = &sessions(&log).await[..] else { panic!("one session") };
     let expected = "# Tides and moon
 
-## m0 · user · 2026-11-15 09:30
+## m0 · user · 2026-11-15 09:30 UTC
 
 When is high tide?
 
 [image: image/png]
 
-## m1 · assistant · 2026-11-15 09:31
+## m1 · assistant · 2026-11-15 09:31 UTC
 
 > Look it up.
 > Then answer.
@@ -472,7 +472,7 @@ Calls tides:
 }
 ```
 
-## m2 · user · 2026-11-15 09:31
+## m2 · user · 2026-11-15 09:31 UTC
 
 Result:
 
@@ -482,7 +482,7 @@ Result:
 ```
 ````
 
-## m3 · assistant · 2026-11-15 09:32
+## m3 · assistant · 2026-11-15 09:32 UTC
 
 At 06:12.
 

@@ -144,5 +144,5 @@ fn one_line(text: &str) -> String {
 /// A time to the minute, in UTC.
 fn minute(at: At) -> String {
     let time = jiff::Timestamp::from_microsecond(at.0);
-    time.map_or_else(|_| at.to_string(), |time| time.strftime("%Y-%m-%d %H:%M").to_string())
+    time.map_or_else(|_| at.to_string(), |time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
 }
