@@ -1,11 +1,12 @@
 //! A short stretch of a message around the words that were searched for, with those words marked.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use serde::Serialize;
 use unicode_normalization::UnicodeNormalization;
 
-use super::words::is_unspaced;
+use super::words::{is_mark, is_unspaced};
 
 /// About how much text is shown, in characters.
 const SNIPPET_CHARS: usize = 160;
@@ -13,6 +14,8 @@ const SNIPPET_CHARS: usize = 160;
 const LEAD_CHARS: usize = 40;
 /// How much is looked at in one go.
 const LOOK_CHARS: usize = 400_000;
+/// How many finds are looked at.
+const LOOK_FINDS: usize = 10_000;
 /// How far the next look goes beyond that: a word at the end of one is whole in the next.
 const STEP_CHARS: usize = LOOK_CHARS - 1_000;
 
@@ -93,11 +96,7 @@ fn look(text: &str, units: &[String]) -> Look {
 
 /// Where the units occur, as ranges of characters, in order.
 fn finds(chars: &[char], units: &[String]) -> Vec<Range<usize>> {
-    // One character may fold to several: a ligature, or a vowel of Thai.
-    let mut folded: Vec<(usize, char)> = Vec::with_capacity(chars.len());
-    for (at, c) in chars.iter().enumerate() {
-        fold(*c, |c| folded.push((at, c)));
-    }
+    let folded = folded(chars);
     let parts_at =
         |at: usize| at.checked_sub(1).and_then(|before| chars.get(before)).zip(chars.get(at)).is_none_or(part);
     let is_whole = |find: &Range<usize>| parts_at(find.start) && parts_at(find.end);
@@ -105,17 +104,51 @@ fn finds(chars: &[char], units: &[String]) -> Vec<Range<usize>> {
     for unit in units {
         let wanted: Vec<char> = unit.chars().map(within).collect();
         let hits = folded.windows(wanted.len()).filter(|window| window.iter().map(|(_, c)| c).eq(&wanted));
-        let ends = |window: &[(usize, char)]| Some(window.first()?.0..window.last()?.0 + 1);
+        let ends = |window: &[(Range<usize>, char)]| Some(window.first()?.0.start..window.last()?.0.end);
         let hits: Vec<Range<usize>> = hits.filter_map(ends).collect();
+        let anywhere = unit.starts_with(is_unspaced);
+        if anywhere && hits.is_empty() {
+            finds.extend(pairs(&folded, &wanted));
+        }
         // Whole words where there are any, or else those that begin with it: `boat` is meant in `boats`, and 3 never in
         // 13 or 30.
-        let anywhere = unit.starts_with(is_unspaced);
         let begins = unit.ends_with(char::is_alphabetic) && !hits.iter().any(is_whole);
         let is_meant = |find: &Range<usize>| anywhere || is_whole(find) || begins && parts_at(find.start);
         finds.extend(hits.into_iter().filter(is_meant));
     }
     finds.sort_by_key(|find| find.start);
     finds
+}
+
+/// Where pairs of characters occur, by which a run is found that does not stand there as a whole.
+fn pairs(folded: &[(Range<usize>, char)], wanted: &[char]) -> impl Iterator<Item = Range<usize>> {
+    let pairs: HashSet<(char, char)> = wanted.windows(2).map(|two| (two[0], two[1])).collect();
+    let hits = folded.windows(2).filter(move |two| pairs.contains(&(two[0].1, two[1].1)));
+    hits.map(|two| two[0].0.start..two[1].0.end)
+}
+
+/// Characters as they are compared, each with where it stands. Some are one with those that follow them: macOS writes
+/// é as two, and 한 as three. And one may be several: a ligature, or a vowel of Thai.
+fn folded(chars: &[char]) -> Vec<(Range<usize>, char)> {
+    let mut folded = Vec::with_capacity(chars.len());
+    let mut start = 0;
+    while start < chars.len() {
+        let end = start + 1 + chars[start + 1..].iter().take_while(|c| joins(**c)).count();
+        let mut take = |c: char| folded.push((start..end, c));
+        if end == start + 1 {
+            fold(chars[start], take);
+        } else {
+            chars[start..end].iter().copied().nfkc().for_each(|c| fold(c, &mut take));
+        }
+        start = end;
+    }
+    folded
+}
+
+/// Whether a character is one with that before it: a mark, a letter within a syllable of Korean, or what voices a
+/// narrow one of Japanese.
+fn joins(c: char) -> bool {
+    !c.is_ascii() && (is_mark(c) || matches!(c, '\u{1160}'..='\u{11FF}' | '\u{FF9E}' | '\u{FF9F}'))
 }
 
 /// Whether two neighbouring characters belong to different words, or to different pieces of a name.
@@ -152,7 +185,7 @@ fn best_start(finds: &[Range<usize>]) -> usize {
         let reach = finds[first].start + SNIPPET_CHARS - LEAD_CHARS;
         finds[first..].iter().take_while(|find| find.end <= reach).count()
     };
-    let best = (0..finds.len().min(1_000)).max_by_key(|&first| (shown_from(first), usize::MAX - first));
+    let best = (0..finds.len().min(LOOK_FINDS)).max_by_key(|&first| (shown_from(first), usize::MAX - first));
     best.map_or(0, |first| finds[first].start.saturating_sub(LEAD_CHARS))
 }
 
@@ -169,6 +202,7 @@ mod tests {
     fn words_are_marked() {
         check("Why does the Build fail?\nBuild it.", &["build"], "Why does the [Build] fail? [Build] it.");
         check("数据库的索引", &["索引"], "数据库的[索引]");
+        check("后来讨论了数据库的各种索引。", &["数据库索引"], "后来讨论了[数据库]的各种[索引]。");
         check("w77 and w7719, getUserName", &["w77", "user"], "[w77] and w7719, get[User]Name");
         check("Berth 13 and 30 of Petrel-3", &["petrel", "3"], "Berth 13 and 30 of [Petrel]-[3]");
         check("Berth 13 and 30", &["3"], "Berth 13 and 30");
@@ -179,6 +213,21 @@ mod tests {
         check("ดื่มน้ำทุกวัน", &["น\u{e49}\u{e4d}\u{e32}"], "ดื่ม[น้ำ]ทุกวัน");
         check("nothing here", &["absent"], "nothing here");
         check("", &["absent"], "");
+    }
+
+    /// As file names of macOS are written.
+    #[test]
+    fn letters_that_are_written_in_pieces_are_found() {
+        let hay = "hay ".repeat(100);
+        for (said, wanted) in [
+            ("re\u{301}sume\u{301}", "résumé"),
+            ("\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}", "한글"),
+            ("ｶﾞﾗｽ", "ガラス"),
+            ("I\u{307}zmir", "izmir"),
+        ] {
+            let snippet = Snippet::of(&format!("{hay}{said}.pdf"), &[wanted.to_owned()]);
+            assert!(snippet.marked("[", "]").ends_with(&format!("hay [{said}].pdf")), "{snippet:?}");
+        }
     }
 
     #[test]

@@ -96,7 +96,7 @@ fn is_term_char(c: char) -> bool {
 }
 
 /// Combining marks, which belong to the letter before them.
-fn is_mark(c: char) -> bool {
+pub(super) fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
 
