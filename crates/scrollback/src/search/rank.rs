@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::snippet::Snippet;
-use super::words::{each_run, lower, pairs, small};
+use super::words::{bare, each_run, lower, pairs, small};
 use super::{Need, Probe, Reach, Term, each_term, folded, is_unspaced};
 use crate::error::{Error, Result};
 use crate::ids::{At, SessionId, Tenant};
@@ -105,7 +105,8 @@ pub(super) fn query_terms(text: &str) -> Vec<Term> {
         if run.starts_with(is_unspaced) {
             terms.extend(terms_of_run(run));
         } else {
-            terms.push(Term::exact(lower(run, &mut lowered)));
+            let forms = bare(run).map(|bare| lower(&bare, &mut lowered).to_owned());
+            terms.push(Term { forms: forms.into_iter().collect(), ..Term::exact(lower(run, &mut lowered)) });
         }
     });
     let mut seen = HashSet::new();
@@ -147,7 +148,8 @@ pub(super) struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     pub(super) fn of(terms: &'a [Term]) -> Self {
         let numbered = || terms.iter().enumerate();
-        let exact = numbered().map(|(i, term)| (term.text.as_str(), i)).collect();
+        let forms = |(i, term): (usize, &'a Term)| term.forms.iter().map(move |form| (form.as_str(), i));
+        let exact = numbered().flat_map(forms).chain(numbered().map(|(i, term)| (term.text.as_str(), i))).collect();
         Self { exact, prefixes: numbered().filter(|(_, term)| term.prefix).collect(), count: terms.len() }
     }
 
@@ -277,6 +279,18 @@ mod tests {
         check("猫", &["猫*"]);
         check("用 Rust写", &["用*", "rust", "写*"]);
         check("?!", &[]);
+    }
+
+    #[test]
+    fn signs_that_are_left_out_do_not_matter() {
+        let pictures = [("❤", "I ❤\u{fe0f} it"), ("❤\u{fe0f}", "I ❤ it"), ("🎉", "🎉🎉🎉"), ("👍", "👍🏽 ok")];
+        let words = [("كتاب", "كِتَاب"), ("كِتَاب", "كتاب جديد"), ("שלום", "שָׁלוֹם לך"), ("שָׁלוֹם", "שלום")];
+        for (query, text) in pictures.into_iter().chain(words) {
+            let (terms, held) = (query_terms(query), terms(text));
+            assert!(terms.iter().all(|term| term.is_among(term.beginning(), &held)), "{query} in {text}");
+            let wanted = Wanted::of(&terms);
+            assert!(Said::read(text, &wanted).of(&wanted).holds_every_term(), "{query} in {text}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde::Serialize;
 use unicode_normalization::UnicodeNormalization;
 
-use super::words::{is_mark, is_unspaced};
+use super::words::{is_left_out, is_mark, is_unspaced};
 
 /// About how much text is shown, in characters.
 const SNIPPET_CHARS: usize = 160;
@@ -102,8 +102,8 @@ fn finds(chars: &[char], units: &[String]) -> Vec<Range<usize>> {
     let is_whole = |find: &Range<usize>| parts_at(find.start) && parts_at(find.end);
     let mut finds = Vec::new();
     for unit in units {
-        let wanted: Vec<char> = unit.chars().map(within).collect();
-        let hits = folded.windows(wanted.len()).filter(|window| window.iter().map(|(_, c)| c).eq(&wanted));
+        let wanted: Vec<char> = unit.chars().filter(|c| !is_left_out(*c)).map(within).collect();
+        let hits = folded.windows(wanted.len().max(1)).filter(|window| window.iter().map(|(_, c)| c).eq(&wanted));
         let ends = |window: &[(Range<usize>, char)]| Some(window.first()?.0.start..window.last()?.0.end);
         let hits: Vec<Range<usize>> = hits.filter_map(ends).collect();
         let anywhere = unit.starts_with(is_unspaced);
@@ -134,7 +134,11 @@ fn folded(chars: &[char]) -> Vec<(Range<usize>, char)> {
     let mut start = 0;
     while start < chars.len() {
         let end = start + 1 + chars[start + 1..].iter().take_while(|c| joins(**c)).count();
-        let mut take = |c: char| folded.push((start..end, c));
+        let mut take = |c: char| {
+            if !is_left_out(c) {
+                folded.push((start..end, c));
+            }
+        };
         if end == start + 1 {
             fold(chars[start], take);
         } else {
@@ -211,6 +215,9 @@ mod tests {
         check("one ﬁne day", &["fine"], "one [ﬁne] day");
         // The vowel at the end is one character in what is typed, and two in what is compared.
         check("ดื่มน้ำทุกวัน", &["น\u{e49}\u{e4d}\u{e32}"], "ดื่ม[น้ำ]ทุกวัน");
+        check("I ❤\u{fe0f} it, 👍🏽", &["❤", "👍"], "I [❤\u{fe0f}] it, [👍]🏽");
+        check("I ❤ it", &["❤\u{fe0f}"], "I [❤] it");
+        check("هذا كِتَابٌ، كـتاب", &["كتاب"], "هذا [كِتَابٌ]، [كـتاب]");
         check("nothing here", &["absent"], "nothing here");
         check("", &["absent"], "");
     }

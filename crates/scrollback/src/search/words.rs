@@ -104,6 +104,23 @@ fn is_pictograph(c: char) -> bool {
     matches!(u32::from(c), 0x2600..=0x27BF | 0x1F300..=0x1FAFF)
 }
 
+/// Signs that most people leave out: the points of Hebrew and Arabic, the stroke that lengthens a word, and what says
+/// how a picture is drawn.
+pub(super) fn is_left_out(c: char) -> bool {
+    matches!(c,
+        '\u{591}'..='\u{5BD}' | '\u{5BF}' | '\u{5C1}' | '\u{5C2}' | '\u{5C4}' | '\u{5C5}' | '\u{5C7}'
+        | '\u{610}'..='\u{61A}' | '\u{640}' | '\u{64B}'..='\u{65F}' | '\u{670}' | '\u{6D6}'..='\u{6DC}'
+        | '\u{6DF}'..='\u{6E4}' | '\u{6E7}' | '\u{6E8}' | '\u{6EA}'..='\u{6ED}' | '\u{FE0E}' | '\u{FE0F}')
+}
+
+/// A word without the signs that most people leave out; `None` if it has none, or nothing else.
+pub(super) fn bare(word: &str) -> Option<String> {
+    if word.is_ascii() || !word.contains(is_left_out) {
+        return None;
+    }
+    Some(word.chars().filter(|c| !is_left_out(*c)).collect()).filter(|bare: &String| !bare.is_empty())
+}
+
 /// Every pair of neighbouring characters, then the last one alone.
 pub(super) fn pairs(run: &str, take: &mut impl FnMut(&str)) {
     let mut ends = run.char_indices().map(|(at, c)| at + c.len_utf8()).peekable();
@@ -114,15 +131,17 @@ pub(super) fn pairs(run: &str, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// A word, then its pieces if it has several: `camelCase` and `word2vec` part where a lower-case letter meets an
-/// upper-case one or a digit.
+/// A word, the same without signs that may be left out, then its pieces if it has several: `camelCase` and `word2vec`
+/// part where a lower-case letter meets an upper-case one or a digit, and every picture is a piece of its own.
 fn word(run: &str, lowered: &mut String, take: &mut impl FnMut(&str)) {
     take(lower(run, lowered));
+    if let Some(bare) = bare(run) {
+        take(lower(&bare, lowered));
+    }
     let (mut start, mut before) = (0, None::<char>);
     for (at, c) in run.char_indices() {
-        let joint =
-            before.is_some_and(|b| b.is_lowercase() && c.is_uppercase() || b.is_alphabetic() != c.is_alphabetic());
-        if joint && !is_mark(c) {
+        let parts = |b: char| b.is_lowercase() && c.is_uppercase() || b.is_alphabetic() != c.is_alphabetic();
+        if before.is_some_and(|b| parts(b) || is_pictograph(c)) && !is_mark(c) {
             take(lower(&run[start..at], lowered));
             start = at;
         }
@@ -165,6 +184,18 @@ mod tests {
         check("ÉcoleNormale ΟΔΟΣ", &["écolenormale", "école", "normale", "οδος"]);
         check("ﬁne Ｆｕｌｌ e\u{301}te\u{301}", &["fine", "full", "été"]);
         check("İzmir ıssız IŞIK", &["izmir", "issiz", "işik"]);
+    }
+
+    #[test]
+    fn every_picture_is_found() {
+        check("Done🎉🎉", &["done🎉🎉", "done", "🎉", "🎉"]);
+        check("👍🏽 ❤\u{fe0f}", &["👍🏽", "👍", "🏽", "❤\u{fe0f}", "❤"]);
+    }
+
+    #[test]
+    fn words_with_points_are_found_without() {
+        assert!(terms("שָׁלוֹם").contains(&"שלום".to_owned()));
+        assert!(terms("كِتَاب كـــتاب").contains(&"كتاب".to_owned()));
     }
 
     #[test]
