@@ -15,7 +15,7 @@ use scrollback::engine::Folding;
 use scrollback::ids::{Depth, Hash128};
 use scrollback::log::{Answer, History, Received};
 use scrollback::note::{Covers, Fold};
-use scrollback::search::is_unspaced;
+use scrollback::search::is_chinese;
 use scrollback::store::{Position, Span, Stored};
 use scrollback::{Error, Message, Part, Result, Role};
 
@@ -151,9 +151,7 @@ impl Proxy {
         let said = self.engine.log().store().read(&received.session, span).await.unwrap_or_default();
         let own = said.iter().filter(|stored| stored.role == Role::User).map(|stored| stored.message().to_text());
         let text: String = own.filter(|text| text.trim() != COMPRESS).collect();
-        let unspaced = text.chars().filter(|c| is_unspaced(*c)).count();
-        let letters = text.chars().filter(|c| c.is_alphabetic() && !is_unspaced(*c)).count();
-        if unspaced * 2 > letters { Language::Chinese } else { Language::English }
+        if is_chinese(&text) { Language::Chinese } else { Language::English }
     }
 }
 

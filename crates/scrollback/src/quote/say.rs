@@ -3,7 +3,7 @@
 use super::rank::Ranked;
 use super::read::Speaker;
 use crate::message::Role;
-use crate::search::is_unspaced;
+use crate::search::is_chinese;
 
 /// At most so many quotes.
 const QUOTES: usize = 4;
@@ -20,11 +20,9 @@ pub(super) enum Language {
 }
 
 impl Language {
-    /// Chinese if most of a text's letters are, counting a character as two letters.
+    /// The language of a question, as far as we speak it.
     pub(super) fn of(text: &str) -> Self {
-        let unspaced = text.chars().filter(|c| is_unspaced(*c)).count();
-        let letters = text.chars().filter(|c| c.is_alphabetic() && !is_unspaced(*c)).count();
-        if unspaced * 2 > letters { Self::Chinese } else { Self::English }
+        if is_chinese(text) { Self::Chinese } else { Self::English }
     }
 
     pub(super) fn noted(self) -> &'static str {

@@ -61,6 +61,20 @@ fn contents() -> Value {
     json!({"role": "system", "content": format!("You help.\n{}", fence("contents", "Earlier pages.", entries))})
 }
 
+/// Whoever writes neither English nor Chinese is answered in English.
+#[test]
+fn other_languages_are_quoted_and_not_answered_in_chinese() {
+    for (told, asked) in [
+        ("여분의 열쇠는 기압계 뒤에 걸려 있다.", "여분의 열쇠는 어디에 있어?"),
+        ("予備の鍵は気圧計の後ろに掛けてあります。", "予備の鍵はどこに掛けてありますか？"),
+        ("กุญแจสำรองแขวนอยู่หลังบารอมิเตอร์", "กุญแจสำรองแขวนอยู่ที่ไหน?"),
+        ("अतिरिक्त चाबी बैरोमीटर के पीछे टंगी है।", "अतिरिक्त चाबी कहाँ है?"),
+    ] {
+        let said = content(answer(&json!({"messages": [user(told), assistant("OK."), user(asked)]})));
+        assert!(said.starts_with("I only quote") && said.contains(told), "{said}");
+    }
+}
+
 #[test]
 fn what_is_visible_is_quoted_in_english() {
     let said = content(ask(&[

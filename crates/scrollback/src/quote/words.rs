@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use crate::search::{folded, is_unspaced};
+use crate::search::{folded, is_term_char, is_unspaced};
 
 /// English words that say how something is asked, not what about.
 const STOP_WORDS: &str = "a about after again all also am an and any are as at be been before but by can could did do does \
@@ -71,8 +71,8 @@ pub(super) fn content(question: &str) -> Vec<String> {
     }
     let parted: String = spaced.chars().map(|c| if STOP_CHARS.contains(c) { ' ' } else { c }).collect();
     let (mut words, mut seen): (Vec<String>, HashSet<&str>) = Default::default();
-    for word in parted.split(|c: char| !c.is_alphanumeric() && !matches!(c, '-' | '_' | '.' | ':' | '/' | '\'')) {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    for word in parted.split(|c: char| !is_term_char(c) && !matches!(c, '-' | '_' | '.' | ':' | '/' | '\'')) {
+        let word = word.trim_matches(|c: char| !is_term_char(c));
         let word = word.strip_suffix("'s").unwrap_or(word);
         let telling = is_telling(&folded(word)) || word.starts_with(is_unspaced);
         if telling && seen.insert(word) {
@@ -130,6 +130,7 @@ mod unit {
         assert_eq!(content("刷墙的师傅报价多少？"), ["刷墙", "师傅报价"]);
         assert_eq!(content("船的名字"), ["船", "名字"]);
         assert_eq!(phrases(&content("船 at 09:30 in HB-22 名字")), ["船", "09:30", "hb-22"]);
+        assert_eq!(content("กุญแจอยู่ที่ไหน नमस्ते?"), ["กุญแจอยู่ที่ไหน", "नमस्ते"]);
         assert_eq!(content("Where is it?"), Vec::<String>::new());
         assert_eq!(keys("Painted painting paints"), ["paint"]);
     }

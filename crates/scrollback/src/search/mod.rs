@@ -14,8 +14,8 @@ mod words;
 pub use rank::{Found, Query, find};
 pub use relate::{Related, related};
 pub use snippet::Snippet;
-pub(crate) use words::is_grammar;
-pub use words::{each_term, folded, is_unspaced, terms};
+pub use words::{each_term, folded, is_chinese, is_unspaced, terms};
+pub(crate) use words::{is_grammar, is_term_char};
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -33,6 +33,20 @@ pub fn is_unspaced(c: char) -> bool {
         | 0x20000..=0x323AF)
 }
 
+/// Whether a text is Chinese: most of its letters are, counting a character as two, and next to none are those that
+/// Japanese writes beside them.
+pub fn is_chinese(text: &str) -> bool {
+    let (mut characters, mut kana, mut others) = (0, 0, 0);
+    for c in text.chars().filter(|c| c.is_alphabetic() || is_unspaced(*c)) {
+        match u32::from(c) {
+            0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0x20000..=0x323AF => characters += 1,
+            0x3040..=0x30FF | 0x31F0..=0x31FF => kana += 1,
+            _ => others += 1,
+        }
+    }
+    characters * 2 > others && characters > kana * 8
+}
+
 /// Text in the one form it is compared in: compatibility forms joined, lower case.
 pub fn folded(text: &str) -> String {
     if text.is_ascii() { text.to_ascii_lowercase() } else { small(&text.nfkc().collect::<String>()) }
@@ -87,7 +101,7 @@ pub fn terms(text: &str) -> Vec<String> {
     all
 }
 
-fn is_term_char(c: char) -> bool {
+pub(crate) fn is_term_char(c: char) -> bool {
     if c.is_ascii() {
         c.is_ascii_alphanumeric()
     } else {
@@ -184,6 +198,18 @@ mod tests {
         check("ÉcoleNormale ΟΔΟΣ", &["écolenormale", "école", "normale", "οδος"]);
         check("ﬁne Ｆｕｌｌ e\u{301}te\u{301}", &["fine", "full", "été"]);
         check("İzmir ıssız IŞIK", &["izmir", "issiz", "işik"]);
+    }
+
+    #[test]
+    fn chinese_is_told_from_its_neighbours() {
+        for text in ["茶叶罐放在哪里？", "用 Rust 写的程序在哪里", "鲜の每日，牛奶是哪天送的"]
+        {
+            assert!(is_chinese(text), "{text}");
+        }
+        for text in ["", "Where is it?", "열쇠는 어디에 있어?", "鍵はどこですか？", "東京都庁の展望台", "กุญแจอยู่ที่ไหน"]
+        {
+            assert!(!is_chinese(text), "{text}");
+        }
     }
 
     #[test]
