@@ -11,6 +11,7 @@ mod snippet;
 mod stem;
 mod words;
 
+pub(crate) use rank::query_terms;
 pub use rank::{Found, Query, find};
 pub use relate::{Related, related};
 pub use snippet::Snippet;

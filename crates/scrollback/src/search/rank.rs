@@ -99,7 +99,7 @@ pub async fn find(store: &dyn Store, tenant: &Tenant, query: &Query) -> Result<V
 
 /// The terms of a query: words whole, runs without spaces as their pairs, a lone character as a prefix. Each is a term
 /// of any text that holds the query's words.
-pub(super) fn query_terms(text: &str) -> Vec<Term> {
+pub(crate) fn query_terms(text: &str) -> Vec<Term> {
     let (mut terms, mut lowered) = (Vec::new(), String::new());
     each_run(text, |run| {
         if run.starts_with(is_unspaced) {

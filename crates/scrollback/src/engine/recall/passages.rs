@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::search::terms;
+use crate::search::{query_terms, terms};
 use crate::window::{grouped, tokens_of};
 
 /// Longer lines count as several.
@@ -113,9 +113,12 @@ pub(super) fn passages(lines: &[&str], words: &str, room: u32) -> Passages {
 #[expect(clippy::cast_precision_loss, reason = "counts of lines are small")]
 fn scored(lines: &[&str], words: &str) -> Vec<(usize, f64)> {
     let wanted = terms(words);
+    // A character that is asked for alone stands before others as well.
+    let lone: Vec<String> = query_terms(words).into_iter().filter(|term| term.prefix).map(|term| term.text).collect();
     let holds = |line: &&str| {
         let said = terms(line);
-        wanted.iter().map(|term| said.contains(term)).collect::<Vec<bool>>()
+        let begins = |term: &String| lone.contains(term) && said.iter().any(|word| word.starts_with(term));
+        wanted.iter().map(|term| said.contains(term) || begins(term)).collect::<Vec<bool>>()
     };
     let held: Vec<Vec<bool>> = lines.iter().map(holds).collect();
     let rarity = |term: usize| {
@@ -238,6 +241,7 @@ mod tests {
         assert_eq!(found.complaint, None);
         assert_eq!(found.text, "299: row 298\n300: row 299\n301: the berth is 潮位 17\n302: row 301\n303: row 302");
         assert!(passages(&rows, "submarine", 400).complaint.unwrap().starts_with("No line holds"));
+        assert_eq!(passages(&["屋顶上有猫咪\n", "没有别的"], "猫", 400).complaint, None);
     }
 
     #[test]
