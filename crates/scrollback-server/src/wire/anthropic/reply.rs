@@ -1,6 +1,6 @@
 //! What a model says, gathered: from one body, or event by event.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::wire::said::{Called, End, Piece, Said};
 
@@ -101,7 +101,9 @@ impl Growing {
             "input_json_delta" => self.input.push_str(delta["partial_json"].as_str().unwrap_or_default()),
             "signature_delta" => self.value["signature"] = delta["signature"].clone(),
             "citations_delta" => self.cite(&delta["citation"]),
-            _ => self.append(fields),
+            // How far it has come may stand beside a thought, and is no part of it.
+            "thinking_delta" => self.append(fields.iter().filter(|(name, _)| *name == "thinking")),
+            _ => self.append(fields.iter()),
         }
     }
 
@@ -113,8 +115,8 @@ impl Growing {
     }
 
     /// Texts grow; what is no text is told at once.
-    fn append(&mut self, fields: &Map<String, Value>) {
-        for (name, more) in fields.iter().filter(|(name, value)| *name != "type" && !value.is_null()) {
+    fn append<'a>(&mut self, fields: impl Iterator<Item = (&'a String, &'a Value)>) {
+        for (name, more) in fields.filter(|(name, value)| *name != "type" && !value.is_null()) {
             match (self.value.get_mut(name), more) {
                 (Some(Value::String(known)), Value::String(more)) => known.push_str(more),
                 _ => self.value[name] = more.clone(),

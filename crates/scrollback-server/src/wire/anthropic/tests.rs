@@ -92,6 +92,17 @@ fn a_stream_and_a_body_say_the_same() {
 }
 
 #[test]
+fn how_far_a_thought_has_come_is_no_part_of_it() {
+    let (thought, counted) =
+        (r#""type":"thinking_delta","thinking":"#, r#""type":"thinking_delta","estimated_tokens":50,"thinking":"#);
+    let counting = REPLY_SSE.replace(thought, counted);
+    assert_ne!(counting, REPLY_SSE);
+    let (out, said) = relayed(&[&counting], 100, false, false);
+    assert_eq!(out, counting, "the client sees it");
+    assert_eq!(said[0].pieces, Messages.read(REPLY.as_bytes()).unwrap().pieces, "its provider takes nothing else back");
+}
+
+#[test]
 fn blocks_of_ours_are_not_seen_and_the_others_are_numbered_anew() {
     for piece in [1, 7, 5000] {
         let (out, said) = relayed(&[MIXED_SSE], piece, false, false);
