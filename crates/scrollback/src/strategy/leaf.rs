@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
+use serde_json::Value;
+
 use super::holds::HoldSettings;
-use crate::message::{Message, Part, Role};
+use crate::message::{Message, Part, Role, value_of};
 use crate::recall::RecallTool;
 use crate::store::Stored;
 use crate::tokens::part_tokens;
@@ -24,7 +26,8 @@ pub struct Leaf {
     pub asides: Vec<Arc<Stored>>,
     /// Whether a person speaks, which begins a turn.
     pub begins_turn: bool,
-    /// Whether it may not be parted from what is before it: it answers calls, or goes on with a reply that makes some.
+    /// Whether it may not be parted from what is before it: it answers calls, or goes on with a reply that makes some
+    /// or that was paused.
     pub answers: bool,
     /// Whether calls before it, or its own, wait for their results.
     waits: bool,
@@ -104,7 +107,7 @@ impl Leaf {
         let long_message = message.as_ref().filter(|_| long_raw);
         let asked = |over: usize| long_message.and_then(|message| asked(message, before, over));
         let (large, long) = (asked(holds.over_chars), asked(holds.least_chars()));
-        let (asides, answers) = (Vec::new(), brings || goes_on);
+        let (asides, answers) = (Vec::new(), brings || goes_on || resumes(&stored));
         let (placeholder, settled) = Default::default();
         Self { stored, asides, begins_turn, answers, waits, large, long, placeholder, settled }
     }
@@ -169,6 +172,20 @@ impl Leaf {
     pub fn aside_tokens(&self) -> u32 {
         self.asides.iter().map(|aside| aside.measure.tokens).fold(0, u32::saturating_add)
     }
+}
+
+/// Whether a reply goes on with an earlier one: it brings the result of a tool that its provider runs, or calls
+/// something from within it, and that tool was called before.
+fn resumes(stored: &Stored) -> bool {
+    let raw = stored.raw.get();
+    let may = ["\"tool_use_id\"", "\"tool_id\""].iter().any(|name| raw.contains(name));
+    if stored.role != Role::Assistant || !may {
+        return false;
+    }
+    let message: Value = value_of(raw).unwrap_or_default();
+    let blocks = message["content"].as_array().map_or(&[][..], Vec::as_slice);
+    let named = blocks.iter().flat_map(|block| [&block["tool_use_id"], &block["caller"]["tool_id"]]);
+    named.filter(|id| id.is_string()).any(|id| blocks.iter().all(|block| block["id"] != *id))
 }
 
 /// The words of a message's results.

@@ -28,6 +28,36 @@ fn leaves(messages: &[Value]) -> Vec<Arc<Leaf>> {
     Leaf::all((0..).zip(messages).map(stored), &HoldSettings::default())
 }
 
+/// A tool that a provider runs may be called in one reply and answered in a later one, and may call others meanwhile.
+#[test]
+fn what_a_provider_runs_is_not_parted_from_its_result() {
+    let call = json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "code_execution", "input": {}});
+    let within = |id: &str| {
+        let caller = json!({"type": "code_execution_20260120", "tool_id": "srvtoolu_1"});
+        json!({"type": "tool_use", "id": id, "name": "look", "input": {}, "caller": caller})
+    };
+    let result =
+        |id: &str| json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": "high"}]});
+    let done =
+        json!({"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_1", "content": {"stdout": "high"}});
+    let says = |text: &str| json!({"type": "text", "text": text});
+    let said = |blocks: Vec<Value>| json!({"role": "assistant", "content": blocks});
+    let talk = [
+        json!({"role": "user", "content": "How high is the tide?"}),
+        said(vec![call.clone(), within("toolu_1")]),
+        result("toolu_1"),
+        said(vec![within("toolu_2")]),
+        result("toolu_2"),
+        said(vec![done.clone(), says("It is high.")]),
+        said(vec![says("That was all.")]),
+        said(vec![call.clone(), done.clone(), says("And once more.")]),
+        said(vec![call]),
+        said(vec![done]),
+    ];
+    let pages = turns::pages(&leaves(&talk), 1);
+    assert_eq!(pages, [0..1, 1..6, 6..7, 7..8, 8..10]);
+}
+
 /// Turns, each with steps, each with results of so many characters.
 fn talk(turns: &[Vec<Vec<usize>>]) -> Vec<Value> {
     let mut out = Vec::new();
