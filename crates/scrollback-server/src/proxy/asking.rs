@@ -82,7 +82,7 @@ impl Exchange {
                 return Answered::Refused(pass::with(status, headers, Body::from(body)));
             };
             let earlier = self.output_before();
-            self.enter(said.usage.as_ref());
+            self.enter(&said);
             self.response.clone_from(&said.id);
             match self.judge(&said) {
                 Verdict::Again(calls) => {

@@ -18,6 +18,7 @@ use crate::clock::now;
 use crate::live::What;
 use crate::wire::Output;
 use crate::wire::edit::{raw, reasoning_tokens};
+use crate::wire::said::Said;
 
 /// How the layouts of windows begin that sort messages into topics.
 const TOPICS: &str = "topics@";
@@ -31,7 +32,8 @@ pub(super) fn saved(calls: &[Call]) -> Option<f64> {
 
 impl Exchange {
     /// Writes a call into the ledger.
-    pub(super) fn enter(&mut self, usage: Option<&Value>) {
+    pub(super) fn enter(&mut self, said: &Said) {
+        let usage = said.usage.as_ref();
         let millis = u32::try_from(self.sent.elapsed().as_millis()).unwrap_or(u32::MAX);
         let ended = Ended {
             model: &self.plan.model,
@@ -44,7 +46,7 @@ impl Exchange {
             met: self.plan.met,
         };
         let call = self.proxy.book.entry(&self.turn, &ended);
-        if let Some(reported) = call.reported {
+        if let Some(reported) = call.reported.filter(|_| !said.ran_tools()) {
             let model = Model { upstream: &self.upstream.name, name: &self.plan.model, family: None };
             self.proxy.gauge.learn(model, self.turn.window(), self.plan.tools, reported.input);
         }

@@ -177,7 +177,7 @@ impl Streaming {
             broken_off(exchange, said);
             return Phase::Over;
         }
-        exchange.enter(said.usage.as_ref());
+        exchange.enter(&said);
         exchange.response = exchange.response.take().or_else(|| said.id.clone());
         let verdict = exchange.judge(&said);
         if let Verdict::Again(calls) = verdict {
@@ -256,7 +256,7 @@ fn broken_off(mut exchange: Exchange, said: Said) {
     if exchange.plan.ours.is_some() {
         return cut_short(exchange, (said, BROKEN_OFF), true);
     }
-    exchange.enter(said.usage.as_ref());
+    exchange.enter(&said);
     exchange.fail();
 }
 
@@ -268,7 +268,7 @@ fn cut_short(mut exchange: Exchange, (mut said, why): (Said, &str), is_answered:
         said = exchange.stopped(said, why);
     }
     if is_answered {
-        exchange.enter(said.usage.as_ref());
+        exchange.enter(&said);
     }
     let ended = said.end.is_some() && !said.failed;
     if !ended || !matches!(exchange.judge(&said), Verdict::Deliver) {

@@ -70,6 +70,14 @@ impl Said {
         self.pieces.iter().filter_map(words).collect()
     }
 
+    /// Whether its provider ran tools on the way: then its input is counted once for every time the model was asked.
+    pub(crate) fn ran_tools(&self) -> bool {
+        let signs = ["_tool_use", "_tool_result", "_call"];
+        let ran =
+            |value: &Value| value["type"].as_str().is_some_and(|kind| signs.iter().any(|sign| kind.ends_with(sign)));
+        self.pieces.iter().any(|piece| matches!(piece, Piece::Other(value) if ran(value)))
+    }
+
     /// Whether nothing was said.
     pub(crate) fn is_empty(&self) -> bool {
         self.pieces.is_empty()

@@ -1,6 +1,9 @@
 //! How many tokens a request would be sent with, as clients of Anthropic ask it. The Responses API's way is in
 //! `responses/endpoints.rs`.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use scrollback::tokens::Vocabulary;
 use serde_json::{Value, json};
 
@@ -139,4 +142,31 @@ fn reasoning_that_would_be_left_out_does_not_stop_a_count() {
     assert_eq!(answer.status(), 400, "what is wrong with a request its upstream says");
     sent["model"] = json!("claude-fable-5-1");
     assert!(count(&server, &sent) > 100);
+}
+
+/// A provider that runs tools counts its input once for every time it asks the model.
+#[test]
+fn what_is_counted_for_tools_of_the_provider_teaches_nothing() {
+    let counted = Arc::new(AtomicU64::new(0));
+    let reported = counted.clone();
+    let upstream = Upstream::new(move |_, asked| {
+        if is_count(asked) {
+            return plain("404 Not Found", JSON, "{}");
+        }
+        let searched =
+            json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "tide"}});
+        let found = json!({"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []});
+        let content = json!([searched, found, {"type": "text", "text": "At nine."}]);
+        let usage = json!({"input_tokens": 2 * reported.load(Ordering::Relaxed), "output_tokens": 9});
+        let body = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn", "usage": usage});
+        plain("200 OK", JSON, &body.to_string())
+    });
+    let server = Server::new(upstream.port, "");
+    let mut sent = body(&[user("When is high tide?")]);
+    let before = count(&server, &sent);
+    counted.store(before, Ordering::Relaxed);
+    sent["max_tokens"] = json!(300);
+    assert_eq!(server.send("POST /v1/messages", SESSION, &sent.to_string()).status(), 200);
+    let after = count(&server, &body(&[user("When is the tide high?")]));
+    assert!(after < before * 5 / 4, "{before} tokens are now {after}");
 }
