@@ -78,6 +78,25 @@ async fn results_of_other_sessions_are_loaded_where_that_is_allowed() {
 }
 
 #[tokio::test]
+async fn documents_in_a_held_result_are_loaded_with_it() {
+    let bench = Bench::new(false);
+    let uses = json!({"type": "tool_use", "id": "c1", "name": "list", "input": {}});
+    let file = json!({"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "The pilot is Ingrid."}});
+    let content = json!([{"type": "text", "text": log()}, file]);
+    let answer = json!({"type": "tool_result", "tool_use_id": "c1", "content": content});
+    let talk = [
+        user("read the list"),
+        json!({"role": "assistant", "content": [uses]}),
+        json!({"role": "user", "content": [answer]}),
+    ];
+    let mut turn = bench.begin("s", &talk).await;
+    for part in ["pilot", "600-700"] {
+        let told = bench.recall(&mut turn, RecallTool::Hold, &json!({"id": "h2", "part": part}).to_string()).await;
+        assert!(told.contains("The pilot is Ingrid."), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn what_another_session_leaves_out_is_not_found_from_here() {
     let bench = Bench::new(true);
     let other = bench.begin("other", &talk()).await;

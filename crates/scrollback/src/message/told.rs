@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Message, Part, read, text_of};
+use super::{Message, Part, caption_of, read, text_of};
 
 impl Message {
     /// Its words as one text, with a line in place of each picture and document: what `instead` makes of "image" or
@@ -25,9 +25,10 @@ fn told<'a>(part: &'a Part, instead: &impl Fn(&str) -> String) -> Vec<Cow<'a, st
         Part::Image(_) => part.words().into_iter().chain([line("image")]).collect(),
         Part::File(_) => part.words().into_iter().chain([line("file")]).collect(),
         Part::Result { text, other, .. } => {
-            let beside = other.iter().map(|block| match read::attached(block) {
-                Some(kind) => line(kind),
-                None => text_of(block),
+            let beside = other.iter().flat_map(|block| match (read::attached(block), read::plain(block)) {
+                (Some(_), Some(words)) => vec![caption_of(block), words.into()],
+                (Some(kind), None) => vec![caption_of(block), line(kind)],
+                (None, _) => vec![text_of(block)],
             });
             std::iter::once(text.into()).chain(beside).collect()
         }
@@ -59,6 +60,21 @@ mod tests {
         assert_eq!(told(&json!({"role": "user", "content": far})), "https://example.org/pier.png\n[image]");
         let file = json!([{"type": "document", "title": "Tides", "source": {"type": "base64", "data": dot}}]);
         assert!(told(&json!({"role": "user", "content": file})).ends_with("Tides\n[file]"));
+    }
+
+    #[test]
+    fn what_a_document_says_that_a_tool_returned_is_told() {
+        let result = |source: serde_json::Value| {
+            let file = json!({"type": "document", "title": "Tides", "source": source});
+            told(&json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": [file]}]}))
+        };
+        let words = "High at nine.\n  Low at three.";
+        assert_eq!(
+            result(json!({"type": "text", "media_type": "text/plain", "data": words})),
+            format!("Tides\n{words}")
+        );
+        assert!(result(json!({"type": "content", "content": words})).contains(words));
+        assert_eq!(result(json!({"type": "base64", "media_type": "application/pdf", "data": "JVBE"})), "Tides\n[file]");
     }
 
     #[test]

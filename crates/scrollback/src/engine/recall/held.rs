@@ -5,6 +5,7 @@ use super::passages::{self, Passages, lines_of, passages};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionKey};
+use crate::message;
 use crate::recall::{Part, fence, heading, said};
 use crate::store::{Span, Which};
 use crate::window::grouped;
@@ -20,8 +21,9 @@ impl Engine {
         if result.is_empty() && session != *sight.session {
             return Err(unknown());
         }
-        // Words may stand beside results; whoever is led here has seen neither.
-        let alone = read.parts().iter().all(|part| matches!(part, crate::message::Part::Result { .. }));
+        // Words may stand beside results, and documents in them; whoever is led here has seen neither.
+        let words_alone = |part: &_| matches!(part, message::Part::Result { other, .. } if other.is_empty());
+        let alone = read.parts().iter().all(words_alone);
         let text = if alone && !result.is_empty() { result } else { said(stored.id, &read) };
         let lines = lines_of(&text);
         let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
