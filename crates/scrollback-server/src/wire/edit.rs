@@ -100,7 +100,10 @@ pub(crate) fn is_overflow(status: StatusCode, body: &[u8]) -> bool {
         "greater than the context length",
         "exceeded model token limit",
     ];
-    signs.iter().any(|sign| text.contains(sign))
+    // Pictures and documents have more bytes than tokens.
+    let bytes = ["request_too_large", "request entity too large", "maximum allowed number of bytes"];
+    let too_heavy = status == StatusCode::PAYLOAD_TOO_LARGE && bytes.iter().any(|sign| text.contains(sign));
+    too_heavy || signs.iter().any(|sign| text.contains(sign))
 }
 
 #[cfg(test)]
@@ -115,11 +118,18 @@ mod tests {
             (400, "The input token count (40000) exceeds the maximum number of tokens allowed (32768)."),
             (413, "prompt is too long: 210000 tokens > 200000 maximum"),
             (500, "Context size has been exceeded."),
+            (
+                413,
+                r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#,
+            ),
+            (413, "<html><head><title>413 Request Entity Too Large</title></head></html>"),
         ];
         for (status, text) in said {
             assert!(is_overflow(StatusCode::from_u16(status).unwrap(), text.as_bytes()), "{text}");
         }
         assert!(!is_overflow(StatusCode::TOO_MANY_REQUESTS, b"too many tokens in this minute"));
+        let a_minute = b"Request too large for model `llama` on tokens per minute (TPM): Limit 6000, Requested 7000";
+        assert!(!is_overflow(StatusCode::PAYLOAD_TOO_LARGE, a_minute));
         assert!(!is_overflow(StatusCode::BAD_REQUEST, b"unknown model"));
     }
 }
