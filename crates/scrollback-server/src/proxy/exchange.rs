@@ -48,6 +48,8 @@ pub(super) struct Exchange {
     pub(super) shown: Vec<Piece>,
     /// All messages of earlier rounds.
     rounds: Vec<Value>,
+    /// Where the model's provider ran programs in earlier rounds.
+    container: Option<String>,
     /// Fields of the request that were not sent.
     gone: Vec<&'static str>,
     /// The id by which the client knows the response.
@@ -83,7 +85,7 @@ impl Exchange {
         let (Managed { wire, incoming, request, offer }, sent) = (managed, Instant::now());
         let view = turn.view();
         let under_way = plan.ours.as_ref().map(|_| proxy.later.turn(plan.conversation.clone()));
-        let (round, shown, rounds, gone, response, calls) = Default::default();
+        let (round, shown, rounds, container, gone, response, calls) = Default::default();
         let (reasoning, notices, bound, shrunk, joins) = Default::default();
         Self {
             proxy,
@@ -98,6 +100,7 @@ impl Exchange {
             round,
             shown,
             rounds,
+            container,
             gone,
             response,
             calls,
@@ -131,10 +134,12 @@ impl Exchange {
         }
         let last = self.round > 0 && self.round >= self.most_rounds() && self.offer.by() == RecallBy::Tools;
         let choice = last.then(|| self.wire.toolbox().without_ours(&self.request));
+        let container = self.container.as_deref().map(|id| contained(&self.request, id));
         let mut changes: Vec<(&str, Option<&str>)> = Vec::new();
         changes.extend(rendered.changes.iter().map(|(name, value)| (*name, value.as_deref())));
         changes.extend(ours.as_deref().map(|tools| ("tools", Some(tools))));
         changes.extend(choice.as_deref().map(|choice| ("tool_choice", Some(choice))));
+        changes.extend(container.as_deref().map(|container| ("container", Some(container))));
         let body = self.request.write(&changes);
         let did = if touched { "offered nothing" } else { "passed on as it came" };
         self.gone = rendered.changes.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| *name).collect();
@@ -247,6 +252,7 @@ impl Exchange {
     /// answers.
     pub(super) async fn again(&mut self, said: &Said, calls: &[Result<RecallCall, String>]) {
         self.round += 1;
+        self.container = said.container.clone().or(self.container.take());
         self.add_to_round(self.wire.speech().messages(said));
         let known = self.turn.recalls().len();
         let mut answers = self.proxy.engine.recall(&mut self.turn, calls).await;
@@ -321,4 +327,14 @@ impl Exchange {
             if mixed || all.len() > shown.len() { Hidden::around(&all, &shown, &results) } else { Hidden::default() };
         self.finish(shown, hidden).await;
     }
+}
+
+/// A request's field for the place where programs are run, with the name of one.
+fn contained(request: &Request, id: &str) -> String {
+    let mut container = request.value("container");
+    match container.as_object_mut() {
+        Some(fields) => drop(fields.insert("id".into(), id.into())),
+        None => container = id.into(),
+    }
+    container.to_string()
 }

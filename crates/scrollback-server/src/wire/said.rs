@@ -13,6 +13,8 @@ pub(crate) struct Said {
     pub(crate) end: Option<End>,
     /// What it cost, as reported.
     pub(crate) usage: Option<Value>,
+    /// Where its provider ran programs for it: what they left there is found by this name.
+    pub(crate) container: Option<String>,
     /// Whether an error came in the place of its end.
     pub(crate) failed: bool,
 }

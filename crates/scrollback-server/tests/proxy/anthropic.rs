@@ -244,6 +244,32 @@ fn a_recall_is_out_of_sight() {
 }
 
 /// Claude says a blank line before it calls, which is refused when it comes back; many clients leave it out.
+/// What a program left in one round is there in the next.
+#[test]
+fn a_recall_goes_on_where_programs_were_run() {
+    let upstream = Upstream::new(|number, _| {
+        if number % 2 == 1 {
+            return reply(&[text("It is red.")]);
+        }
+        let ran = json!({"type": "server_tool_use", "id": "srvtoolu_1", "name": "code_execution", "input": {"code": "save()"}});
+        let left =
+            json!({"type": "code_execution_tool_result", "tool_use_id": "srvtoolu_1", "content": {"stdout": ""}});
+        let body = json!({"id": "msg_1", "type": "message", "role": "assistant", "content": [ran, left, search()],
+                          "stop_reason": "tool_use", "container": {"id": "container_7", "expires_at": "2026-11-18T00:00:00Z"},
+                          "usage": {"input_tokens": 10, "output_tokens": 2}});
+        plain("200 OK", "content-type: application/json\r\n", &body.to_string())
+    });
+    let server = Server::new(upstream.port, WINDOW);
+    let mut sent = body(&[user(&[text("Which colour?")])]);
+    assert_eq!(ask(&server, &sent).status(), 200);
+    sent["container"] = json!({"skills": [{"type": "anthropic", "skill_id": "pdf"}]});
+    assert_eq!(ask(&server, &sent).status(), 200);
+    let asked: Vec<Value> = upstream.asked().iter().map(|asked| asked.json()["container"].clone()).collect();
+    let mut skilled = sent["container"].clone();
+    skilled["id"] = json!("container_7");
+    assert_eq!(asked, [Value::Null, json!("container_7"), sent["container"].clone(), skilled]);
+}
+
 #[test]
 fn blank_words_of_a_model_are_not_sent_back() {
     let theirs = call("call_7", "look", &json!({}));

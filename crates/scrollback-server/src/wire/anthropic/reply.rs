@@ -14,6 +14,8 @@ pub(super) struct Gathered {
     pub(super) stop: Option<String>,
     /// What it cost, as reported.
     usage: Option<Value>,
+    /// Where programs were run for it.
+    container: Option<String>,
     /// Whether an error came in the place of its end.
     failed: bool,
 }
@@ -38,6 +40,7 @@ impl Gathered {
             blocks: blocks.iter().map(block).collect(),
             stop: text(&body["stop_reason"]),
             usage: body.get("usage").filter(|usage| usage.is_object()).cloned(),
+            container: text(&body["container"]["id"]),
             failed: false,
         })
     }
@@ -62,6 +65,7 @@ impl Gathered {
             }
             "message_delta" => {
                 self.stop = text(&event["delta"]["stop_reason"]).or(self.stop.take());
+                self.container = text(&event["delta"]["container"]["id"]).or(self.container.take());
                 self.add_usage(&event["usage"]);
             }
             "error" => self.failed |= self.stop.is_none(),
@@ -89,6 +93,7 @@ impl Gathered {
             pieces: self.blocks.into_iter().map(Growing::piece).collect(),
             end: self.stop.map(|_| if whole { End::Whole } else { End::Cut }),
             usage: self.usage,
+            container: self.container,
             failed: self.failed,
         }
     }

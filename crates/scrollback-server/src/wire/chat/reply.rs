@@ -189,6 +189,7 @@ impl Gathered {
             end: self.finish.map(|_| if cut { End::Cut } else { End::Whole }),
             usage: self.usage,
             failed: self.failed,
+            ..Said::default()
         }
     }
 }

@@ -63,5 +63,6 @@ pub(super) fn ended(response: &Value) -> Said {
         end,
         usage: response.get("usage").filter(|usage| usage.is_object()).cloned(),
         failed: matches!(status, Some("failed" | "cancelled")),
+        ..Said::default()
     }
 }
