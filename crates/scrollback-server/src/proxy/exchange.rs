@@ -22,7 +22,7 @@ use crate::wire::edit::raw;
 use crate::wire::offer::{NO_MORE, Offer};
 use crate::wire::request::Request;
 use crate::wire::said::{Called, End, Piece, Said};
-use crate::wire::{Dress, Ear, Echo, Wire, WireName};
+use crate::wire::{Dress, Ear, Echo, Reasoning, Wire, WireName};
 
 /// How much of a session's id names it.
 const HANDLE: usize = 12;
@@ -66,6 +66,10 @@ pub(super) struct Exchange {
     pub(super) shrunk: bool,
     /// Whether neighbours of one speaker are sent as one message.
     joins: bool,
+    /// Whether what was sent last is not just what the client sent.
+    pub(super) changed: bool,
+    /// What of its earlier reasoning the model is sent.
+    sends: Reasoning,
     /// While it is there, a turn of our own is under way.
     _under_way: Option<watch::Sender<()>>,
 }
@@ -86,7 +90,8 @@ impl Exchange {
         let view = turn.view();
         let under_way = plan.ours.as_ref().map(|_| proxy.later.turn(plan.conversation.clone()));
         let (round, shown, rounds, container, gone, response, calls) = Default::default();
-        let (reasoning, notices, bound, shrunk, joins) = Default::default();
+        let (reasoning, notices, bound, shrunk, joins, changed) = Default::default();
+        let sends = if plan.binds_thinking { Reasoning::Bound } else { Reasoning::Usual };
         Self {
             proxy,
             upstream,
@@ -110,6 +115,8 @@ impl Exchange {
             sent,
             shrunk,
             joins,
+            changed,
+            sends,
             _under_way: under_way,
         }
     }
@@ -123,11 +130,10 @@ impl Exchange {
         let touched = self.plan.is_known_here_alone() || !untouched && self.plan.untouched.is_none();
         let session = self.turn.received().session.id.to_string();
         let handle = self.offer.is_elsewhere().then_some(&session[..HANDLE.min(session.len())]);
-        let binds = self.plan.binds_thinking;
         let ours = self.offer.tools(self.request.tools());
         let tools = ours.as_deref().or(self.request.tools());
         let (turn, request, mixed) = (&self.turn, &self.request, self.plan.ours.is_some());
-        let dress = Dress { turn, request, tools, touched, instruction, handle, binds, mixed };
+        let dress = Dress { turn, request, tools, touched, instruction, handle, reasoning: self.sends, mixed };
         let mut rendered = self.wire.render(&dress);
         for (_, messages) in rendered.changes.iter_mut().filter(|(name, _)| self.joins && *name == "messages") {
             *messages = messages.take().map(|messages| joined(&messages));
@@ -141,6 +147,7 @@ impl Exchange {
         changes.extend(choice.as_deref().map(|choice| ("tool_choice", Some(choice))));
         changes.extend(container.as_deref().map(|container| ("container", Some(container))));
         let body = self.request.write(&changes);
+        self.changed = !changes.is_empty();
         let did = if touched { "offered nothing" } else { "passed on as it came" };
         self.gone = rendered.changes.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| *name).collect();
         (self.notices, self.bound) = (rendered.notices, rendered.bound);
@@ -180,6 +187,18 @@ impl Exchange {
     pub(super) fn join_neighbours(&mut self) -> bool {
         let may = self.wire.name() == WireName::Chat && !self.joins;
         self.joins |= may;
+        may
+    }
+
+    /// Has other reasoning sent than before: all of it once, and nothing once nothing else is accepted. Whether that
+    /// changes anything.
+    pub(super) fn send_reasoning(&mut self, wanted: Reasoning) -> bool {
+        let may = match (self.sends, wanted) {
+            (Reasoning::Usual, Reasoning::Bound) | (Reasoning::Usual | Reasoning::Bound, Reasoning::All) => true,
+            (sent, wanted) => wanted == Reasoning::Nothing && sent != wanted,
+        };
+        let may = may && self.wire.name() == WireName::Anthropic;
+        self.sends = if may { wanted } else { self.sends };
         may
     }
 

@@ -1,5 +1,6 @@
-//! What some models want otherwise than others do, learned from what they refuse: no tools, or people and the model
-//! taking turns. It is remembered for a while, so that not every request is refused first.
+//! What some models want otherwise than others do, learned from what they refuse: no tools, people and the model taking
+//! turns, all of their reasoning, or that alone which stands where it was made. It is remembered for a while, so that
+//! not every request is refused first.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 use axum::http::StatusCode;
 
 use super::exchange::Exchange;
+use crate::wire::Reasoning;
 
 /// How servers say that a model knows no tools, or that they were not told to read its calls.
 const NO_TOOLS: [&str; 9] = [
@@ -27,6 +29,19 @@ const NO_TOOLS_NOW: [&str; 2] = ["combined with tool", "function calling with a 
 const TURNS: [&str; 4] =
     ["roles must alternate", "should be alternating", "should alternate with assistant", "successive user"];
 
+/// How they refuse reasoning that was made after other words than now stand before it.
+const BOUND: [&str; 1] = ["bound to a different conversation"];
+/// How they refuse to go on without their reasoning.
+const ALL_REASONING: [&str; 1] = ["in the thinking mode must be passed back"];
+/// How they refuse reasoning for another reason.
+const NO_REASONING: [&str; 5] = [
+    "signature` in `thinking` block",
+    "blocks in the latest assistant message cannot be modified",
+    "blocks must match the parameters during the original request",
+    ".thinking.signature: ",
+    ".thinking.estimated_tokens: ",
+];
+
 /// So much of a refusal is read.
 const READ: usize = 4_096;
 /// After so long it is tried anew: servers are set up otherwise, and models change.
@@ -38,7 +53,10 @@ const MOST_MODELS: usize = 1_000;
 enum Want {
     NoTools,
     Turns,
+    Reasoning(Reasoning),
 }
+
+const BOUND_ONLY: Want = Want::Reasoning(Reasoning::Bound);
 
 /// What a refusal asks for, and whether that is the model's own and not this request's.
 fn wanted(status: StatusCode, body: &[u8]) -> Option<(Want, bool)> {
@@ -51,8 +69,14 @@ fn wanted(status: StatusCode, body: &[u8]) -> Option<(Want, bool)> {
     ];
     let text = String::from_utf8_lossy(&body[..body.len().min(READ)]).to_ascii_lowercase();
     let says = |signs: &[&str]| may.contains(&status) && signs.iter().any(|sign| text.contains(sign));
-    let known: [(&[&str], Want, bool); 3] =
-        [(&NO_TOOLS, Want::NoTools, true), (&NO_TOOLS_NOW, Want::NoTools, false), (&TURNS, Want::Turns, true)];
+    let known: [(&[&str], Want, bool); 6] = [
+        (&NO_TOOLS, Want::NoTools, true),
+        (&NO_TOOLS_NOW, Want::NoTools, false),
+        (&TURNS, Want::Turns, true),
+        (&BOUND, BOUND_ONLY, true),
+        (&ALL_REASONING, Want::Reasoning(Reasoning::All), true),
+        (&NO_REASONING, Want::Reasoning(Reasoning::Nothing), false),
+    ];
     known.into_iter().find(|(signs, ..)| says(signs)).map(|(_, want, lasts)| (want, lasts))
 }
 
@@ -79,7 +103,7 @@ impl Wants {
 impl Exchange {
     /// Asks as its model is known to want it.
     pub(super) fn heed(&mut self) {
-        for want in [Want::NoTools, Want::Turns] {
+        for want in [Want::NoTools, Want::Turns, BOUND_ONLY, Want::Reasoning(Reasoning::All)] {
             if self.proxy.wants.knows((&self.upstream.name, &self.plan.model), want) {
                 self.follow(want);
             }
@@ -88,7 +112,13 @@ impl Exchange {
 
     /// Changes what a refusal objects to; whether there is anything to change.
     pub(super) fn give_way(&mut self, status: StatusCode, body: &[u8]) -> bool {
-        let Some((want, lasts)) = wanted(status, body).filter(|(want, _)| self.follow(*want)) else { return false };
+        // What is all the client's own is its own business.
+        let Some((want, lasts)) = wanted(status, body).filter(|_| self.changed) else { return false };
+        // What is known here of where reasoning was made may be wrong as well.
+        let gives_way = self.follow(want) || want == BOUND_ONLY && self.follow(Want::Reasoning(Reasoning::Nothing));
+        if !gives_way {
+            return false;
+        }
         let (upstream, model) = (&*self.upstream.name, &*self.plan.model);
         tracing::warn!(model, upstream, ?want, "a request was refused; it is sent again as the model wants it");
         if lasts {
@@ -101,6 +131,7 @@ impl Exchange {
         match want {
             Want::NoTools => self.withdraw_tools(),
             Want::Turns => self.join_neighbours(),
+            Want::Reasoning(wanted) => self.send_reasoning(wanted),
         }
     }
 }
@@ -124,6 +155,13 @@ mod tests {
         check(400, "json mode cannot be combined with tool/function calling", none_now);
         check(400, "Function calling with a response mime type: 'application/json' is unsupported", none_now);
         check(400, "Conversation roles must alternate user/assistant/...", Some((Want::Turns, true)));
+        let bound = "Invalid `signature` in `thinking` block. The block is bound to a different conversation.";
+        check(400, bound, Some((BOUND_ONLY, true)));
+        let nothing = Some((Want::Reasoning(Reasoning::Nothing), false));
+        check(400, "messages.1.content.0: Invalid `signature` in `thinking` block", nothing);
+        let back = "The `content[].thinking` in the thinking mode must be passed back to the API.";
+        check(400, back, Some((Want::Reasoning(Reasoning::All), true)));
+        check(400, "Expected `thinking` or `redacted_thinking`, but found `tool_use`.", None);
         check(429, "it does not support tools", None);
         check(400, "tools[0].function.name: string too long", None);
     }

@@ -179,10 +179,23 @@ pub(crate) struct Dress<'a> {
     pub(crate) instruction: Option<&'a str>,
     /// What a model that recalls by tools of the client's own has to call this session.
     pub(crate) handle: Option<&'a str>,
-    /// Whether the model accepts its reasoning only after the very words it was made after.
-    pub(crate) binds: bool,
+    /// What of its earlier reasoning the model is sent.
+    pub(crate) reasoning: Reasoning,
     /// Whether the conversation may have been held over another dialect so far.
     pub(crate) mixed: bool,
+}
+
+/// What of its earlier reasoning a model is sent, where it stands inside of its messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Reasoning {
+    /// What it thought in this turn, and what stands after the very words it was made after.
+    Usual,
+    /// Only the latter: it accepts no other.
+    Bound,
+    /// All of it, wherever it stands: it does not go on without.
+    All,
+    /// Nothing: some of it was refused.
+    Nothing,
 }
 
 /// A window, written.

@@ -459,6 +459,72 @@ fn reasoning_stays_until_the_window_changes_and_is_told_of_then() {
     }
 }
 
+/// Nobody knows of every model whether it minds, and of every reply what was made of it on the way.
+#[test]
+fn reasoning_that_is_refused_is_left_out_and_the_turn_goes_on() {
+    let bound = "messages.3.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.";
+    let modified = "messages.3.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.";
+    for (why, times) in [(bound, 3), (modified, 2)] {
+        let refused = move |number: usize, asked: &Said| {
+            let is_result = messages(asked).pop().unwrap().to_string().contains("tool_result");
+            if is_result && !thoughts(asked).is_empty() {
+                let error = json!({"type": "error", "error": {"type": "invalid_request_error", "message": why}});
+                return plain("400 Bad Request", "content-type: application/json\r\n", &error.to_string());
+            }
+            thinking(number, asked)
+        };
+        let upstream = Upstream::new(refused);
+        let server = Server::new(upstream.port, WINDOW);
+        let (mut history, model) = (Vec::new(), "claude-opus-4-5");
+        ask_thinking(&server, &mut history, model, user(&[text("LOOK at the crane.")]));
+        let id = blocks(&history[1])[1]["id"].as_str().unwrap().to_owned();
+        ask_thinking(&server, &mut history, model, user(&[result(&id, "It turns.")]));
+        let asked = upstream.asked();
+        assert_eq!(asked.len(), 1 + times, "{why}");
+        assert_eq!(messages(&asked[times])[1], assistant(&[call(&id, "look", &json!({}))]), "{why}");
+        assert!(notices(&server).iter().any(|notice| notice.contains("its provider refused it")), "{why}");
+    }
+    let client = Upstream::new(|_, _| {
+        plain("400 Bad Request", "content-type: application/json\r\n", "Invalid `signature` in `thinking` block")
+    });
+    let server = Server::new(client.port, "recall = \"off\"\n");
+    assert_eq!(ask(&server, &begun_elsewhere("claude-opus-4-5")).status(), 400);
+    assert_eq!(client.asked().len(), 1, "what is all the client's own is its own business");
+}
+
+/// Some servers of this dialect do not go on without the thoughts that led to calls, however old they are.
+#[test]
+fn reasoning_that_is_missed_is_sent_wherever_it_stands() {
+    let upstream = Upstream::new(|number, asked| {
+        let forgets = |message: &Value| {
+            let has = |kind: &str| blocks(message).iter().any(|block| block["type"] == kind);
+            has("tool_use") && !has("thinking")
+        };
+        if messages(asked).iter().any(forgets) {
+            let what = "The `content[].thinking` in the thinking mode must be passed back to the API.";
+            let error = json!({"error": {"message": what, "type": "invalid_request_error"}});
+            return plain("400 Bad Request", "content-type: application/json\r\n", &error.to_string());
+        }
+        thinking(number, asked)
+    });
+    let server = Server::new(upstream.port, &WINDOW.replace("5000", "12000"));
+    let (mut history, model) = (Vec::new(), "deepseek-v4-pro");
+    let called = |history: &[Value]| blocks(history.last().unwrap())[1]["id"].as_str().unwrap().to_owned();
+    ask_thinking(&server, &mut history, model, user(&[text("LOOK at the crane.")]));
+    let large = format!("LOOK at the log.\n{}", "The crane turns by day and by night.\n".repeat(300));
+    let id = called(&history);
+    ask_thinking(&server, &mut history, model, user(&[result(&id, &large)]));
+    let id = called(&history);
+    ask_thinking(&server, &mut history, model, user(&[result(&id, "It is oiled.")]));
+    for (turn, asked) in [("And the quay?", 5), ("And the boats?", 6)] {
+        ask_thinking(&server, &mut history, model, user(&[text(turn)]));
+        assert_eq!(upstream.asked().len(), asked, "it is refused once: {turn}");
+        let last = upstream.asked().pop().unwrap();
+        assert!(last.text().contains("[Tool result h"), "what was large is held: {}", last.text());
+        assert_eq!(thoughts(&last).len(), asked - 2, "{turn}");
+    }
+}
+
 #[test]
 fn reasoning_of_several_rounds_does_not_come_back() {
     let upstream = Upstream::new(|number, asked| match number {

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::Anthropic;
 use super::tests::read;
-use crate::wire::{Dress, Wire};
+use crate::wire::{Dress, Reasoning, Wire};
 
 const MESSAGES: usize = 2_500;
 const LIMIT: u32 = 4_000_000;
@@ -56,7 +56,7 @@ fn an_untouched_turn_costs_little() {
         touched: false,
         instruction: None,
         handle: None,
-        binds: false,
+        reasoning: Reasoning::Usual,
         mixed: false,
     };
     let timed = |what: &str, run: &dyn Fn()| {

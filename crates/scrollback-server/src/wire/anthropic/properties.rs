@@ -21,7 +21,7 @@ use super::tests::read;
 use crate::config::RecallBy;
 use crate::wire::edit::raw;
 use crate::wire::offer::Offer;
-use crate::wire::{Dress, Wire};
+use crate::wire::{Dress, Reasoning, Wire};
 
 const LIMIT: u32 = 9_000;
 
@@ -139,7 +139,7 @@ impl Talk {
             touched,
             instruction: None,
             handle: None,
-            binds: self.manner.binds,
+            reasoning: if self.manner.binds { Reasoning::Bound } else { Reasoning::Usual },
             mixed: false,
         };
         let rendered = Anthropic.render(&dress);

@@ -13,7 +13,7 @@ use super::{held, imported, marks, midway, opened, results};
 use crate::wire::edit::{addressed, array};
 use crate::wire::foreign::{Foreign, shape};
 use crate::wire::request::Request;
-use crate::wire::{Dress, Rendered};
+use crate::wire::{Dress, Reasoning, Rendered};
 
 pub(super) fn rendered(dress: &Dress<'_>) -> Rendered {
     let blocks: Vec<&Block> = dress.turn.window().sent().collect();
@@ -36,8 +36,9 @@ fn touched(dress: &Dress<'_>, said: &[&Block], begun: &dyn Fn() -> Hash128) -> R
     let lines = lines.filter(|line| !line.is_empty()).collect();
     let mut lines = midway::placed(results::gathered(lines));
     compaction_first(&mut lines, dress.request);
-    let binding = Binding { bound: &|id| dress.turn.bound(id), binds: dress.binds, added: Added::Window };
-    let (notices, bound) = bound(&mut lines, dress.request, begun, &binding);
+    let binding =
+        Binding { bound: &|id| dress.turn.bound(id), binds: dress.reasoning == Reasoning::Bound, added: Added::Window };
+    let (notices, bound) = bound(&mut lines, dress, begun, &binding);
     marks::placed(&mut lines, dress.request);
     Rendered { changes: vec![("messages", Some(array(lines.into_iter().map(Line::into_text))))], notices, bound }
 }
@@ -49,7 +50,7 @@ fn as_sent(dress: &Dress<'_>, said: &[&Block], begun: &dyn Fn() -> Hash128) -> R
         return Rendered::default();
     }
     let added = if dress.tools == dress.request.tools() { Added::Nothing } else { Added::Tools };
-    let binding = Binding { bound: &|id| dress.turn.bound(id), binds: dress.binds, added };
+    let binding = Binding { bound: &|id| dress.turn.bound(id), binds: dress.reasoning == Reasoning::Bound, added };
     let ids = || said.iter().filter_map(|block| Some(block.message()?.id));
     let theirs: Vec<&RawValue> = serde_json::from_str(raw).unwrap_or_default();
     let looked_at = binding.minds_tools() || binding.has_ours(ids());
@@ -60,7 +61,7 @@ fn as_sent(dress: &Dress<'_>, said: &[&Block], begun: &dyn Fn() -> Hash128) -> R
         |i: usize| said.get(i).and_then(|block| block.message()).map_or(Source::Note, |stored| Source::Said(stored.id));
     let lines = theirs.iter().enumerate().map(|(i, raw)| Line::new(raw.get(), source(i), Reason::Open));
     let mut lines: Vec<Line<'_>> = lines.collect();
-    let (notices, bound) = bound(&mut lines, dress.request, begun, &binding);
+    let (notices, bound) = bound(&mut lines, dress, begun, &binding);
     let changed = (!notices.is_empty()).then(|| array(lines.into_iter().map(Line::into_text)));
     Rendered { changes: changed.map(|messages| ("messages", Some(messages))).into_iter().collect(), notices, bound }
 }
@@ -68,15 +69,20 @@ fn as_sent(dress: &Dress<'_>, said: &[&Block], begun: &dyn Fn() -> Hash128) -> R
 /// Leaves out reasoning that cannot stay; what is told of it, and what the reply will be bound to.
 fn bound(
     lines: &mut Vec<Line<'_>>,
-    request: &Request,
+    dress: &Dress<'_>,
     begun: &dyn Fn() -> Hash128,
     binding: &Binding<'_>,
 ) -> (Vec<String>, Option<Hash128>) {
-    if !is_on(request) && !lines.iter().any(Line::thinks) {
+    if !is_on(dress.request) && !lines.iter().any(Line::thinks) {
         return (Vec::new(), None);
     }
+    let refused = match dress.reasoning {
+        Reasoning::All => return (Vec::new(), None),
+        Reasoning::Nothing => thinking::withheld(lines),
+        Reasoning::Usual | Reasoning::Bound => None,
+    };
     let walked = thinking::walked(lines, begun(), binding);
-    (walked.notice().into_iter().collect(), Some(walked.bound))
+    (refused.or(walked.notice()).into_iter().collect(), Some(walked.bound))
 }
 
 fn thinks(request: &Request, messages: &str) -> bool {

@@ -95,6 +95,14 @@ pub(super) fn walked(lines: &mut Vec<Line<'_>>, begun: Hash128, binding: &Bindin
     Walked { dropped, unknown, bound: told(hash, ours) }
 }
 
+/// Leaves out all reasoning, because its provider has refused some of it; what is told of it, if there was any.
+pub(super) fn withheld(lines: &mut [Line<'_>]) -> Option<String> {
+    let thinking: Vec<&mut Line<'_>> = lines.iter_mut().filter(|line| line.thinks()).collect();
+    let told = (!thinking.is_empty()).then(|| "all reasoning was left out: its provider refused it".to_owned());
+    thinking.into_iter().for_each(left_out);
+    told
+}
+
 /// Where the current turn goes on after what began it.
 fn current_turn(lines: &[Line<'_>]) -> usize {
     lines.iter().rposition(Line::begins_turn).map_or(0, |at| at + 1)

@@ -11,7 +11,7 @@ use crate::upstream::Upstream;
 use crate::wire::offer::Offer;
 use crate::wire::request::Request;
 use crate::wire::said::{Called, End, Said};
-use crate::wire::{self, Dress, Wire, WireName};
+use crate::wire::{self, Dress, Reasoning, Wire, WireName};
 
 /// A turn that is sent: where it goes and what it offers.
 pub(super) struct Line {
@@ -46,7 +46,7 @@ impl Line {
             touched: true,
             instruction: self.offer.instruction(),
             handle: None,
-            binds: false,
+            reasoning: Reasoning::Usual,
             mixed: false,
         };
         let rendered = self.wire.render(&dress);
