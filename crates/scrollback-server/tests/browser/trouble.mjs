@@ -128,6 +128,32 @@ await play({
     await page.getByRole('menuitemradio', { name: '中文' }).click();
     await page.getByRole('link', { name: '新对话' }).first().waitFor();
     await holds(page, 'Not sent yet');
+    await page.reload();
+    await holds(page, 'Not sent yet');
+    quiet(page);
+  },
+
+  async 'what a new chat is to begin with is found again, and goes with its first message'() {
+    const page = await open('/#/new');
+    const [instructions, strategy] = [page.locator('.new-more textarea'), page.getByRole('combobox', { name: 'Strategy' })];
+    await page.locator('.new-more > summary').click();
+    await instructions.fill('Answer like a harbour master.');
+    await strategy.selectOption('summary');
+    await page.locator('.session-row').first().click();
+    await ready(page);
+    await page.getByRole('link', { name: 'New chat' }).first().click();
+    await page.waitForURL(/#\/new/);
+    await until('the instructions', async () => (await instructions.inputValue()) === 'Answer like a harbour master.');
+    assert.ok(await instructions.isVisible(), 'what is sent is in sight');
+    await until('the strategy', async () => (await strategy.inputValue()) === 'summary');
+    await send(page, 'Is the pier free?');
+    await page.waitForURL(/#\/s\//);
+    const [, session] = /#\/s\/(\w+)/.exec(page.url());
+    assert.equal((await api('GET', `/sessions/${session}`)).strategy, 'summary');
+    assert.match(JSON.stringify((await api('GET', `/sessions/${session}/messages`)).messages[0]), /like a harbour master/);
+    await page.getByRole('link', { name: 'New chat' }).first().click();
+    await page.waitForURL(/#\/new/);
+    assert.equal(await instructions.inputValue(), '');
     quiet(page);
   },
 

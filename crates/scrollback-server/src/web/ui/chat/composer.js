@@ -14,7 +14,7 @@ const NOTHING = { after: null, instead: null, without: null, aside: '' };
 
 /** Makes it: { node, focus(), takeUp(), giveBack(draft), answerAfter(id, …), setRunning(isRunning), status }. */
 export function makeComposer(chat) {
-  const options = makeOptions(chat.place);
+  const options = makeOptions(chat.place, keep);
   const after = h('div', { class: 'composer-after' });
   const refusal = h('div', {});
   const status = h('div', { class: 'composer-status' });
@@ -24,8 +24,12 @@ export function makeComposer(chat) {
   const state = { ...NOTHING };
   const suggestions = makeSuggestions(field, fill);
 
+  function keep() {
+    keepDraft(chat.place.id, { ...state, text: field.value, ...options.beginning() });
+  }
+
   function changed() {
-    keepDraft(chat.place.id, { ...state, text: field.value });
+    keep();
     put(refusal);
     grow();
   }
@@ -85,6 +89,7 @@ export function makeComposer(chat) {
     /** Shows what was being written here when one left. */
     takeUp() {
       const kept = draftOf(chat.place.id);
+      if (kept) options.takeUp(kept);
       if (kept && kept.text !== field.value) write({ ...kept, text: both(kept.text, field.value) });
     },
     /** Puts words back that could not be sent, before those that were written since; words for different places stay apart. */
