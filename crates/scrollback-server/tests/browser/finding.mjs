@@ -4,7 +4,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 import { accessible, api, assert, BASE, everyLook, FEW, fixture, imported, open, picture, play, quiet, settled, until } from './kit.mjs';
 import { field } from './talk.mjs';
 import { played } from './seed.mjs';
-import { puppet } from './model.mjs';
+import { another, puppet } from './model.mjs';
 
 const day = (by = 0) => new Date(Date.now() + by * 86_400_000).toISOString().slice(0, 10);
 const search = (query) => `/#/search?${new URLSearchParams(query)}`;
@@ -210,6 +210,35 @@ await play({
     model.says({ content: 'Here.' });
     model.ends();
     await page.locator('#m1', { hasText: 'Here.' }).waitFor();
+    assert.deepEqual(page.complaints.filter((words) => !/status of 401/.test(words)), []);
+  },
+
+  async 'who gives up a token leaves nothing of theirs to whoever comes next'() {
+    const server = await another('[serve]\nupstream = "quote"\naccess = "tokens"\n');
+    const [mira, noa] = ['mira', 'noa'].map((name) => /[\w-]{20,}/.exec(server.command('tokens', 'add', name))[0]);
+    const says = (token, message) => fetch(`${server.base}/api/chat`, { method: 'POST', headers: { authorization: `Bearer ${token}` }, body: JSON.stringify({ message, stream: false }) });
+    const page = await open('/#/new', { base: server.base });
+    const enters = async (token) => {
+      await page.getByRole('dialog').getByLabel('Token').fill(token);
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    };
+    await says(mira, 'Where Mira hides the key');
+    await enters(mira);
+    await page.locator('.session-row', { hasText: 'Where Mira hides' }).waitFor();
+    await field(page).fill('What only Mira knows');
+    await page.getByRole('link', { name: 'Settings' }).click();
+    await page.getByRole('button', { name: 'Forget the token of this tab' }).click();
+    await page.getByRole('dialog', { name: 'A token is needed' }).waitFor();
+    await until('an end of the list', async () => !(await page.locator('.session-row').count()));
+    await enters(noa);
+    await page.locator('.settings-part').getByText('noa').first().waitFor();
+    await says(noa, 'What Noa asked');
+    await page.locator('.session-row', { hasText: 'What Noa asked' }).waitFor();
+    assert.equal(await page.locator('.session-row').count(), 1);
+    await page.goto(`${server.base}/#/new`);
+    await field(page).waitFor();
+    assert.equal(await field(page).inputValue(), '');
     assert.deepEqual(page.complaints.filter((words) => !/status of 401/.test(words)), []);
   },
 

@@ -1,4 +1,5 @@
 // Who asks, and how this page looks to them.
+import { forgetDrafts } from '../chat/drafts.js';
 import { h, put } from '../dom.js';
 import { language, languages, setLanguage, t } from '../i18n.js';
 import { setTheme, theme } from '../theme.js';
@@ -30,6 +31,7 @@ function facts(me) {
 }
 
 function forget() {
-  const gone = () => { keepToken(null); dispatchEvent(new HashChangeEvent('hashchange')); };
+  // The page has the sessions, the events and the words of whoever had the token in mind: nothing of that is left to the next.
+  const gone = () => { keepToken(null); forgetDrafts(); location.reload(); };
   return h('p', {}, h('button', { class: 'button', type: 'button', on: { click: gone } }, t('settings.forget')));
 }
