@@ -157,6 +157,15 @@ await play({
     quiet(page);
   },
 
+  async 'the first line keeps its indentation'() {
+    const { session } = await say(null, 'The boat is red.');
+    const page = await chat(session);
+    await write(page, '\n    if tide:\n        wait()\n');
+    const { parts } = await api('GET', `/sessions/${session}/messages/m2`);
+    assert.equal(parts[0].text, '    if tide:\n        wait()');
+    quiet(page);
+  },
+
   async 'saying something anew leaves what is being written'() {
     const { session } = await say(null, 'The boat is red.');
     const page = await chat(session);

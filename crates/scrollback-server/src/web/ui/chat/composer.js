@@ -72,7 +72,8 @@ export function makeComposer(chat) {
     if (heeded?.refused) return refuse(said, heeded.refused);
     if (heeded) return;
     write({ ...NOTHING, text: state.aside });
-    chat.turn.run({ message: said.trim(), after: draft.after, ...options.chosen() }, draft);
+    // What a line is indented by is part of it.
+    chat.turn.run({ message: said.replace(/^\s*\n/, '').trimEnd(), after: draft.after, ...options.chosen() }, draft);
   }
 
   function refuse(said, why) {
