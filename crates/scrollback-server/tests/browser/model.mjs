@@ -33,7 +33,7 @@ export async function another(settings) {
   return { base, command, stops, returns };
 }
 
-/** { base, command(…), says(delta), ends(), stops() }: `says({ content })` goes to whoever waits for an answer; `serve` are settings of the server. */
+/** { base, command(…), says(delta), ends(), fails(message), stops() }: `says({ content })` goes to whoever waits for an answer; `serve` are settings of the server. */
 export async function puppet(serve = '') {
   const state = { answer: null };
   const upstream = createServer((request, answer) => {
@@ -57,6 +57,10 @@ export async function puppet(serve = '') {
     ends() {
       write({ delta: {}, finish_reason: 'stop' });
       state.answer.end('data: [DONE]\n\n');
+      state.answer = null;
+    },
+    fails(message) {
+      state.answer.end(`data: ${JSON.stringify({ error: { message } })}\n\n`);
       state.answer = null;
     },
   };

@@ -166,6 +166,37 @@ await play({
     quiet(page);
   },
 
+  async 'what was said until it was stopped stands there once'() {
+    const model = await puppet();
+    const page = await open('/#/new', { base: model.base });
+    await begun(page, model);
+    await send(page, 'And the wick?');
+    await until('a question', model.isAsked);
+    model.says({ content: 'The wick is' });
+    await live(page).getByText('The wick is').waitFor();
+    await button(page, 'Stop').click();
+    await page.locator('#m3', { hasText: 'The wick is' }).waitFor();
+    await until('the end of the turn', async () => !(await page.locator('.turn').count()));
+    assert.equal(await page.getByText('And the wick?').count(), 1);
+    await page.locator('.log-tail', { hasText: 'Stopped.' }).waitFor();
+    quiet(page);
+  },
+
+  async 'what was said until it failed stands there once, and why it failed beside it'() {
+    const model = await puppet();
+    const page = await open('/#/new', { base: model.base });
+    await begun(page, model);
+    await send(page, 'And the wick?');
+    await until('a question', model.isAsked);
+    model.says({ content: 'The wick is' });
+    await live(page).getByText('The wick is').waitFor();
+    model.fails('The harbour is closed.');
+    await page.locator('#m3', { hasText: 'The wick is' }).waitFor();
+    await until('the end of the turn', async () => !(await page.locator('.turn').count()));
+    await page.getByRole('alert').filter({ hasText: 'The harbour is closed.' }).waitFor();
+    quiet(page);
+  },
+
   async 'saying something anew leaves what is being written'() {
     const { session } = await say(null, 'The boat is red.');
     const page = await chat(session);

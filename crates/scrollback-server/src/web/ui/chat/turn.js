@@ -43,7 +43,7 @@ export function makeTurn(chat) {
     try {
       await stream('/api/chat', { method: 'POST', body, signal: turn.control.signal }, (event) => hear(turn, event));
     } catch (error) {
-      if (error.name === 'AbortError') turn.seen.stopped(turn.session ? t('stopped') : t('stopped.new'));
+      if (error.name === 'AbortError') turn.seen.tell(h('p', { class: 'muted' }, turn.session ? t('stopped') : t('stopped.new')));
       else turn.seen.fail(error);
     }
     turn.isOver = true;
@@ -61,7 +61,7 @@ export function makeTurn(chat) {
     if (turn.isOver) await end(turn);
   }
 
-  return { run, takeUp, tidy: () => shown && forgetQuestion(shown), stop: () => shown?.control.abort(), isRunning: () => Boolean(shown && !shown.isOver) };
+  return { run, takeUp, tidy: () => shown && tidy(shown), stop: () => shown?.control.abort(), isRunning: () => Boolean(shown && !shown.isOver) };
 }
 
 const numbered = (branch) => (branch === null ? null : Number(branch));
@@ -94,7 +94,7 @@ function view(said) {
     h('article', { class: 'message role-user' }, h('header', { class: 'message-head' }, h('span', { class: 'role' }, t('role.user'))), h('div', { class: 'message-body markdown' }, h('p', { class: 'plain', dir: 'auto' }, said.message))),
     h('article', { class: 'message role-assistant', 'aria-busy': 'true' }, h('header', { class: 'message-head' }, h('span', { class: 'role' }, t('role.assistant'))), events, thinking, words.node, spinner));
   const line = (name, text) => events.append(h('li', {}, icon(name), text));
-  const seen = { node, words, turn: null, done: null, error: null };
+  const seen = { node, words, turn: null, done: null, error: null, told: [] };
   const acts = {
     turn(data) {
       seen.turn = data;
@@ -113,7 +113,10 @@ function view(said) {
     error: (data) => { seen.fail(data); },
   };
   seen.take = ({ name, data }) => acts[name]?.(data);
-  seen.stopped = (words) => node.lastChild.append(h('p', { class: 'muted' }, words));
+  seen.tell = (told) => {
+    seen.told.push(told);
+    node.append(told);
+  };
   seen.fail = (error) => { seen.error = error; };
   return seen;
 }
@@ -127,9 +130,9 @@ async function end(turn) {
   seen.words.end();
   seen.node.querySelector('.waiting')?.remove();
   turn.voice.textContent = seen.error ? '' : seen.words.text().slice(0, 600);
-  if (seen.error) seen.node.append(trouble(seen.error));
+  if (seen.error) seen.tell(trouble(seen.error));
   if (!seen.turn && !seen.done) chat.composer.giveBack(turn.draft);
-  if (chat.place.session) await settle(seen, chat);
+  if (chat.place.session) await settle(turn);
 }
 
 // A question that is in the log by now is not told twice.
@@ -137,21 +140,22 @@ function forgetQuestion({ seen, chat }) {
   if (chat.log.has(seen.turn?.question)) seen.node.querySelector('.role-user')?.remove();
 }
 
-// What is kept by now needs no second place; words that were stopped or failed stay until the next turn.
-function tidy(seen, chat) {
-  const { log } = chat;
+// What is kept by now needs no second place; why it ends there is told until the next turn, and so are words that nobody kept.
+function tidy(turn) {
+  const { seen, chat: { log } } = turn;
   const question = seen.turn?.question;
   const isAnswered = seen.done ? log.has(seen.done.message) : log.has(question) && log.last().id !== question;
-  if (isAnswered && !seen.error) seen.node.remove();
-  else forgetQuestion({ seen, chat });
-  chat.turn.tidy();
+  if (turn.isOver && isAnswered) seen.node.replaceWith(...seen.told);
+  else forgetQuestion(turn);
 }
 
 // The words on the way are replaced by the messages as they are kept; until those are there, they stay.
-async function settle(seen, chat) {
+async function settle(turn) {
+  const { seen, chat } = turn;
   if (seen.turn?.folded || seen.done?.folded) await chat.log.reload().catch(() => {});
   else await chat.log.catchUp();
-  tidy(seen, chat);
+  tidy(turn);
+  chat.turn.tidy();
   const view = await chat.panel.refresh();
   if (seen.done && !chat.turn.isRunning()) put(chat.composer.status, statusLine(seen.done, view, seen.turn));
   for (const words of seen.done?.notices ?? []) toast(words);

@@ -48,7 +48,8 @@ function hear(chat, event) {
   if (event.name === 'controls' || event.name === 'again') remark(chat).catch(() => {});
   if (chat.turn.isRunning()) return;
   if (event.name === 'reply' || event.name === 'turn' || event.name === 'again') {
-    chat.log.catchUp();
+    // What was stopped is kept a moment later.
+    chat.log.catchUp().then(chat.turn.tidy);
     chat.panel.refresh();
     chat.place.changed().catch(() => {});
   }
