@@ -256,6 +256,7 @@ await play({
     await page.locator('#m1 .call > summary').click();
     await page.locator('#m1 .call').getByRole('button', { name: 'Show all of it' }).click();
     await until('all of the message', async () => !(await all('m1').count()));
+    assert.ok(await page.locator('#m1 .call').evaluate((node) => node.open && node.closest('article').contains(document.activeElement)), 'what was opened stays open, and who opened it stays there');
     for (const part of ['.call', '.thinking']) assert.match(await page.locator(`#m1 ${part} .block-body`).textContent(), /Line 899 of the harbour book\./);
     quiet(page);
   },

@@ -27,12 +27,26 @@ export function put(node, ...children) {
 
 /** Like `put`; what had the focus has it again, or what stands in its place now. */
 export function putAgain(node, ...children) {
-  const all = () => [...node.querySelectorAll('a, button, select')];
-  const at = all().indexOf(document.activeElement);
-  const held = at < 0 ? null : calledLike(document.activeElement);
+  const refocus = focusOf(node);
   put(node, ...children);
-  if (held) (all().find((one) => calledLike(one) === held) ?? all()[at])?.focus({ preventScroll: true });
+  refocus(node);
   return node;
+}
+
+/** Puts a node in the place of one that it draws anew: what was open in it is open, and focus is as with `putAgain`. */
+export function replaceAgain(node, fresh) {
+  const refocus = focusOf(node);
+  const opened = [...node.querySelectorAll('details')].map((one) => one.open);
+  [...fresh.querySelectorAll('details')].forEach((one, at) => { one.open = Boolean(opened[at]); });
+  node.replaceWith(fresh);
+  refocus(fresh);
+}
+
+function focusOf(node) {
+  const all = (root) => [...root.querySelectorAll('a, button, select')];
+  const at = all(node).indexOf(document.activeElement);
+  const held = at < 0 ? null : calledLike(document.activeElement);
+  return (root) => { if (held) (all(root).find((one) => calledLike(one) === held) ?? all(root)[at] ?? all(root).at(-1))?.focus({ preventScroll: true }); };
 }
 
 const calledLike = (node) => `${node.localName} ${node.getAttribute('href') ?? node.getAttribute('aria-label') ?? (node.title || node.textContent)}`;

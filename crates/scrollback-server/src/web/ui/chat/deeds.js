@@ -2,7 +2,7 @@
 import { copy, tell } from '../actions.js';
 import { get } from '../api.js';
 import { dialog } from '../dialog.js';
-import { h, put } from '../dom.js';
+import { h, put, replaceAgain } from '../dom.js';
 import { icon } from '../icons.js';
 import { t } from '../i18n.js';
 
@@ -39,7 +39,7 @@ export async function copyMessage(message, chat) {
 /** Fetches a message that was cut in the list, and draws it whole. */
 export async function showWhole(message, chat, button) {
   const answer = await whole(message, chat);
-  if (answer) button.closest('article').replaceWith(chat.draw(answer));
+  if (answer) replaceAgain(button.closest('article'), chat.draw(answer));
 }
 
 async function showWhy(message, chat, extra) {

@@ -1,6 +1,6 @@
 // One message: who, when, how much, what can be done with it, and its parts.
 import { copy } from '../actions.js';
-import { h, put } from '../dom.js';
+import { h, put, replaceAgain } from '../dom.js';
 import { ago, moment, time, tokens } from '../format.js';
 import { icon } from '../icons.js';
 import { t } from '../i18n.js';
@@ -30,16 +30,8 @@ export function drawMarks(root, { pinned, excluded }, chat) {
     const message = drawn.get(node);
     if (!message) continue;
     const now = { pinned: pinned.includes(message.id), excluded: excluded.includes(message.id) };
-    if (now.pinned !== message.pinned || now.excluded !== message.excluded) replace(node, { ...message, ...now }, chat);
+    if (now.pinned !== message.pinned || now.excluded !== message.excluded) replaceAgain(node, drawMessage({ ...message, ...now }, chat));
   }
-}
-
-// Whoever pressed a button in it finds focus at the same place again.
-function replace(node, message, chat) {
-  const hadFocus = node.contains(document.activeElement);
-  const fresh = drawMessage(message, chat);
-  node.replaceWith(fresh);
-  if (hadFocus) fresh.querySelector('.message-tools > button')?.focus({ preventScroll: true });
 }
 
 /** What a role is called. */
