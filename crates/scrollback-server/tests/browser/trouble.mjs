@@ -197,6 +197,20 @@ await play({
     quiet(page);
   },
 
+  async 'a file that is dropped where none is taken does not take the page away'() {
+    const { session } = await say(null, 'The boat is red.');
+    const page = await chat(session);
+    await field(page).fill('Not sent yet');
+    const isStopped = (name) => field(page).evaluate((node, type) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(['The tide table'], 'tides.txt'));
+      return !node.dispatchEvent(new DragEvent(type, { dataTransfer, bubbles: true, cancelable: true }));
+    }, name);
+    assert.deepEqual([await isStopped('dragover'), await isStopped('drop')], [true, true]);
+    assert.equal(await field(page).inputValue(), 'Not sent yet');
+    quiet(page);
+  },
+
   async 'saying something anew leaves what is being written'() {
     const { session } = await say(null, 'The boat is red.');
     const page = await chat(session);

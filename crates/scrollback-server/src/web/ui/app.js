@@ -86,9 +86,17 @@ function build() {
   show();
 }
 
+function keepFileOut(event) {
+  if (!event.dataTransfer?.types.includes('Files')) return;
+  event.preventDefault();
+  event.dataTransfer.dropEffect = 'none';
+}
+
 prepareToasts();
 listenToKeys();
 addEventListener('hashchange', show);
+// A file that is dropped where none is taken would be shown in place of the page.
+for (const name of ['dragover', 'drop']) addEventListener(name, keepFileOut);
 // What could not be shown while the server was away is shown when it is back.
 listen((event) => { if (event.name === 'again' && hasFailed) show(); });
 document.querySelector('.skip').addEventListener('click', (event) => { event.preventDefault(); shell.main.focus(); });

@@ -16,6 +16,7 @@ export function dropZone(take, onLeave) {
   const over = (event) => {
     if (!hasFiles(event)) return;
     event.preventDefault();
+    event.dataTransfer.dropEffect = 'copy';
     mark(true);
   };
   const drop = (event) => {
