@@ -373,6 +373,8 @@ await play({
     await api('DELETE', `/sessions/${session}/excluded/m1`);
     await pin.waitFor({ state: 'detached' });
     await out.waitFor({ state: 'detached' });
+    await api('PUT', `/sessions/${session}/strategy`, { strategy: 'summary' });
+    await until('another strategy', async () => (await page.getByRole('combobox', { name: 'Strategy' }).inputValue()) === 'summary');
     quiet(page);
   },
 

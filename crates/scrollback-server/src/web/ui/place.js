@@ -38,9 +38,10 @@ export function makePlace(route) {
     },
     async changed() {
       if (!session) return null;
-      place.about = fetchAbout();
-      const about = await place.about;
-      watchers.forEach((fn) => fn(about));
+      const asked = place.about = fetchAbout();
+      const about = await asked;
+      // Whoever asked later knows more.
+      if (asked === place.about) watchers.forEach((fn) => fn(about));
       return about;
     },
     onAbout(fn) {

@@ -37,7 +37,11 @@ export function sessionHead() {
     bar.mark(place, screen);
     const isHere = () => here.place === place;
     place.onAbout((about) => { if (isHere()) draw(about); });
-    place.live((event) => { if (event.name === 'erased' && isHere()) leaveErased(place); });
+    place.live((event) => {
+      if (!isHere()) return;
+      if (event.name === 'erased') leaveErased(place);
+      if (event.name === 'controls') place.changed().catch(() => {});
+    });
     place.about.catch((error) => { if (isHere()) put(wrong, trouble(error, () => dispatchEvent(new HashChangeEvent('hashchange')))); });
   }
   return { node, show };
