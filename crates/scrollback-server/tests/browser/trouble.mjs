@@ -197,6 +197,22 @@ await play({
     quiet(page);
   },
 
+  async 'a message on another branch is found from wherever it is named'() {
+    const { session } = await say(null, 'The boat is red.');
+    await say(session, 'It is tied to the north pier.');
+    await say(session, 'It is tied to the south pier.', { after: 'm1' });
+    await api('PUT', `/sessions/${session}/pins/m2`);
+    const page = await open(`/#/s/${session}/kept`);
+    await page.locator('.kept-row').getByRole('link', { name: 'm2' }).click();
+    await page.locator('#m2.found', { hasText: 'north pier' }).waitFor();
+    assert.equal(new URLSearchParams(page.url().split('?')[1]).get('branch'), '0');
+    assert.equal(await page.getByRole('combobox', { name: 'Branch' }).inputValue(), '0');
+    await page.goBack();
+    await page.locator('.kept-row').first().waitFor();
+    await page.goto(page.url().replace(/kept.*/, 'chat?at=m99'));
+    await page.getByRole('alert').filter({ hasText: 'no message m99' }).waitFor();
+  },
+
   async 'a file that is dropped where none is taken does not take the page away'() {
     const { session } = await say(null, 'The boat is red.');
     const page = await chat(session);

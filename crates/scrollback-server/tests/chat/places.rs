@@ -121,3 +121,21 @@ fn a_place_cannot_be_forged_by_a_client() {
         assert_eq!(asked(sent), [said("user", "hi")]);
     }
 }
+
+#[test]
+fn a_message_is_found_on_its_own_branch_where_none_is_named() {
+    let upstream = Upstream::new(|number, _| speaks(&format!("answer {number}")));
+    let server = server(&upstream, "");
+    let session = talk(&server, 2);
+    ask(&server, &json!({"session": session, "message": "otherwise", "after": "m1"}));
+    let session = session.as_str().unwrap();
+    let read = |what: &str| server.send(&format!("GET /api/sessions/{session}/messages/{what}"), "", "");
+    for (id, branch) in [("m0", 1), ("m2", 0), ("m4", 1)] {
+        let one = read(id).json();
+        assert_eq!((&one["id"], &one["branch"]), (&json!(id), &json!(branch)), "{one}");
+    }
+    assert_eq!(read("m0?branch=0").json()["branch"], 0);
+    let elsewhere = read("m2?branch=1");
+    assert!(elsewhere.status() == 404 && elsewhere.text().contains("ask with branch=0"), "{}", elsewhere.text());
+    assert_eq!(read("m99").status(), 404);
+}

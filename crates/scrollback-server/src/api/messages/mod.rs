@@ -9,7 +9,7 @@ mod why;
 use std::ops::Range;
 
 use schemars::JsonSchema;
-use scrollback::ids::Depth;
+use scrollback::ids::{BranchId, Depth};
 use scrollback::note::{Covers, Fold};
 use scrollback::store::{Beside, Lineage, Place as Where, Position, Span, Stored};
 use scrollback::{MessageId, SessionKey, Store};
@@ -51,6 +51,8 @@ pub(super) struct Page {
 pub(super) struct Whole {
     #[serde(flatten)]
     message: Message,
+    /// The branch that is meant.
+    branch: BranchId,
     /// The exact JSON it came as.
     raw: String,
     standing: Standing,
@@ -104,9 +106,8 @@ async fn light(
 
 /// One message, whole.
 pub(super) async fn one(room: &Room, ask: &Ask, name: &str, message: &str) -> Result<Value, Refusal> {
-    let (place, id) = (room.place(ask, name).await?, message_id(message)?);
+    let (place, stored) = placed(room, ask, name, message_id(message)?).await?;
     let fold = room.fold(&place).await?;
-    let stored = stored(room, &place.key, id).await?;
     let look = Look::new(&place, &fold, How::of(ask));
     let message = match stored.place {
         Where::Path(position) => {
@@ -117,7 +118,20 @@ pub(super) async fn one(room: &Room, ask: &Ask, name: &str, message: &str) -> Re
         Where::Beside(_) => look.beside(&stored),
     };
     let standing = standing(room, &place, &stored, ask.text("view")).await?;
-    Ok(serde_json::to_value(Whole { message, raw: stored.raw.get().to_owned(), standing })?)
+    let (branch, raw) = (place.head.branch, stored.raw.get().to_owned());
+    Ok(serde_json::to_value(Whole { message, branch, raw, standing })?)
+}
+
+/// A message and the path it is looked at on: where no branch is named, the newest, or else its own.
+async fn placed(room: &Room, ask: &Ask, name: &str, id: MessageId) -> Result<(Place, Stored), Refusal> {
+    let place = room.place(ask, name).await?;
+    let stored = stored(room, &place.key, id).await?;
+    let lineage = Lineage::of(place.head, &place.session.branches);
+    let own = stored.position().filter(|_| !lineage.holds(&stored.place)).map(|position| position.branch.0);
+    if own.is_none() || ask.text("branch").is_some() {
+        return Ok((place, stored));
+    }
+    Ok((room.place(&ask.clone().with("branch", own), name).await?, stored))
 }
 
 async fn standing(room: &Room, place: &Place, stored: &Stored, view: Option<&str>) -> Result<Standing, Refusal> {
@@ -177,7 +191,7 @@ async fn stored(room: &Room, key: &SessionKey, id: MessageId) -> Result<Stored, 
 }
 
 /// The depth of a position, if it is on the branch that is meant.
-fn on_branch(place: &Place, position: &Position) -> Result<Depth, Refusal> {
+pub(super) fn on_branch(place: &Place, position: &Position) -> Result<Depth, Refusal> {
     let lineage = Lineage::of(place.head, &place.session.branches);
     if lineage.holds(&Where::Path(*position)) {
         return Ok(position.depth);

@@ -27,9 +27,24 @@ export async function show(root, place) {
   // The branch and what the session is called are known from here on.
   await place.about;
   chat.composer.takeUp();
-  await chat.log.load(place.query.at);
+  if (!(await loadLog(chat))) return;
   place.onAbout((about) => refold(chat, about.folded));
   await Promise.all([chat.panel.refresh(), chat.turn.takeUp()]);
+}
+
+// Whoever is led to a message that is on another branch goes there; false if so.
+async function loadLog({ place, log }) {
+  const { at } = place.query;
+  try {
+    await log.load(at);
+  } catch (error) {
+    const isElsewhere = at && error.status === 404;
+    const { branch } = isElsewhere ? await get(place.api(`messages/${encodeURIComponent(at)}`)) : {};
+    if ((branch ?? null) === null || branch === Number(place.branch)) throw error;
+    if (log.node.isConnected) place.go(place.href('chat', { branch, at }), { quietly: true });
+    return false;
+  }
+  return true;
 }
 
 function begin(chat) {
