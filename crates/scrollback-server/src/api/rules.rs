@@ -4,9 +4,11 @@ use schemars::JsonSchema;
 use scrollback::MessageId;
 use scrollback::control::Change;
 use scrollback::engine::Stated;
+use scrollback::store::Span;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::messages::on_branch;
 use super::place::Place;
 use super::{Ask, Refusal, Room};
 use crate::clock::now;
@@ -47,6 +49,7 @@ pub(super) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<Value, Re
 /// Lets go of a rule, or takes it up again.
 pub(super) async fn change(room: &Room, ask: &Ask, (name, rule): (&str, &str), verb: Verb) -> Result<Value, Refusal> {
     let mut place = room.place(ask, name).await?;
+    is_here(room, &place, rule).await?;
     let change = match verb {
         Verb::Drop => Change::DropRule(rule.to_owned()),
         Verb::Restore => Change::RestoreRule(rule.to_owned()),
@@ -54,8 +57,16 @@ pub(super) async fn change(room: &Room, ask: &Ask, (name, rule): (&str, &str), v
     place.controls = room.engine.change(&place.key, &change, now()).await?;
     room.publish(&place.key, || What::Controls);
     let found = lines(room, &place).await?.into_iter().find(|line| line.rule == rule);
-    let elsewhere = || Refusal::not_found(format!("{rule} is stated on another branch: name it with branch"));
-    Ok(serde_json::to_value(found.ok_or_else(elsewhere)?)?)
+    let missing = || Refusal::not_found(format!("{rule} is not stated here"));
+    Ok(serde_json::to_value(found.ok_or_else(missing)?)?)
+}
+
+/// That the message of a rule, if there is one, is on the branch that is meant.
+async fn is_here(room: &Room, place: &Place, rule: &str) -> Result<(), Refusal> {
+    let number = rule.strip_prefix('r').and_then(|numbers| numbers.split('.').next()?.parse().ok());
+    let ids = number.map(MessageId).into_iter().collect();
+    let stored = room.engine.log().store().read(&place.key, Span::Ids(ids)).await?.pop();
+    stored.and_then(|stored| stored.position()).map_or(Ok(()), |position| on_branch(place, &position).map(drop))
 }
 
 async fn lines(room: &Room, place: &Place) -> Result<Vec<RuleLine>, Refusal> {

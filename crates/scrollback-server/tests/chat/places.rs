@@ -139,3 +139,20 @@ fn a_message_is_found_on_its_own_branch_where_none_is_named() {
     assert!(elsewhere.status() == 404 && elsewhere.text().contains("ask with branch=0"), "{}", elsewhere.text());
     assert_eq!(read("m99").status(), 404);
 }
+
+#[test]
+fn a_rule_of_another_branch_is_not_let_go_of_by_a_request_that_is_refused() {
+    let upstream = Upstream::new(|number, _| speaks(&format!("answer {number}")));
+    let server = server(&upstream, "");
+    let session = talk(&server, 1);
+    ask(&server, &json!({"session": session, "message": "Never round the heights."}));
+    ask(&server, &json!({"session": session, "message": "otherwise", "after": "m1"}));
+    let at = format!("/api/sessions/{}/rules", session.as_str().unwrap());
+    let rules = || server.send(&format!("GET {at}?branch=0"), "", "").json()["rules"][0].clone();
+    assert_eq!((&rules()["rule"], &rules()["holds"]), (&json!("r2.1"), &json!(true)));
+    let refused = server.send(&format!("DELETE {at}/r2.1"), "", "");
+    assert!(refused.status() == 404 && refused.text().contains("ask with branch=0"), "{}", refused.text());
+    assert_eq!(rules()["holds"], true);
+    assert_eq!(server.send(&format!("DELETE {at}/r2.1?branch=0"), "", "").status(), 200);
+    assert_eq!(rules()["holds"], false);
+}
