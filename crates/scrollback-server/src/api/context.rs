@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::place::Place;
-use super::{Ask, Refusal, Room};
+use super::place::{Place, limit_of};
+use super::{Ask, Refusal, Room, view_named};
 use crate::wire::{self, Wire, WireName};
 
 /// Where windows are laid out.
@@ -119,25 +119,39 @@ struct Called {
     name: String,
     #[serde(default)]
     arguments: Value,
+    /// The view that it was sent.
+    #[serde(default)]
+    view: Option<String>,
 }
 
 /// What a model is told that calls one of our tools.
 pub(super) async fn recall(room: &Room, ask: &Ask) -> Result<Value, Refusal> {
     let like = r#"{"session": "1f2e3d4c5b6a", "name": "search_history", "arguments": {"words": "…"}}"#;
-    let Called { session, name, arguments } = ask.said(like)?;
+    let Called { session, name, arguments, view } = ask.said(like)?;
     let unknown = || {
         let names = RecallTool::ALL.map(RecallTool::name).join(", ");
         Refusal::invalid(format!("“{name}” is none of our tools: there are {names}"))
     };
     let tool = RecallTool::called(&name).ok_or_else(unknown)?;
     let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
-    let place = room.place(ask, &session).await?;
+    let place = match view {
+        Some(view) => room.place(&of_view(room, ask, &session, &view).await?, &session).await?,
+        None => room.place(ask, &session).await?,
+    };
     let content = match RecallCall::read(tool, &arguments) {
         Ok(call) => recalled(room, &place, &call).await?,
         // The model can act on it.
         Err(complaint) => complaint,
     };
     Ok(json!({"content": content}))
+}
+
+/// A request about the path and the layout of a view: whatever else the session says meanwhile is on other branches.
+async fn of_view(room: &Room, ask: &Ask, session: &str, view: &str) -> Result<Ask, Refusal> {
+    let (_, key) = room.session(session).await?;
+    let recorded = view_named(room, &key, view).await?;
+    let branch = recorded.view.head.branch.0;
+    Ok(ask.clone().with("branch", Some(branch)).with("limit", limit_of(&recorded)))
 }
 
 /// What a model is told; of what is not there too.

@@ -104,7 +104,7 @@ impl Room {
 }
 
 /// The limit that a window was laid out for.
-fn limit_of(recorded: &Recorded) -> Option<u32> {
+pub(super) fn limit_of(recorded: &Recorded) -> Option<u32> {
     recorded.view.layout.rsplit_once('@').and_then(|(_, limit)| limit.parse().ok())
 }
 

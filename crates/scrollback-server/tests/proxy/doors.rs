@@ -257,6 +257,32 @@ fn what_a_person_leaves_out_is_recalled_for_no_model() {
     assert!(recall("recall_page", json!({"index": 9999})).starts_with("There is no page #9999"));
 }
 
+/// Two models may go on from one beginning, each in its own words.
+#[test]
+fn what_is_recalled_for_a_window_is_of_its_own_branch() {
+    let upstream = Upstream::new(|_, _| reply(&says("Noted, and I will remember it.")));
+    let server = Server::new(upstream.port, WINDOW);
+    let branch = |words: &str| {
+        let own = (0..40).map(|turn| format!("{words} {}", question(turn)));
+        let said = std::iter::once("Which lamp?".to_owned()).chain(own);
+        let turns = said.flat_map(|said| [user(&said), json!({"role": "assistant", "content": "Noted."})]);
+        let history: Vec<Value> = turns.chain([user("And now?")]).collect();
+        let headers = "x-scrollback-session: harbour\r\n";
+        server.send("POST /v1/context/render", headers, &chat(&history).to_string()).json()
+    };
+    let (first, second) = (branch("The lamp in the north is lit."), branch("The lamp in the south is lit."));
+    assert_eq!(first["session"], second["session"]);
+    let recall = |view: &Value| {
+        let call = json!({"session": first["session"], "view": view, "name": "search_history",
+            "arguments": {"words": "lamp lit"}});
+        server.send("POST /v1/context/recall", "", &call.to_string()).json()["content"].to_string()
+    };
+    let (north, south) = (recall(&first["view"]), recall(&second["view"]));
+    assert!(north.contains("in the north") && !north.contains("in the south"), "{north}");
+    assert!(south.contains("in the south") && !south.contains("in the north"), "{south}");
+    assert_eq!(recall(&json!(null)), south, "the newest counts where none is named");
+}
+
 #[test]
 fn anthropic_clients_go_to_their_own_upstream() {
     let openai = Upstream::new(|_, _| reply(&says("I am the usual one")));

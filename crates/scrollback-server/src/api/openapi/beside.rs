@@ -72,6 +72,7 @@ fn recall(problem: &Value) -> Value {
             "session": text(),
             "name": {"type": "string", "description": "the tool that the model called"},
             "arguments": {"description": "what it was called with: an object, or the same as text"},
+            "view": {"type": ["string", "null"], "description": "the view that the model was sent"},
         }),
     );
     let gives = object(&["content"], &json!({"content": text()}));
