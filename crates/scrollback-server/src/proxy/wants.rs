@@ -12,19 +12,28 @@ use super::exchange::Exchange;
 use crate::wire::Reasoning;
 
 /// How servers say that a model knows no tools, or that they were not told to read its calls.
-const NO_TOOLS: [&str; 9] = [
+const NO_TOOLS: [&str; 11] = [
     "not support tool",
     "not support function call",
     "tools is not supported",
     "'tools' is not supported",
+    "tool calling is not supported",
     "tool calling` is not supported",
+    "function tools with reasoning_effort are not supported",
     "function calling is not",
     "endpoints found that support tool use",
     "enable-auto-tool-choice",
     "tools param requires",
 ];
 /// How they say that this one request can have none, because its reply is to be JSON.
-const NO_TOOLS_NOW: [&str; 2] = ["combined with tool", "function calling with a response mime type"];
+const NO_TOOLS_NOW: [&str; 6] = [
+    "combined with tool",
+    "function calling with a response mime type",
+    "\"tools\" is incompatible with \"response_format\"",
+    "response format and function call",
+    "response type with tools",
+    "grammar constraints with tools",
+];
 /// How they refuse two messages of one speaker in a row.
 const TURNS: [&str; 4] =
     ["roles must alternate", "should be alternating", "should alternate with assistant", "successive user"];
@@ -67,7 +76,8 @@ fn wanted(status: StatusCode, body: &[u8]) -> Option<(Want, bool)> {
         StatusCode::INTERNAL_SERVER_ERROR,
         StatusCode::NOT_IMPLEMENTED,
     ];
-    let text = String::from_utf8_lossy(&body[..body.len().min(READ)]).to_ascii_lowercase();
+    // What another server said may be told as a text in a text.
+    let text = String::from_utf8_lossy(&body[..body.len().min(READ)]).to_ascii_lowercase().replace('\\', "");
     let says = |signs: &[&str]| may.contains(&status) && signs.iter().any(|sign| text.contains(sign));
     let known: [(&[&str], Want, bool); 6] = [
         (&NO_TOOLS, Want::NoTools, true),
@@ -151,9 +161,20 @@ mod tests {
         check(404, "No endpoints found that support tool use.", none);
         check(500, "tools param requires --jinja flag", none);
         check(400, "Unsupported parameter: 'tools' is not supported with this model.", none);
+        check(400, "Tool calling is not supported for this model", none);
+        check(400, "Function tools with reasoning_effort are not supported for gpt-5.6 in /v1/chat/completions.", none);
         let none_now = Some((Want::NoTools, false));
         check(400, "json mode cannot be combined with tool/function calling", none_now);
         check(400, "Function calling with a response mime type: 'application/json' is unsupported", none_now);
+        check(400, r#"{"message":"\"tools\" is incompatible with \"response_format\""}"#, none_now);
+        check(
+            400,
+            r#"{"raw":"{\"message\":\"\\\"tools\\\" is incompatible with \\\"response_format\\\"\"}"}"#,
+            none_now,
+        );
+        check(400, "You cannot specify response format and function call at the same time", none_now);
+        check(400, "Cannot use json_schema response type with tools.", none_now);
+        check(400, "Cannot use custom grammar constraints with tools.", none_now);
         check(400, "Conversation roles must alternate user/assistant/...", Some((Want::Turns, true)));
         let bound = "Invalid `signature` in `thinking` block. The block is bound to a different conversation.";
         check(400, bound, Some((BOUND_ONLY, true)));

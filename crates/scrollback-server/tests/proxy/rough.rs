@@ -243,6 +243,24 @@ fn a_model_that_wants_turns_is_sent_neighbours_as_one() {
     assert!(upstream.asked()[1].text().contains("And now?"));
 }
 
+/// Models of OpenAI that think take no functions in Chat Completions: a chat that brings none is answered all the same.
+#[test]
+fn a_model_that_thinks_and_takes_no_functions_is_asked_without_ours() {
+    let refusal = "{\"error\":{\"message\":\"Function tools with reasoning_effort are not supported for gpt-5.6 in \
+                   /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'.\",\
+                   \"type\":\"invalid_request_error\",\"param\":\"reasoning_effort\",\"code\":null}}";
+    let upstream = Upstream::new(move |_, asked| {
+        if asked.json().get("tools").is_some() {
+            return plain("400 Bad Request", "content-type: application/json\r\n", refusal);
+        }
+        reply(&says("Two metres."))
+    });
+    let server = Server::new(upstream.port, "");
+    let answer = server.ask(&chat(&[user("Tide?")]));
+    assert_eq!((answer.status(), upstream.asked().len()), (200, 2), "{}", answer.text());
+    assert_eq!(server.messages(), [user("Tide?"), says("Two metres.")]);
+}
+
 #[test]
 fn a_refusal_that_nothing_smaller_helps_is_passed_on_and_recorded() {
     let upstream = Upstream::new(|_, _| too_long());
