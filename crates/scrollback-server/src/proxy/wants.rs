@@ -35,8 +35,13 @@ const NO_TOOLS_NOW: [&str; 6] = [
     "grammar constraints with tools",
 ];
 /// How they refuse two messages of one speaker in a row.
-const TURNS: [&str; 4] =
-    ["roles must alternate", "should be alternating", "should alternate with assistant", "successive user"];
+const TURNS: [&str; 5] = [
+    "roles must alternate",
+    "should be alternating",
+    "should alternate with assistant",
+    "successive user",
+    "system message must be at the beginning",
+];
 
 /// How they refuse reasoning that was made after other words than now stand before it.
 const BOUND: [&str; 1] = ["bound to a different conversation"];
@@ -175,7 +180,9 @@ mod tests {
         check(400, "You cannot specify response format and function call at the same time", none_now);
         check(400, "Cannot use json_schema response type with tools.", none_now);
         check(400, "Cannot use custom grammar constraints with tools.", none_now);
-        check(400, "Conversation roles must alternate user/assistant/...", Some((Want::Turns, true)));
+        let turns = Some((Want::Turns, true));
+        check(400, "Conversation roles must alternate user/assistant/...", turns);
+        check(500, "Jinja Exception: System message must be at the beginning.", turns);
         let bound = "Invalid `signature` in `thinking` block. The block is bound to a different conversation.";
         check(400, bound, Some((BOUND_ONLY, true)));
         let nothing = Some((Want::Reasoning(Reasoning::Nothing), false));

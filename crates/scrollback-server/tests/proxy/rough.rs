@@ -261,6 +261,27 @@ fn a_model_that_thinks_and_takes_no_functions_is_asked_without_ours() {
     assert_eq!(server.messages(), [user("Tide?"), says("Two metres.")]);
 }
 
+/// What a model without tools is told stands beside the client's instructions, and some templates take them once.
+#[test]
+fn a_model_that_takes_one_system_message_is_told_all_in_one() {
+    let refusal = "{\"error\":{\"message\":\"System message must be at the beginning.\",\"code\":400}}";
+    for role in ["system", "developer"] {
+        let upstream = Upstream::new(move |_, asked| {
+            let sent = asked.json()["messages"].as_array().unwrap().clone();
+            if sent[1..].iter().any(|message| message["role"] != "user") {
+                return plain("400 Bad Request", "content-type: application/json\r\n", refusal);
+            }
+            reply(&says("Fine."))
+        });
+        let server = Server::new(upstream.port, "recall = \"text\"\n");
+        let answer = server.ask(&chat(&[json!({"role": role, "content": "Be brief."}), user("Tide?")]));
+        assert_eq!((answer.status(), upstream.asked().len()), (200, 2), "{}", answer.text());
+        let sent = upstream.asked()[1].json()["messages"][0].clone();
+        let told = sent["content"].as_str().unwrap();
+        assert!(sent["role"] == role && told.starts_with("Be brief.\n\n") && told.contains("NEED_CONTEXT"), "{sent}");
+    }
+}
+
 #[test]
 fn a_refusal_that_nothing_smaller_helps_is_passed_on_and_recorded() {
     let upstream = Upstream::new(|_, _| too_long());

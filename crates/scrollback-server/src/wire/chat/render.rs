@@ -16,7 +16,10 @@ pub(super) fn messages(dress: &Dress<'_>) -> String {
     let blocks: Vec<&Block> = dress.turn.window().sent().collect();
     let instructions = blocks.iter().take_while(|block| block.reason == Reason::Instructions).count();
     let (head, tail) = blocks.split_at(instructions);
-    let own = dress.instruction.map(|text| json!({"role": "system", "content": text}).to_string().into());
+    // What the client calls its instructions: some models take those of one role alone.
+    let role = head.last().and_then(|block| block.message()).map(|stored| stored.role.as_str());
+    let role = role.filter(|role| *role == "developer").unwrap_or("system");
+    let own = dress.instruction.map(|text| json!({"role": role, "content": text}).to_string().into());
     let head: Vec<Cow<'_, str>> = head.iter().flat_map(|block| written(block, &foreign, dress.handle)).collect();
     let tail = tail.iter().flat_map(|block| written(block, &foreign, dress.handle)).collect();
     array(head.into_iter().chain(own).chain(results::gathered(tail)))
