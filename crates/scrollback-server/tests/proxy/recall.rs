@@ -143,6 +143,42 @@ fn the_output_of_all_rounds_is_told_wherever_it_stands() {
     assert_eq!(usage["completion_tokens_details"]["reasoning_tokens"], 8, "{told:?}");
 }
 
+/// Others tell it after the end, in a chunk that says nothing more.
+#[test]
+fn the_output_of_all_rounds_is_told_after_the_end() {
+    let usage = json!({"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12});
+    let after = |text: String| {
+        let choice = json!({"index": 0, "delta": {"role": "assistant", "content": ""}, "finish_reason": null});
+        let last = json!({"id": "c1", "object": "chat.completion.chunk", "choices": [choice], "usage": usage});
+        text.replace("data: [DONE]", &format!("data: {last}\n\ndata: [DONE]"))
+    };
+    for (recall, asks) in [("tools", calls(&[search()])), ("text", says("[NEED_CONTEXT: lighthouse]"))] {
+        let first = after(events(&[asks], "stop"));
+        let second = after(events(&[json!({"content": "Red."})], "stop"));
+        let upstream = Upstream::new(move |number, _| stream(if number == 0 { &first } else { &second }, 7, true));
+        let server = Server::new(upstream.port, &format!("recall = \"{recall}\"\n"));
+        let told = chunks(&server.ask(&chat(&[user("Colour?")])).text());
+        let costs: Vec<&Value> = told.iter().map(|chunk| &chunk["usage"]).filter(|usage| usage.is_object()).collect();
+        assert_eq!(costs.len(), 1, "{told:?}");
+        assert_eq!(costs[0]["completion_tokens"], 14, "{told:?}");
+        assert!(told.last().unwrap()["usage"].is_object(), "{told:?}");
+    }
+}
+
+/// Where the end waits until the reply is kept, so does what comes after it.
+#[test]
+fn what_comes_after_an_end_that_waits_comes_after_it() {
+    let usage = json!({"id": "c1", "object": "chat.completion.chunk", "choices": [], "usage": {"prompt_tokens": 5}});
+    let said = [json!({"role": "assistant", "content": "Red", "tool_calls": null}), json!({"content": "."})];
+    let text = events(&said, "stop").replace("data: [DONE]", &format!("data: {usage}\n\ndata: [DONE]"));
+    let sent = text.clone();
+    let upstream = Upstream::new(move |_, _| stream(&sent, 7, true));
+    let server = Server::new(upstream.port, "");
+    let headers = "x-scrollback-session: s\r\nx-scrollback-history: new\r\n";
+    let answer = server.send("POST /v1/chat/completions", headers, &chat(&[user("Colour?")]).to_string());
+    assert_eq!(answer.text(), text);
+}
+
 #[test]
 fn streamed_mixed_calls_are_renumbered() {
     let piece = |index: u32, id: &str, name: &str| json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": "{}"}}]});

@@ -54,8 +54,9 @@ impl Chunks {
 
     fn chunk(&mut self, chunk: &Chunk, event: &Event, ear: &Ear<'_>, out: &mut BytesMut) {
         self.first_id = self.first_id.take().or_else(|| chunk.id.clone());
-        let calls = chunk.choices.iter().any(|choice| choice.delta.contains_key("tool_calls"));
-        let ends = chunk.choices.iter().any(|choice| choice.finish_reason.is_some());
+        let calls = chunk.choices.iter().any(|choice| choice.delta.get("tool_calls").is_some_and(Value::is_array));
+        // What comes after the end, as the usage does, belongs to it.
+        let ends = self.gathered.finish.is_some();
         let (later, sieved) = (self.later, self.sieve.is_some());
         let held = self.has_ours() || ends && (ear.waits || !self.undecided.is_empty());
         let must_look = calls || later || sieved || held;
@@ -117,7 +118,7 @@ impl Chunks {
         if let (Some(sieve), Some(Value::String(text))) = (&mut self.sieve, delta.get_mut("content")) {
             *text = sieve.push(text);
         }
-        let ends = chunk.choices.iter().any(|choice| choice.finish_reason.is_some());
+        let ends = self.gathered.finish.is_some();
         delta.shift_remove("tool_calls");
         let theirs = self.theirs(ear.offer, chunk, ends);
         if !theirs.is_empty() {
