@@ -179,6 +179,35 @@ fn what_comes_after_an_end_that_waits_comes_after_it() {
     assert_eq!(answer.text(), text);
 }
 
+/// What signs a block of reasoning signs all of it: it goes back in one piece, though it came in several.
+#[test]
+fn reasoning_that_is_signed_goes_back_whole() {
+    let piece = |name: &str, value: &str, index: u32| {
+        let mut piece = json!({"type": "reasoning.text", "format": "anthropic-claude-v1", "index": index});
+        piece[name] = json!(value);
+        json!({"role": "assistant", "content": "", "reasoning_details": [piece]})
+    };
+    let said = [
+        piece("text", "Where", 0),
+        piece("text", " was it?", 0),
+        piece("signature", "Et8B", 0),
+        piece("text", "Here.", 1),
+        json!({"reasoning_details": null, "tool_calls": [search()]}),
+    ];
+    let first = events(&said, "tool_calls");
+    let second = events(&[json!({"content": "Red."})], "stop");
+    let upstream = Upstream::new(move |number, _| stream(if number == 0 { &first } else { &second }, 7, true));
+    let server = Server::new(upstream.port, "");
+    server.ask(&chat(&[user("Colour?")]));
+    let sent = upstream.asked()[1].json()["messages"][1]["reasoning_details"].clone();
+    let (kind, format) = ("reasoning.text", "anthropic-claude-v1");
+    let whole = [
+        json!({"type": kind, "format": format, "index": 0, "text": "Where was it?", "signature": "Et8B"}),
+        json!({"type": kind, "format": format, "index": 1, "text": "Here."}),
+    ];
+    assert_eq!(sent, json!(whole));
+}
+
 #[test]
 fn streamed_mixed_calls_are_renumbered() {
     let piece = |index: u32, id: &str, name: &str| json!({"tool_calls": [{"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": "{}"}}]});

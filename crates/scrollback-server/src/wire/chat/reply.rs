@@ -8,6 +8,9 @@ use serde_json::{Map, Value, json};
 
 use crate::wire::said::{Called, End, Piece, Said};
 
+/// The field in which `OpenRouter` tells reasoning in blocks, each of them in pieces.
+const REASONING_BLOCKS: &str = "reasoning_details";
+
 /// A reply, as far as it has come.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gathered {
@@ -162,6 +165,12 @@ impl Gathered {
             value.as_array().into_iter().flatten().for_each(|delta| self.add_call(delta));
             return;
         }
+        if let (REASONING_BLOCKS, Some(pieces)) = (name, value.as_array()) {
+            let known = self.fields.get_mut(name).and_then(Value::as_array_mut).map(std::mem::take);
+            let blocks = pieces.iter().fold(known.unwrap_or_default(), thought_on);
+            self.fields.insert(name.to_owned(), blocks.into());
+            return;
+        }
         add_to(&mut self.fields, name, value);
     }
 
@@ -216,6 +225,17 @@ fn add_to(known: &mut Map<String, Value>, name: &str, more: &Value) {
     }
 }
 
+/// Adds a piece of reasoning to its block: those of one number are one, and what signs it signs all of it.
+fn thought_on(mut blocks: Vec<Value>, piece: &Value) -> Vec<Value> {
+    let is_its = |block: &&mut Value| ["index", "type"].iter().all(|name| block[*name] == piece[*name]);
+    let block = blocks.iter_mut().filter(|_| piece["index"].is_u64()).find(is_its).and_then(Value::as_object_mut);
+    match (block, piece.as_object()) {
+        (Some(block), Some(more)) => more.iter().for_each(|(name, more)| add_to(block, name, more)),
+        _ => blocks.push(piece.clone()),
+    }
+    blocks
+}
+
 /// Whether a part of a list is more than thoughts: those are not what is said.
 fn is_no_thought(part: &Value) -> bool {
     part["type"] != "thinking"
@@ -233,7 +253,7 @@ fn go_on(parts: &mut Vec<Value>, more: &str) {
 
 /// Whether a field comes whole, if more than once.
 fn is_said_at_once(name: &str) -> bool {
-    matches!(name, "role" | "id" | "type")
+    matches!(name, "role" | "id" | "type" | "format" | "signature")
 }
 
 /// A call of which nothing is known yet.
