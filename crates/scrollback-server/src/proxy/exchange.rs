@@ -9,6 +9,7 @@ use scrollback::engine::Turn;
 use scrollback::ids::Hash128;
 use scrollback::ledger::Call;
 use scrollback::recall::{RecallCall, Sieve, calls_in};
+use scrollback::window::{Block, Reason};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -21,6 +22,7 @@ use crate::wire::chat::joined;
 use crate::wire::edit::raw;
 use crate::wire::offer::{NO_MORE, Offer};
 use crate::wire::request::Request;
+use crate::wire::responses::reasoning_in;
 use crate::wire::said::{Called, End, Piece, Said};
 use crate::wire::{Dress, Ear, Echo, Reasoning, Wire, WireName};
 
@@ -126,7 +128,7 @@ impl Exchange {
         let window = self.turn.window();
         let as_sent = self.turn.received().as_sent && !self.plan.is_new();
         let instruction = self.offer.instruction();
-        let untouched = as_sent && instruction.is_none() && window.is_untouched();
+        let untouched = as_sent && instruction.is_none() && window.is_untouched() && !self.brings_more();
         let touched = self.plan.is_known_here_alone() || !untouched && self.plan.untouched.is_none();
         let session = self.turn.received().session.id.to_string();
         let handle = self.offer.is_elsewhere().then_some(&session[..HANDLE.min(session.len())]);
@@ -153,6 +155,13 @@ impl Exchange {
         (self.notices, self.bound) = (rendered.notices, rendered.bound);
         self.notices.extend(self.plan.untouched.map(|why| format!("{did}: {why}")));
         body
+    }
+
+    /// Whether the client brings reasoning that is not shown, as what it led to was never told the client.
+    fn brings_more(&self) -> bool {
+        let is_shown = |block: &&Block| block.reason == Reason::Reasoning;
+        let shown = || self.turn.window().blocks().iter().filter(is_shown).count();
+        self.wire.name() == WireName::Responses && reasoning_in(&self.request) > shown()
     }
 
     /// Whether the model has recalled, and goes on.
@@ -262,7 +271,7 @@ impl Exchange {
 
     /// Remembers what the client is shown of a round that is not the last.
     pub(super) fn has_shown(&mut self, said: &Said) {
-        let (left, text) = (said.without(|call| self.is_ours(call)), said.text());
+        let (left, text) = (said.unled(|call| self.is_ours(call)), said.text());
         let shown = if self.hides_markers() { Sieve::default().push(&text) } else { text.clone() };
         self.shown.extend(if shown == text { left } else { left.saying(shown) }.pieces);
     }

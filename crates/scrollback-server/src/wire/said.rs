@@ -91,6 +91,22 @@ impl Said {
         Self { pieces: self.pieces.iter().filter(stays).cloned().collect(), ..self.clone() }
     }
 
+    /// The same without some calls, and without the reasoning that led to nothing else: no provider takes reasoning
+    /// back without what came of it.
+    pub(crate) fn unled(&self, gone: impl Fn(&Called) -> bool) -> Self {
+        let (mut pieces, mut is_gone) = (Vec::new(), false);
+        for piece in self.pieces.iter().rev() {
+            is_gone = match piece {
+                Piece::Call(call) => gone(call),
+                Piece::Other(value) => is_gone && value["type"] == "reasoning",
+                Piece::Words { .. } => false,
+            };
+            pieces.extend((!is_gone).then(|| piece.clone()));
+        }
+        pieces.reverse();
+        Self { pieces, ..self.clone() }
+    }
+
     /// The same with other words: the first piece of words says them, later ones are gone.
     pub(crate) fn saying(&self, other: String) -> Self {
         let mut other = Some(other);
@@ -137,6 +153,23 @@ impl Piece {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reasoning_goes_with_the_calls_that_it_led_to() {
+        let thought = |id: &str| Piece::Other(serde_json::json!({"type": "reasoning", "id": id}));
+        let found = || Piece::Other(serde_json::json!({"type": "web_search_call"}));
+        let call = |name: &str| {
+            let (id, arguments) = Default::default();
+            Piece::Call(Called { id, name: name.into(), arguments, value: Value::Null })
+        };
+        let check = |pieces: &[Piece], left: &[Piece]| {
+            let said = Said { pieces: pieces.to_vec(), ..Said::default() };
+            assert_eq!(said.unled(|call| call.name == "ours").pieces, left);
+        };
+        check(&[thought("a"), call("ours"), call("ours")], &[]);
+        check(&[thought("a"), found(), thought("b"), call("ours")], &[thought("a"), found()]);
+        check(&[thought("a"), call("look"), thought("b"), call("ours")], &[thought("a"), call("look")]);
+    }
 
     #[test]
     fn of_a_stopped_reply_its_words_count() {

@@ -207,6 +207,14 @@ pub(super) fn brought(request: &Request) -> usize {
     Items::of(request).compacted().map_or(0, |compacted| compacted.brought.len())
 }
 
+/// How much reasoning a request brings, told by how such items are written.
+pub(crate) fn reasoning_in(request: &Request) -> usize {
+    let input = request.raw("input").unwrap_or_default();
+    let is_type =
+        |at: usize| input[..at].trim_end().strip_suffix(':').is_some_and(|it| it.trim_end().ends_with("\"type\""));
+    input.match_indices("\"reasoning\"").filter(|(at, _)| is_type(*at)).count()
+}
+
 /// Whether a body holds a compaction of ours, which no provider can read.
 pub(crate) fn holds_ours(body: &[u8]) -> bool {
     let said: Value = serde_json::from_slice(body).unwrap_or_default();

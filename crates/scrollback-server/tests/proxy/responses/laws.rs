@@ -59,15 +59,16 @@ fn paired(items: &[Value]) {
     assert!(open.is_empty(), "{open:?} has no result: {items:?}");
 }
 
-/// I8: reasoning is unchanged, stands once, and before something that the same reply said.
+/// I8: reasoning is unchanged, stands once, and right before something that the same reply said.
 fn reasoned(items: &[Value]) {
     let mut seen = HashSet::new();
     for (place, item) in items.iter().enumerate().filter(|(_, item)| item["type"] == "reasoning") {
         let number = item["id"].as_str().unwrap()[3..].to_owned();
         assert!(seen.insert(number.clone()), "rs_{number} twice: {items:?}");
         assert_eq!(*item, thought(&format!("rs_{number}"), &format!("SEALED{number}")));
-        let next = items[place + 1..].iter().find(|item| item["type"] != "reasoning").unwrap();
-        assert!(next["type"] != "function_call_output" && next["role"] != "user", "{item} before {next}: {items:?}");
+        let next = &items[place + 1];
+        let is_led = next["type"] != "function_call_output" && next["type"] != "reasoning" && next["role"] != "user";
+        assert!(is_led, "{item} before {next}: {items:?}");
     }
 }
 

@@ -132,6 +132,37 @@ fn reasoning_of_a_round_that_recalled_is_sent_once() {
     assert_eq!((&asked[1]["id"], &asked[4]["id"]), (&json!("rs_0"), &json!("rs_1")));
 }
 
+/// Providers refuse reasoning without what it led to, and a client has never seen that it led to a recall.
+#[test]
+fn reasoning_that_led_to_a_recall_goes_with_it() {
+    for streams in [true, false] {
+        let upstream = Upstream::new(|number, asked| {
+            let led = match number {
+                0 => calls("own_1", "search_history", &json!({"words": "x"})),
+                _ => says(&format!("msg_{number}"), "Seen."),
+            };
+            answers(asked, &format!("resp_{number}"), &[thought(&format!("rs_{number}"), "SEALED"), led])
+        });
+        let mut server = Server::new(upstream.port, "");
+        let mut history = vec![user("Look.")];
+        for turn in 0..3 {
+            let mut body = full(&history);
+            body["stream"] = json!(streams);
+            let answer = super::ask(&server, &body);
+            let said = if streams { super::sound(&answer.text()) } else { answer.json() };
+            history.extend(output(&said));
+            history.push(user(&question(turn)));
+            if turn == 1 {
+                server.restart(drop);
+            }
+        }
+        for asked in &upstream.asked()[2..] {
+            let ids: Vec<Value> = input(asked).iter().map(|item| item["id"].clone()).collect();
+            assert!(!ids.contains(&json!("rs_0")) && ids.contains(&json!("rs_1")), "{streams}: {ids:?}");
+        }
+    }
+}
+
 #[test]
 fn a_client_that_is_back_at_once_brings_no_second_reasoning() {
     let upstream = Upstream::new(|number, asked| {
