@@ -126,7 +126,7 @@ impl Exchange {
     /// The client's body with the window in the place of its messages and our tools after its own.
     pub(super) fn compose(&mut self) -> Bytes {
         let window = self.turn.window();
-        let as_sent = self.turn.received().as_sent && !self.plan.is_new();
+        let as_sent = self.turn.received().as_sent && !self.plan.is_new() && !self.plan.refers;
         let instruction = self.offer.instruction();
         let untouched = as_sent && instruction.is_none() && window.is_untouched() && !self.brings_more();
         let touched = self.plan.is_known_here_alone() || !untouched && self.plan.untouched.is_none();

@@ -231,9 +231,13 @@ impl Proxy {
         let alone = spoken.as_deref().and_then(|text| self.engine.log().open(&incoming.tenant, text).ok());
         let history = history.or(alone.map(|(history, _)| history)).ok_or(Stop::AsItIs(None))?;
         let mut opened = wire.opened(&request, &incoming.headers);
+        let told = Box::pin(self.told(&request, incoming, &opened)).await;
+        opened.untouched = opened.untouched.filter(|_| told.is_none());
+        let refers = told.is_some();
+        let told = told.as_deref().and_then(|text| self.engine.log().open(&incoming.tenant, text).ok());
         let new = opened.new.take();
         let new = new.as_deref().and_then(|text| History::parse(text).ok());
-        let history = new.unwrap_or(history);
+        let history = told.map(|(history, _)| history).or(new).unwrap_or(history);
         let history = match opened.heads.take() {
             Some(heads) => history.with_heads(heads),
             None => history,
@@ -244,7 +248,7 @@ impl Proxy {
         }
         let offer = Offer::new(upstream.recall, self.engine.tools(), &opened, wire);
         let asked = Asked { request: &request, incoming, history: &history, opened: &opened };
-        let plan = self.plan(&upstream, &asked, &offer).placed(incoming.ours.as_ref());
+        let plan = Plan { refers, ..self.plan(&upstream, &asked, &offer) }.placed(incoming.ours.as_ref());
         if control::is_compress(&history) {
             return Err(Stop::said(Box::pin(self.compress(wire, &request, &history, &plan)).await));
         }

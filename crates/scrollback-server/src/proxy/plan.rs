@@ -51,6 +51,8 @@ pub(crate) struct Plan {
     pub(crate) fetched: bool,
     /// Why it has to go on as it came.
     pub(crate) untouched: Option<&'static str>,
+    /// Whether it names messages by their ids alone, in whose places those of the log stand.
+    pub(crate) refers: bool,
     /// Whether the model accepts its reasoning only after the very words it was made after.
     pub(crate) binds_thinking: bool,
     /// The session it declares.
@@ -104,6 +106,20 @@ fn reply_tokens(asked: Option<u32>, usual: u32, limit: u32) -> u32 {
     }
 }
 
+fn header<'a>(incoming: &'a Incoming, name: &str) -> Option<&'a str> {
+    incoming.headers.get(name).and_then(|value| std::str::from_utf8(value.as_bytes()).ok())
+}
+
+/// The session that a request declares.
+pub(super) fn declared(request: &Request, incoming: &Incoming) -> Option<String> {
+    Declared::read(|name| header(incoming, name), &request.declares()).session
+}
+
+/// The session of a name. Replies tell the ids of their sessions, and may be asked to go on there.
+pub(super) fn id_of(tenant: &Tenant, name: &str) -> SessionId {
+    name.parse().map_or_else(|_| SessionId::declared(tenant, name), SessionId)
+}
+
 impl Proxy {
     /// What is known of a request before it is a turn: above all, how large its window may be.
     pub(super) fn plan(&self, upstream: &Upstream, asked: &Asked<'_>, offer: &Offer) -> Plan {
@@ -118,14 +134,10 @@ impl Proxy {
         let tools = self.cost(offer, request);
         let counts = Model { upstream: &upstream.name, name: &model, family: price.and_then(|price| price.family) };
         let tokens = self.gauge.counted(counts, (limit - reply).min(most)).saturating_sub(tools);
-        let header =
-            |name: &str| incoming.headers.get(name).and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
-        let session = Declared::read(header, &request.declares()).session;
+        let session = declared(request, incoming);
         let tenant = incoming.tenant.clone();
         let opening = || history.opening().map(|hash| format!("{} {hash:x}", tenant.as_str()));
-        // Replies tell the ids of their sessions, and may be asked to go on there.
-        let id_of = |name: &String| name.parse().map_or_else(|_| SessionId::declared(&tenant, name), SessionId);
-        let declared = session.as_ref().map(|name| id_of(name).to_string());
+        let declared = session.as_ref().map(|name| id_of(&tenant, name).to_string());
         let conversation = declared.or_else(opening).unwrap_or_default();
         Plan {
             is_assumed: known.is_none() && model != QUOTE,
@@ -136,11 +148,12 @@ impl Proxy {
             reply,
             budget: Budget { tokens },
             recalls: upstream.recall != RecallBy::Off,
-            only_new: header(HISTORY_HEADER) == Some("new"),
+            only_new: header(incoming, HISTORY_HEADER) == Some("new"),
             follows: opened.follows.clone(),
             followed: opened.followed,
             fetched: opened.fetched,
             untouched: opened.untouched,
+            refers: false,
             binds_thinking: price.is_some_and(|price| price.binds_thinking),
             conversation,
             tenant,

@@ -3,6 +3,7 @@
 
 mod compact;
 mod conversations;
+mod referred;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

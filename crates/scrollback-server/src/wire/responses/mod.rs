@@ -27,7 +27,7 @@ use super::request::Request;
 use super::said::Called;
 use super::{Dress, Opened, Rendered, Speech, Toolbox, Wire, WireName};
 
-pub(crate) use opened::{compaction, holds_ours, reasoning_in, token};
+pub(crate) use opened::{REFERS, compaction, holds_ours, reasoning_in, token};
 
 /// The dialect.
 pub(crate) struct Responses;

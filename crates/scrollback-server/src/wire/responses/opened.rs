@@ -22,6 +22,9 @@ const TOKEN: &str = "scrollback:";
 /// Types that matter wherever they stand, as they are written.
 const TELLING: [&str; 4] = ["\"additional_tools\"", "\"compaction\"", "\"compaction_trigger\"", "\"item_reference\""];
 
+/// Why a request goes on as it came that names items by their ids alone, unless our log knows them.
+pub(crate) const REFERS: &str = "it refers to items that its provider keeps";
+
 /// What a request says.
 pub(super) fn opened(request: &Request, headers: &HeaderMap) -> Opened {
     let items = Items::of(request);
@@ -81,7 +84,7 @@ fn untouched(request: &Request, items: &Items<'_>) -> Option<&'static str> {
     if request.value("prompt").is_object() {
         return Some("its prompt is a template that its provider keeps");
     }
-    items.holds("item_reference").then_some("it refers to items that its provider keeps")
+    items.holds("item_reference").then_some(REFERS)
 }
 
 /// The names of tools, those in namespaces behind the name of their namespace.

@@ -7,6 +7,7 @@ mod folds;
 mod laws;
 mod passing;
 mod reasoning;
+mod referred;
 
 use serde_json::{Value, json};
 

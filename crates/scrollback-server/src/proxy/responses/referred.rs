@@ -1,0 +1,96 @@
+//! Items that a request names by their ids alone, as clients do that leave it to their provider to keep what was said.
+//! The log has what was said here, so that a window can hold it.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use scrollback::store::{Beside, Place, Span, Stored};
+use scrollback::{Message, MessageId, SessionId, SessionKey, Tenant};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{Incoming, Proxy};
+use crate::proxy::plan::{declared, id_of};
+use crate::wire::Opened;
+use crate::wire::edit::array;
+use crate::wire::request::Request;
+use crate::wire::responses::REFERS;
+
+/// The type of an item that is only a name.
+const REFERENCE: &str = "item_reference";
+/// How the ids of reasoning begin.
+const REASONING: &str = "rs_";
+
+/// An item, as far as it has to be known.
+#[derive(Default, Deserialize)]
+struct Named<'a> {
+    #[serde(borrow, rename = "type", default)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    id: Option<Cow<'a, str>>,
+}
+
+impl<'a> Named<'a> {
+    fn read(item: &'a RawValue) -> Self {
+        serde_json::from_str(item.get()).unwrap_or_default()
+    }
+
+    /// What it stands for, if it is only a name.
+    fn refers(self) -> Option<Cow<'a, str>> {
+        self.id.filter(|_| self.kind.as_deref() == Some(REFERENCE))
+    }
+
+    /// Its name, if it is more than that.
+    fn says(self) -> Option<Cow<'a, str>> {
+        self.id.filter(|_| self.kind.as_deref() != Some(REFERENCE))
+    }
+}
+
+impl Proxy {
+    /// The items of a request that names some, with those of the log in their places; `None` if it does not know all.
+    pub(in crate::proxy) async fn told(
+        &self,
+        request: &Request,
+        incoming: &Incoming,
+        opened: &Opened,
+    ) -> Option<String> {
+        if opened.untouched != Some(REFERS) || opened.follows.is_some() {
+            return None;
+        }
+        let items: Vec<&RawValue> = serde_json::from_str(request.raw("input")?).ok()?;
+        let tenant = &incoming.tenant;
+        let id = declared(request, incoming).map(|name| id_of(tenant, &name)).or_else(|| begun(tenant, &items))?;
+        let session = SessionKey { tenant: tenant.clone(), id };
+        let all = Span::Arrival { from: MessageId(0), limit: usize::MAX >> 1 };
+        let all = self.engine.log().store().read(&session, all).await.ok()?;
+        let known: HashMap<Cow<'_, str>, &str> = all.iter().filter_map(named).collect();
+        let mut told = Vec::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            let Some(id) = Named::read(item).refers() else {
+                told.push(item.get());
+                continue;
+            };
+            // What a model thought before it recalled goes with that, and the client has seen it all the same.
+            let goes_on = || items.get(at + 1).is_some_and(|next| Named::read(next).refers().is_some());
+            match known.get(&id) {
+                Some(item) => told.push(item),
+                None if id.starts_with(REASONING) && goes_on() => {}
+                None => return None,
+            }
+        }
+        Some(array(told.into_iter().map(Into::into)))
+    }
+}
+
+/// The session that begins as these items do.
+fn begun(tenant: &Tenant, items: &[&RawValue]) -> Option<SessionId> {
+    let mut messages = items.iter().map(|item| Message::new((*item).to_owned()));
+    let first = messages.find(|message| !message.role().instructs() && !message.is_aside())?;
+    Some(SessionId::opening(tenant, first.strong()))
+}
+
+/// An item of the log by its id.
+fn named(stored: &Stored) -> Option<(Cow<'_, str>, &str)> {
+    let is_said = matches!(stored.place, Place::Path(_) | Place::Beside(Beside::Aside));
+    Some((Named::read(&stored.raw).says().filter(|_| is_said)?, stored.raw.get()))
+}
