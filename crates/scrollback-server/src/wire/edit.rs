@@ -99,6 +99,10 @@ pub(crate) fn is_overflow(status: StatusCode, body: &[u8]) -> bool {
         "input is too long for requested model",
         "greater than the context length",
         "exceeded model token limit",
+        "longer than the model's context length",
+        "longer than the maximum model length",
+        "context the overflows",
+        "model_max_prompt_tokens_exceeded",
     ];
     // Pictures and documents have more bytes than tokens.
     let bytes = ["request_too_large", "request entity too large", "maximum allowed number of bytes"];
@@ -123,6 +127,10 @@ mod tests {
                 r#"{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}"#,
             ),
             (413, "<html><head><title>413 Request Entity Too Large</title></head></html>"),
+            (400, "The input (516368 tokens) is longer than the model's context length (262144 tokens)."),
+            (400, "The decoder prompt (length 9254) is longer than the maximum model length of 4096."),
+            (400, "Trying to keep the first 5406 tokens when context the overflows."),
+            (413, r#"{"error":{"code":"model_max_prompt_tokens_exceeded"}}"#),
         ];
         for (status, text) in said {
             assert!(is_overflow(StatusCode::from_u16(status).unwrap(), text.as_bytes()), "{text}");
