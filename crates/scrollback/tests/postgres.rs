@@ -288,7 +288,8 @@ async fn many_results_are_erased_however_long_it_takes() {
     let sent = node.send(&history).await;
     let schema = schema(&url);
     shared().sql(&format!(
-        "CREATE FUNCTION {schema}.slowly() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN PERFORM pg_sleep(0.05); RETURN NEW; END$$;
+        "CREATE FUNCTION {schema}.slowly() RETURNS trigger LANGUAGE plpgsql AS
+         $$BEGIN PERFORM pg_sleep(0.05); RETURN NEW; END$$;
          CREATE TRIGGER slowly BEFORE UPDATE ON {schema}.message FOR EACH ROW EXECUTE FUNCTION {schema}.slowly()"
     ));
     let results: Vec<MessageId> = (0..80).map(|i| MessageId(2 + 2 * i)).collect();

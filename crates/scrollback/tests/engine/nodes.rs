@@ -107,7 +107,7 @@ fn a_fold_that_another_node_took_back_is_not_shown() {
         let (mut one, other) = (node(&url).await, node(&url).await);
         let mut history = folded(&mut one).await;
         let session = one.session();
-        let listed = other.store.sessions(&one.tenant, scrollback::store::Which::Id(session.id)).await.unwrap();
+        let listed = other.store.sessions(&one.tenant, Which::Id(session.id)).await.unwrap();
         let (head, layout) = (listed[0].branches[0].head, other.engine.layout(other.limit));
         other.engine.undo(&session, head, &layout, At(900)).await.unwrap();
         history.push(user("And now?"));

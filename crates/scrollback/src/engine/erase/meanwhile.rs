@@ -1,8 +1,8 @@
 //! Results that another node erases while a turn or its chores have them in hand: what was written of them since is
 //! taken out again.
 //!
-//! Whoever erases looks through all notes once the words are gone; whoever wrote notes then looks whether what they tell
-//! of is still said. Changes of a session come one after the other, so that one of both sees what the other did.
+//! Whoever erases looks through all notes once the words are gone; whoever wrote notes then looks whether what they
+//! tell of is still said. Changes of a session come one after the other, so that one of both sees what the other did.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -20,8 +20,8 @@ const TRIES: usize = 8;
 impl Lane {
     /// The open messages that bring results, as they were read.
     pub(in crate::engine) fn results(&self) -> Vec<Arc<Stored>> {
-        let brings = self.open.iter().map(|leaf| (leaf.answers, &leaf.stored));
-        brings.filter(|(answers, stored)| *answers && stored.origin != Origin::Erased).map(|(_, s)| s.clone()).collect()
+        let brings = self.open.iter().filter(|leaf| leaf.answers && leaf.stored.origin != Origin::Erased);
+        brings.map(|leaf| leaf.stored.clone()).collect()
     }
 }
 
