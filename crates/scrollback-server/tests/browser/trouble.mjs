@@ -197,6 +197,20 @@ await play({
     quiet(page);
   },
 
+  async 'a new chat that is refused is tried again where its words are kept'() {
+    const model = await another('[serve]\nupstream = "away"\n[upstreams.away]\nurl = "http://127.0.0.1:1/v1"\nwire = "chat"\n[chat]\nmodel = "away"\n');
+    const page = await open('/#/new', { base: model.base });
+    await send(page, 'Is the pier free?');
+    await page.waitForURL(/#\/s\//);
+    await page.getByRole('alert').filter({ hasText: 'away' }).waitFor();
+    await holds(page, 'Is the pier free?');
+    await page.locator('#m0', { hasText: 'Is the pier free?' }).waitFor();
+    await until('the question once', async () => (await page.locator('.log article', { hasText: 'Is the pier free?' }).count()) === 1);
+    await field(page).press('Enter');
+    await until('another refusal', async () => (await field(page).inputValue()) === 'Is the pier free?' && (await page.getByRole('button', { name: 'Send', exact: true }).count()) === 1);
+    assert.equal((await api('GET', '/sessions', undefined, model.base)).sessions.length, 1);
+  },
+
   async 'a message on another branch is found from wherever it is named'() {
     const { session } = await say(null, 'The boat is red.');
     await say(session, 'It is tied to the north pier.');

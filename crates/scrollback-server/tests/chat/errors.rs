@@ -67,6 +67,26 @@ fn a_wrong_key_is_told_with_the_setting_that_gives_it() {
 }
 
 #[test]
+fn a_message_that_is_refused_can_be_said_once_more_in_its_session() {
+    let upstream = Upstream::new(|number, _| match number {
+        0 | 2 => {
+            plain("429 Too Many Requests", "content-type: application/json\r\n", r#"{"error":{"message":"wait"}}"#)
+        }
+        _ => speaks("Hello."),
+    });
+    let server = server(&upstream, "");
+    for streams in [true, false] {
+        let refused = chat(&server, &json!({"message": "hello", "stream": streams}));
+        assert_eq!(refused.status(), 429, "{}", refused.text());
+        let session = refused.header("x-scrollback-session").expect("the message is kept in a session");
+        let done = super::ask(&server, &json!({"session": session, "message": "hello"}));
+        assert_eq!((&done["session"], &done["question"]), (&json!(session), &json!("m0")));
+    }
+    let unknown = chat(&server, &json!({"message": "hello", "upstream": "nobody"}));
+    assert_eq!((unknown.status(), unknown.header("x-scrollback-session")), (400, None), "nothing is kept of it");
+}
+
+#[test]
 fn an_upstream_that_is_not_there_is_named() {
     let server = server(&Upstream { port: 1, asked: std::sync::Arc::default() }, "");
     let said = chat(&server, &json!({"message": "hello"}));

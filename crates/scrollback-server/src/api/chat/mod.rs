@@ -17,7 +17,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Response, StatusCode, header};
 use axum::routing::{get, post};
 use scrollback::control::Change;
 use scrollback::{SessionId, SessionKey};
@@ -28,6 +28,9 @@ use crate::proxy::{Incoming, Ours, Place, Proxy, Unanswered};
 use talk::Talk;
 pub(in crate::api) use talk::Whole;
 pub(in crate::api) use wanted::Wanted;
+
+/// Names the session that an answer belongs to.
+const SESSION: HeaderName = HeaderName::from_static("x-scrollback-session");
 
 /// The routes, for a server.
 pub(super) fn router(door: &Door) -> Router {
@@ -45,15 +48,33 @@ async fn answered(door: Door, request: Request) -> Result<Response<Body>, Refusa
     let (parts, body) = opened(request, door.proxy.serve.body_bytes).await?;
     let ask = Ask::read(&parts.method, parts.uri.path(), body)?;
     let wanted: Wanted = ask.said(r#"{"session": "harbour", "message": "Which key opens the shed?"}"#)?;
-    let streams = wanted.stream;
-    let talk = begun(&door.proxy, &door.room(&parts)?, wanted).await?;
-    if streams { Ok(streamed(talk)) } else { Ok(written(&talk.whole().await?)) }
+    let (streams, room) = (wanted.stream, door.room(&parts)?);
+    let place = wanted.place(&room, &door.proxy).await?;
+    let session = match &place {
+        Place::New(name) => SessionId::declared(&room.tenant, name),
+        Place::After(session, _) => *session,
+    };
+    let answer = async {
+        let talk = begun(&door.proxy, &room, &wanted, place).await?;
+        Ok::<_, Refusal>(if streams { streamed(talk) } else { written(&talk.whole().await?) })
+    };
+    match Box::pin(answer).await {
+        Ok(response) => Ok(response),
+        Err(refusal) => Err(kept_in(&room, session, refusal).await),
+    }
+}
+
+/// A refusal that names the session in which the message is kept all the same: saying it once more goes on there.
+async fn kept_in(room: &Room, session: SessionId, refusal: Refusal) -> Refusal {
+    match room.session(&session.to_string()).await {
+        Ok(_) if refusal.header.is_none() => refusal.with(SESSION, session.to_string()),
+        Ok(_) | Err(_) => refusal,
+    }
 }
 
 /// Sends a person's message on its way, as a client would.
-async fn begun(proxy: &Arc<Proxy>, room: &Room, wanted: Wanted) -> Result<Talk, Refusal> {
-    let place = wanted.place(room, proxy).await?;
-    let voice = proxy.voice(room, &wanted, &place).await?;
+async fn begun(proxy: &Arc<Proxy>, room: &Room, wanted: &Wanted, place: Place) -> Result<Talk, Refusal> {
+    let voice = proxy.voice(room, wanted, &place).await?;
     let strategy = wanted.strategy()?;
     let instructions = wanted.instructions(&place, &proxy.serve.chat.instructions)?;
     if let (Place::New(name), Some(strategy)) = (&place, strategy) {

@@ -5,7 +5,7 @@ import { readEvents } from './sse.js';
 const KEPT = 40;
 const kept = new Map();
 
-/** What went wrong, as the server tells it; `detail` says what to do. */
+/** What went wrong, as the server tells it; `detail` says what to do, and `session` where the words are that were said. */
 export class Problem extends Error {
   constructor(status, code, detail) {
     super(detail);
@@ -89,7 +89,8 @@ function cut(error) {
 async function problem(response) {
   const said = await response.json().catch(() => ({}));
   const old = said.error ?? {};
-  return new Problem(response.status, said.code ?? old.code ?? '', said.detail ?? old.message ?? response.statusText);
+  const wrong = new Problem(response.status, said.code ?? old.code ?? '', said.detail ?? old.message ?? response.statusText);
+  return Object.assign(wrong, { session: response.headers.get('x-scrollback-session') });
 }
 
 function keep(url, etag, text) {

@@ -45,6 +45,7 @@ export function makeTurn(chat) {
     } catch (error) {
       if (error.name === 'AbortError') turn.seen.tell(h('p', { class: 'muted' }, turn.session ? t('stopped') : t('stopped.new')));
       else turn.seen.fail(error);
+      if (error.session && !turn.session) settleDown(turn, { session: error.session, branch: 0 });
     }
     turn.isOver = true;
     await end(turn);
@@ -94,7 +95,7 @@ function view(said) {
     h('article', { class: 'message role-user' }, h('header', { class: 'message-head' }, h('span', { class: 'role' }, t('role.user'))), h('div', { class: 'message-body markdown' }, h('p', { class: 'plain', dir: 'auto' }, said.message))),
     h('article', { class: 'message role-assistant', 'aria-busy': 'true' }, h('header', { class: 'message-head' }, h('span', { class: 'role' }, t('role.assistant'))), events, thinking, words.node, spinner));
   const line = (name, text) => events.append(h('li', {}, icon(name), text));
-  const seen = { node, words, turn: null, done: null, error: null, told: [] };
+  const seen = { node, words, said: said.message, turn: null, done: null, error: null, told: [] };
   const acts = {
     turn(data) {
       seen.turn = data;
@@ -135,15 +136,22 @@ async function end(turn) {
   if (chat.place.session) await settle(turn);
 }
 
+// Who was refused is not told which message theirs is: it is the last, if that is what they said.
+function questionOf({ seen, chat: { log } }) {
+  const last = log.last();
+  return seen.turn?.question ?? (last?.role === 'user' && last.parts[0]?.text === seen.said ? last.id : undefined);
+}
+
 // A question that is in the log by now is not told twice.
-function forgetQuestion({ seen, chat }) {
-  if (chat.log.has(seen.turn?.question)) seen.node.querySelector('.role-user')?.remove();
+function forgetQuestion(turn) {
+  const { seen, chat } = turn;
+  if (chat.log.has(questionOf(turn))) seen.node.querySelector('.role-user')?.remove();
 }
 
 // What is kept by now needs no second place; why it ends there is told until the next turn, and so are words that nobody kept.
 function tidy(turn) {
   const { seen, chat: { log } } = turn;
-  const question = seen.turn?.question;
+  const question = questionOf(turn);
   const isAnswered = seen.done ? log.has(seen.done.message) : log.has(question) && log.last().id !== question;
   if (turn.isOver && isAnswered) seen.node.replaceWith(...seen.told);
   else forgetQuestion(turn);
