@@ -260,20 +260,17 @@ impl Exchange {
 
     /// What the client sees of a reply: no calls of ours, and no markers that were not carried out.
     pub(super) fn left(&self, said: &Said) -> Said {
-        let left = said.without(|call| self.is_ours(call));
-        if !self.hides_markers() {
-            return left;
-        }
         let (mut sieve, text) = (Sieve::default(), said.text());
-        let shown = sieve.push(&text) + &sieve.finish().text;
-        if shown == text { left } else { left.saying(shown) }
+        let words = if self.hides_markers() { sieve.push(&text) + &sieve.finish().text } else { text };
+        said.shown(&words, |call| self.is_ours(call))
     }
 
     /// Remembers what the client is shown of a round that is not the last.
     pub(super) fn has_shown(&mut self, said: &Said) {
-        let (left, text) = (said.unled(|call| self.is_ours(call)), said.text());
-        let shown = if self.hides_markers() { Sieve::default().push(&text) } else { text.clone() };
-        self.shown.extend(if shown == text { left } else { left.saying(shown) }.pieces);
+        let text = said.text();
+        let words = if self.hides_markers() { Sieve::default().push(&text) } else { text };
+        let shown = said.shown(&words, |call| self.is_ours(call));
+        self.shown.extend(shown.pieces);
     }
 
     /// Answers the model's calls and adds the round to the window: first what the model said, which takes room from the
@@ -350,7 +347,8 @@ impl Exchange {
             self.bound = self.bound.map(|_| Hash128::default());
         }
         // What is not answered must not come back: a call of ours in a reply that was cut off.
-        all.extend(speech.messages(&if mixed { said.clone() } else { said.without(|call| self.is_ours(call)) }));
+        let whole = if mixed { said.clone() } else { said.shown(&said.text(), |call| self.is_ours(call)) };
+        all.extend(speech.messages(&whole));
         let hidden =
             if mixed || all.len() > shown.len() { Hidden::around(&all, &shown, &results) } else { Hidden::default() };
         self.finish(shown, hidden).await;

@@ -85,36 +85,33 @@ impl Said {
         self.pieces.is_empty()
     }
 
-    /// The same without some calls.
-    pub(crate) fn without(&self, gone: impl Fn(&Called) -> bool) -> Self {
-        let stays = |piece: &&Piece| piece.call().is_none_or(|call| !gone(call));
-        Self { pieces: self.pieces.iter().filter(stays).cloned().collect(), ..self.clone() }
-    }
-
-    /// The same without some calls, and without the reasoning that led to nothing else: no provider takes reasoning
-    /// back without what came of it.
-    pub(crate) fn unled(&self, gone: impl Fn(&Called) -> bool) -> Self {
-        let (mut pieces, mut is_gone) = (Vec::new(), false);
-        for piece in self.pieces.iter().rev() {
-            is_gone = match piece {
-                Piece::Call(call) => gone(call),
-                Piece::Other(value) => is_gone && value["type"] == "reasoning",
-                Piece::Words { .. } => false,
+    /// What a client is shown of it: no calls that are not its own, and these words in place of its words, all in the
+    /// first piece that has some. Reasoning that led to nothing else is not shown: no provider takes it back without
+    /// what came of it.
+    pub(crate) fn shown(&self, words: &str, is_ours: impl Fn(&Called) -> bool) -> Self {
+        let is_same = words == self.text();
+        let first = self.pieces.iter().position(|piece| matches!(piece, Piece::Words { .. }));
+        // `next` is what follows and is shown: whether that is reasoning.
+        let (mut pieces, mut next) = (Vec::new(), None);
+        for (place, piece) in self.pieces.iter().enumerate().rev() {
+            let thinks = matches!(piece, Piece::Other(value) if value["type"] == "reasoning");
+            let shown = match piece {
+                Piece::Words { value, .. } if !is_same => {
+                    (first == Some(place)).then(|| Piece::Words { text: words.to_owned(), value: value.clone() })
+                }
+                Piece::Call(call) if is_ours(call) => None,
+                Piece::Words { .. } | Piece::Call(_) | Piece::Other(_) => Some(piece.clone()),
             };
-            pieces.extend((!is_gone).then(|| piece.clone()));
+            let shown = shown.filter(|_| !thinks || next.is_some());
+            let is_mute = |piece: &Piece| matches!(piece, Piece::Words { text, .. } if !is_same && text.is_empty());
+            next = match &shown {
+                Some(piece) if !is_mute(piece) => Some(thinks),
+                Some(_) | None => next.filter(|thinks| !thinks),
+            };
+            pieces.extend(shown);
         }
         pieces.reverse();
         Self { pieces, ..self.clone() }
-    }
-
-    /// The same with other words: the first piece of words says them, later ones are gone.
-    pub(crate) fn saying(&self, other: String) -> Self {
-        let mut other = Some(other);
-        let said = |piece: &Piece| match piece {
-            Piece::Words { value, .. } => Some(Piece::Words { text: other.take()?, value: value.clone() }),
-            Piece::Call(_) | Piece::Other(_) => Some(piece.clone()),
-        };
-        Self { pieces: self.pieces.iter().filter_map(said).collect(), ..self.clone() }
     }
 
     /// What counts of it where it was stopped: its words, if there are any. Half a call or half a thought is of no use
@@ -155,20 +152,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasoning_goes_with_the_calls_that_it_led_to() {
+    fn reasoning_goes_with_what_it_led_to() {
         let thought = |id: &str| Piece::Other(serde_json::json!({"type": "reasoning", "id": id}));
         let found = || Piece::Other(serde_json::json!({"type": "web_search_call"}));
         let call = |name: &str| {
             let (id, arguments) = Default::default();
             Piece::Call(Called { id, name: name.into(), arguments, value: Value::Null })
         };
-        let check = |pieces: &[Piece], left: &[Piece]| {
+        let words = |text: &str| Piece::Words { text: text.into(), value: Value::Null };
+        let check = |pieces: &[Piece], text: &str, left: &[Piece]| {
             let said = Said { pieces: pieces.to_vec(), ..Said::default() };
-            assert_eq!(said.unled(|call| call.name == "ours").pieces, left);
+            assert_eq!(said.shown(text, |call| call.name == "ours").pieces, left);
         };
-        check(&[thought("a"), call("ours"), call("ours")], &[]);
-        check(&[thought("a"), found(), thought("b"), call("ours")], &[thought("a"), found()]);
-        check(&[thought("a"), call("look"), thought("b"), call("ours")], &[thought("a"), call("look")]);
+        check(&[thought("a"), call("ours"), call("ours")], "", &[]);
+        check(&[thought("a"), found(), thought("b"), call("ours")], "", &[thought("a"), found()]);
+        check(&[thought("a"), call("look"), thought("b"), call("ours")], "", &[thought("a"), call("look")]);
+        check(&[thought("a"), call("ours"), call("look")], "", &[thought("a"), call("look")]);
+        check(&[thought("a"), call("ours"), thought("b"), call("look")], "", &[thought("b"), call("look")]);
+        check(&[thought("a"), thought("b"), call("look")], "", &[thought("a"), thought("b"), call("look")]);
+        check(&[thought("a"), words("b")], "b", &[thought("a"), words("b")]);
+        check(&[thought("a"), words("[b]")], "", &[words("")]);
+        check(&[thought("a"), words("b"), thought("c"), words("[d]")], "b", &[thought("a"), words("b")]);
     }
 
     #[test]

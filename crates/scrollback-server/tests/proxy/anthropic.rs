@@ -243,7 +243,6 @@ fn a_recall_is_out_of_sight() {
     assert_eq!(server.messages(), [user(&[text("Which colour?")]), assistant(&shown)]);
 }
 
-/// Claude says a blank line before it calls, which is refused when it comes back; many clients leave it out.
 /// What a program left in one round is there in the next.
 #[test]
 fn a_recall_goes_on_where_programs_were_run() {
@@ -270,6 +269,7 @@ fn a_recall_goes_on_where_programs_were_run() {
     assert_eq!(asked, [Value::Null, json!("container_7"), sent["container"].clone(), skilled]);
 }
 
+/// Claude says a blank line before it calls, which is refused when it comes back; many clients leave it out.
 #[test]
 fn blank_words_of_a_model_are_not_sent_back() {
     let theirs = call("call_7", "look", &json!({}));

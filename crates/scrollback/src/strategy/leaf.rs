@@ -112,9 +112,11 @@ impl Leaf {
         Self { stored, asides, begins_turn, answers, waits, large, long, placeholder, settled }
     }
 
-    /// The same with the reasoning that led to it.
+    /// The same with the reasoning that led to it. None leads to a result: before one stands what led to a recall that
+    /// its client has never seen, and no provider takes that without the recall.
     #[must_use]
     pub fn with_asides(self, asides: Vec<Arc<Stored>>) -> Self {
+        let asides = if self.stored.role == Role::Tool { Vec::new() } else { asides };
         Self { asides, ..self }
     }
 

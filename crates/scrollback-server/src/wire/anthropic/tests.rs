@@ -57,7 +57,8 @@ fn relayed(rounds: &[&str], piece: usize, hides_markers: bool, waits: bool) -> (
             }
         }
     }
-    let left = said.last().unwrap().without(|call| offer.is_ours(&call.name));
+    let last = said.last().unwrap();
+    let left = last.shown(&last.text(), |call| offer.is_ours(&call.name));
     relay.close(&left, &mut out);
     (String::from_utf8(out.to_vec()).unwrap(), said)
 }
@@ -143,7 +144,8 @@ fn a_reply_with_no_call_left_has_ended() {
         events(&out).iter().rfind(|event| event["type"] == "message_delta").unwrap()["delta"]["stop_reason"],
         "end_turn"
     );
-    let said = Messages.read(REPLY.as_bytes()).unwrap().without(|_| true);
+    let said = Messages.read(REPLY.as_bytes()).unwrap();
+    let said = said.shown(&said.text(), |_| true);
     let earlier = Output { tokens: 5, reasoning: 0 };
     let edited: Value = serde_json::from_slice(&Messages.edited(REPLY.as_bytes(), &said, earlier)).unwrap();
     assert_eq!((&edited["stop_reason"], &edited["usage"]["output_tokens"]), (&json!("end_turn"), &json!(82)));

@@ -210,12 +210,17 @@ pub(super) fn brought(request: &Request) -> usize {
     Items::of(request).compacted().map_or(0, |compacted| compacted.brought.len())
 }
 
-/// How much reasoning a request brings, told by how such items are written.
+/// How much reasoning a request brings, told by how such items are written. What a conversation begins with does not
+/// count: it led to nothing that is known here, and no window has it.
 pub(crate) fn reasoning_in(request: &Request) -> usize {
     let input = request.raw("input").unwrap_or_default();
     let is_type =
         |at: usize| input[..at].trim_end().strip_suffix(':').is_some_and(|it| it.trim_end().ends_with("\"type\""));
-    input.match_indices("\"reasoning\"").filter(|(at, _)| is_type(*at)).count()
+    let count = input.match_indices("\"reasoning\"").filter(|(at, _)| is_type(*at)).count();
+    let mut text = input.strip_prefix('[').unwrap_or_default();
+    let items = std::iter::from_fn(|| Item::next(&mut text));
+    let begins = items.take_while(|item| item.instructs() || item.is("reasoning"));
+    count.saturating_sub(begins.filter(|item| item.is("reasoning")).count())
 }
 
 /// Whether a body holds a compaction of ours, which no provider can read.

@@ -129,7 +129,7 @@ fn relayed(pieces: &[&[u8]]) -> (String, Vec<String>) {
     }
     assert!(relay.has_ended());
     let said = relay.take();
-    let left = said.without(|call| offer.is_ours(&call.name));
+    let left = said.shown(&said.text(), |call| offer.is_ours(&call.name));
     relay.close(&left, &mut out);
     (String::from_utf8(out.to_vec()).unwrap(), said.calls().map(|call| call.name.clone()).collect())
 }
@@ -167,7 +167,7 @@ fn whole_replies_are_read_and_edited() {
     let said = speech.read(body.to_string().as_bytes()).unwrap();
     assert_eq!((said.id.as_deref(), said.end, said.text().as_str()), (Some("resp_1"), Some(End::Cut), "ab"));
     assert_eq!(speech.messages(&said), [words.clone(), call]);
-    let left = said.without(|_| true).saying("c".into());
+    let left = said.shown("c", |_| true);
     let earlier = Output { tokens: 5, reasoning: 3 };
     let edited: Value = serde_json::from_slice(&speech.edited(body.to_string().as_bytes(), &left, earlier)).unwrap();
     assert_eq!((&edited["usage"]["output_tokens"], &edited["usage"]["total_tokens"]), (&json!(7), &json!(14)));

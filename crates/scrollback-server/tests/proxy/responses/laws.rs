@@ -18,23 +18,30 @@ fn settings(strategy: &str) -> String {
     format!("[window]\ntokens = 3000\nreply_tokens = 300\nstrategy = \"{strategy}\"\n{artifacts}")
 }
 
-/// What the model says next: reasoning, calls of the client's tools and of ours, strange items, words.
+/// What the model says next: reasoning, calls of the client's tools and of ours, strange items, words, some of which ask
+/// for more where it may recall in text.
 fn output(number: usize, dice: &mut Dice) -> Vec<Value> {
     let mut output = Vec::new();
     if dice.below(2) == 0 {
         output.push(thought(&format!("rs_{number}"), &format!("SEALED{number}")));
     }
-    match dice.below(6) {
+    match dice.below(8) {
         0 => output.push(calls(&format!("own_{number}"), "search_history", &json!({"words": "lighthouse"}))),
         1 => output.push(calls(&format!("call_{number}"), "look", &json!({"at": number}))),
         2 => {
             output.push(calls(&format!("own_{number}"), "search_history", &json!({"words": "ferry"})));
             output.push(calls(&format!("call_{number}"), "look", &json!({"at": number})));
         }
-        3 => output.push(json!({"type": "web_search_call", "id": format!("ws_{number}"), "status": "completed", "action": {"query": "tide"}})),
+        3 => {
+            output.push(calls(&format!("call_{number}"), "look", &json!({"at": number})));
+            output.push(thought(&format!("rs_{number}00"), &format!("SEALED{number}00")));
+            output.push(calls(&format!("own_{number}"), "search_history", &json!({"words": "tide"})));
+        }
+        4 => output.push(says(&format!("msg_{number}"), "[NEED_CONTEXT: lighthouse]")),
+        5 => output.push(json!({"type": "web_search_call", "id": format!("ws_{number}"), "status": "completed", "action": {"query": "tide"}})),
         _ => {}
     }
-    if output.iter().all(|item| item["type"] != "function_call") {
+    if output.iter().all(|item| item["type"] != "function_call" && item["type"] != "message") {
         output.push(says(&format!("msg_{number}"), &format!("Noted {number}.")));
     }
     output
@@ -103,7 +110,7 @@ fn converse(seed: u64, strategy: &str, follows: bool) {
     let mut own = Dice(seed ^ 0x5DEE_CE66);
     let (mut history, mut previous, mut checked, mut saved) = (Vec::new(), Value::Null, 0, 0);
     let mut next = vec![user(&question(0))];
-    for turn in 1..26 {
+    for turn in 1..32 {
         history.extend(next.clone());
         let mut body = if follows { json!({"model": "gpt-5", "store": false, "input": next}) } else { full(&history) };
         (body["tools"], body["stream"]) = (look(), json!(own.below(2) == 0));

@@ -6,6 +6,9 @@ use super::{Pieces, SMALL, answers, calls, full, heard, input, kinds, look, outp
 use crate::scene::{Said, Server, Upstream};
 use crate::talk::question;
 
+/// Recall in what a model writes.
+const IN_TEXT: &str = "recall = \"text\"\n";
+
 /// A model that thinks, looks, and answers.
 fn thinks(number: usize, asked: &Said) -> Pieces {
     let thinking = thought(&format!("rs_{number}"), &format!("SEALED+{number}/=="));
@@ -132,18 +135,20 @@ fn reasoning_of_a_round_that_recalled_is_sent_once() {
     assert_eq!((&asked[1]["id"], &asked[4]["id"]), (&json!("rs_0"), &json!("rs_1")));
 }
 
-/// Providers refuse reasoning without what it led to, and a client has never seen that it led to a recall.
+/// Providers refuse reasoning without what it led to, and a client has never seen that it led to a recall, by a call or
+/// in writing.
 #[test]
 fn reasoning_that_led_to_a_recall_goes_with_it() {
-    for streams in [true, false] {
-        let upstream = Upstream::new(|number, asked| {
+    for (streams, settings) in [(true, ""), (false, ""), (true, IN_TEXT), (false, IN_TEXT)] {
+        let upstream = Upstream::new(move |number, asked| {
             let led = match number {
-                0 => calls("own_1", "search_history", &json!({"words": "x"})),
+                0 if settings.is_empty() => calls("own_1", "search_history", &json!({"words": "x"})),
+                0 => says("msg_0", "[NEED_CONTEXT: lighthouse]"),
                 _ => says(&format!("msg_{number}"), "Seen."),
             };
             answers(asked, &format!("resp_{number}"), &[thought(&format!("rs_{number}"), "SEALED"), led])
         });
-        let mut server = Server::new(upstream.port, "");
+        let mut server = Server::new(upstream.port, settings);
         let mut history = vec![user("Look.")];
         for turn in 0..3 {
             let mut body = full(&history);
@@ -156,11 +161,24 @@ fn reasoning_that_led_to_a_recall_goes_with_it() {
                 server.restart(drop);
             }
         }
+        assert!(upstream.asked().len() > 3, "it recalled");
         for asked in &upstream.asked()[2..] {
             let ids: Vec<Value> = input(asked).iter().map(|item| item["id"].clone()).collect();
-            assert!(!ids.contains(&json!("rs_0")) && ids.contains(&json!("rs_1")), "{streams}: {ids:?}");
+            assert!(!ids.contains(&json!("rs_0")) && ids.contains(&json!("rs_1")), "{streams} {settings}: {ids:?}");
         }
     }
+}
+
+/// What led to nothing that is known here is the client's business: a client that cuts its own history begins with it.
+#[test]
+fn reasoning_that_a_conversation_begins_with_is_sent_on() {
+    let upstream = Upstream::new(|number, asked| answers(asked, &format!("resp_{number}"), &[says("msg_1", "Seen.")]));
+    let server = Server::new(upstream.port, "");
+    let called = calls("call_1", "look", &json!({}));
+    let mut body = full(&[thought("rs_1", "SEALED"), called, result("call_1", "a boat"), user("And now?")]);
+    body["tools"] = look();
+    heard(&server, &body);
+    assert_eq!(kinds(&input(&upstream.asked()[0])), ["reasoning", "function_call", "function_call_output", "user"]);
 }
 
 #[test]
