@@ -74,9 +74,12 @@ impl Proxy {
         });
         let request = read.ok_or_else(|| Error::Invalid("this is no request with messages".into()))?;
         let mut opened = wire.opened(&request, &incoming.headers);
+        let told = self.told(&request, incoming, &opened).await;
+        opened.untouched = opened.untouched.filter(|_| told.is_none());
+        let refers = told.is_some();
         let said = request.raw(wire.history()).filter(|said| *said != "null").unwrap_or("[]");
         let spoken = said.starts_with('"').then(|| format!("[{{\"role\":\"user\",\"content\":{said}}}]"));
-        let text = opened.new.take().or(spoken).unwrap_or_else(|| said.to_owned());
+        let text = told.or(opened.new.take()).or(spoken).unwrap_or_else(|| said.to_owned());
         let history = History::parse(&text)?;
         let history = match opened.heads.take() {
             Some(heads) => history.with_heads(heads),
@@ -94,7 +97,7 @@ impl Proxy {
         let preview =
             self.engine.preview(&ask).await?.ok_or_else(|| Error::Invalid("there is nothing to count".into()))?;
         let untouched = plan.untouched.is_some() && !plan.is_known_here_alone();
-        let as_it_came = untouched || !plan.is_new() && is_untouched(&preview, plan.budget);
+        let as_it_came = untouched || !plan.is_new() && !refers && is_untouched(&preview, plan.budget);
         // What may be others' is not asked about; our own count does.
         let may_be_sent = plan.model != QUOTE && !shared::names_stored(upstream, incoming, opened.follows.as_ref());
         let as_sent = (as_it_came && may_be_sent).then(|| with_tools(&request, &offer));

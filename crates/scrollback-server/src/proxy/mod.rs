@@ -54,6 +54,7 @@ use gauge::Gauge;
 use later::Later;
 pub(crate) use ours::{Kept, Ours, Place, Unanswered, Word};
 use plan::{Asked, Plan};
+use responses::Items;
 use wants::Wants;
 
 /// What is told of an error in our own code.
@@ -79,6 +80,7 @@ pub(crate) struct Proxy {
     book: Book,
     gauge: Gauge,
     wants: Wants,
+    items: Items,
     later: Later,
     /// Who erases.
     pub(crate) eraser: Eraser,
@@ -118,6 +120,7 @@ impl Proxy {
             book,
             gauge: Gauge::default(),
             wants: Wants::default(),
+            items: Items::default(),
             later: Later::default(),
             eraser,
         })

@@ -34,11 +34,13 @@ impl Proxy {
         });
         let request = request.ok_or_else(|| Error::Invalid("the request has no input".into()))?;
         let mut opened = Responses.opened(&request, &incoming.headers);
+        let told = self.told(&request, incoming, &opened).await;
+        opened.untouched = opened.untouched.filter(|_| told.is_none());
         // What goes on from a compaction of ours, only we can compact again.
         if opened.untouched.is_some() && !matches!(opened.follows, Some(Follows::Compaction(_))) {
             return Ok(None);
         }
-        let new = opened.new.take();
+        let new = told.or(opened.new.take());
         let history =
             History::parse(new.as_deref().unwrap_or(input))?.with_heads(opened.heads.take().unwrap_or_default());
         let asked = Asked { request: &request, incoming, history: &history, opened: &opened };

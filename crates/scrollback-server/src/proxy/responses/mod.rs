@@ -3,6 +3,7 @@
 
 mod compact;
 mod conversations;
+mod items;
 mod referred;
 
 use std::panic::AssertUnwindSafe;
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 use super::{BROKEN, Incoming, Proxy, error, pass, refused};
 use crate::upstream::Upstream;
 use crate::wire::responses::{Responses, holds_ours};
+pub(super) use items::Items;
 
 /// What such a request comes to: an answer of ours, or `None` if it is not for us.
 type Answered = scrollback::Result<Option<Response<Body>>>;

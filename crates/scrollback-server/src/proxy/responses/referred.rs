@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use scrollback::store::{Beside, Place, Span, Stored};
-use scrollback::{Message, MessageId, SessionId, SessionKey, Tenant};
+use scrollback::{Message, SessionId, SessionKey, Tenant};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::items::name;
 use super::{Incoming, Proxy};
 use crate::proxy::plan::{declared, id_of};
 use crate::wire::Opened;
@@ -23,7 +23,7 @@ const REASONING: &str = "rs_";
 
 /// An item, as far as it has to be known.
 #[derive(Default, Deserialize)]
-struct Named<'a> {
+pub(super) struct Named<'a> {
     #[serde(borrow, rename = "type", default)]
     kind: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
@@ -31,7 +31,7 @@ struct Named<'a> {
 }
 
 impl<'a> Named<'a> {
-    fn read(item: &'a RawValue) -> Self {
+    pub(super) fn read(item: &'a RawValue) -> Self {
         serde_json::from_str(item.get()).unwrap_or_default()
     }
 
@@ -41,7 +41,7 @@ impl<'a> Named<'a> {
     }
 
     /// Its name, if it is more than that.
-    fn says(self) -> Option<Cow<'a, str>> {
+    pub(super) fn says(self) -> Option<Cow<'a, str>> {
         self.id.filter(|_| self.kind.as_deref() != Some(REFERENCE))
     }
 }
@@ -61,9 +61,9 @@ impl Proxy {
         let tenant = &incoming.tenant;
         let id = declared(request, incoming).map(|name| id_of(tenant, &name)).or_else(|| begun(tenant, &items))?;
         let session = SessionKey { tenant: tenant.clone(), id };
-        let all = Span::Arrival { from: MessageId(0), limit: usize::MAX >> 1 };
-        let all = self.engine.log().store().read(&session, all).await.ok()?;
-        let known: HashMap<Cow<'_, str>, &str> = all.iter().filter_map(named).collect();
+        let wanted: Vec<_> = items.iter().filter_map(|item| Named::read(item).refers()).collect();
+        let found = self.items.of(&**self.engine.log().store(), &session, &wanted).await.ok()?;
+        let known: HashMap<_, _> = found.iter().filter_map(|item| Some((name(item)?, item.raw.get()))).collect();
         let mut told = Vec::with_capacity(items.len());
         for (at, item) in items.iter().enumerate() {
             let Some(id) = Named::read(item).refers() else {
@@ -87,10 +87,4 @@ fn begun(tenant: &Tenant, items: &[&RawValue]) -> Option<SessionId> {
     let mut messages = items.iter().map(|item| Message::new((*item).to_owned()));
     let first = messages.find(|message| !message.role().instructs() && !message.is_aside())?;
     Some(SessionId::opening(tenant, first.strong()))
-}
-
-/// An item of the log by its id.
-fn named(stored: &Stored) -> Option<(Cow<'_, str>, &str)> {
-    let is_said = matches!(stored.place, Place::Path(_) | Place::Beside(Beside::Aside));
-    Some((Named::read(&stored.raw).says().filter(|_| is_said)?, stored.raw.get()))
 }
