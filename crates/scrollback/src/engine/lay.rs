@@ -54,6 +54,14 @@ pub(super) struct Pressed {
     pub(super) begins: bool,
 }
 
+/// What a turn has already that is laid out once more.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Known<'a> {
+    pub(super) consulted: Option<&'a Consulted>,
+    /// What of its budget is taken, for as long as the turn takes.
+    pub(super) taken: u32,
+}
+
 /// What was folded.
 pub(super) struct Folding {
     pub(super) fold: Option<Fold>,
@@ -77,10 +85,10 @@ impl Engine {
         lane: Result<Lane>,
         ask: &Ask<'_>,
         (received, head): (&Received, Position),
-        found: Option<&Consulted>,
+        known: Known<'_>,
     ) -> Result<Laid> {
         let mut asked = Vec::new();
-        let laid = self.laid_at_last(lane, ask, (received, head), (found, &mut asked)).await;
+        let laid = self.laid_at_last(lane, ask, (received, head), (known, &mut asked)).await;
         if laid.is_err() {
             self.keep_asked(&received.session, &asked, ask.arrival.at).await?;
         }
@@ -93,11 +101,11 @@ impl Engine {
         mut lane: Result<Lane>,
         ask: &Ask<'_>,
         (received, head): (&Received, Position),
-        (found, asked): (Option<&Consulted>, &mut Vec<task::Asked>),
+        (known, asked): (Known<'_>, &mut Vec<task::Asked>),
     ) -> Result<Laid> {
         for _ in 1..TRIES {
             let laid = match lane {
-                Ok(lane) => self.lay_out(lane, ask, received, (found, &mut *asked)).await,
+                Ok(lane) => self.lay_out(lane, ask, received, (known, &mut *asked)).await,
                 Err(error) => Err(error),
             };
             if !matches!(laid, Err(Error::Conflict(_))) {
@@ -106,7 +114,7 @@ impl Engine {
             self.lanes.forget(Some(received.session.id));
             lane = self.reload(ask, received, head).await;
         }
-        self.lay_out(lane?, ask, received, (found, asked)).await
+        self.lay_out(lane?, ask, received, (known, asked)).await
     }
 
     async fn reload(&self, ask: &Ask<'_>, received: &Received, head: Position) -> Result<Lane> {
@@ -121,7 +129,7 @@ impl Engine {
         mut lane: Lane,
         ask: &Ask<'_>,
         received: &Received,
-        (found, asked): (Option<&Consulted>, &mut Vec<task::Asked>),
+        (known, asked): (Known<'_>, &mut Vec<task::Asked>),
     ) -> Result<Laid> {
         let session = &received.session;
         // Somebody else may have erased it since its messages came.
@@ -131,7 +139,9 @@ impl Engine {
         self.shelve(session, &mut lane).await?;
         self.decide(session, &mut lane).await?;
         let hidden: u32 = lane.hidden_now().map(|(_, hidden)| hidden.tokens()).sum();
-        let lessened = Budget { tokens: ask.budget.tokens.saturating_sub(hidden) };
+        let Known { consulted: found, taken } = known;
+        let budget = Budget { tokens: ask.budget.tokens.saturating_sub(taken) };
+        let lessened = Budget { tokens: budget.tokens.saturating_sub(hidden) };
         let at = ask.arrival.at;
         // A client that has summed up its past wants it out of sight.
         let forced = ask.forced || received.outcome == Outcome::Compacted;
@@ -139,6 +149,7 @@ impl Engine {
         let pressed = Pressed { forced, begins };
         let Folding { fold: folded, call } =
             self.folded(&mut lane, (session, &mut *asked), (lessened, at), pressed).await?;
+        // What is taken is free again with the next turn, and the fold stays.
         let folded = folded.map(|fold| Fold { budget: ask.budget.tokens, ..fold });
         let known = folded.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
         let consulted = match found {
@@ -146,7 +157,7 @@ impl Engine {
             None => self.consult(session, (&mut lane, asked), (&known, call.as_ref(), lessened), at).await?,
         };
         let Fitted { window, quoted, kept, fold } =
-            self.fitted(&lane, folded, consulted.as_ref(), (lessened, ask.budget))?;
+            self.fitted(&lane, folded, consulted.as_ref(), (lessened, budget))?;
         // Nothing is recorded before it is known that the request can be answered.
         self.keep_shown(session, &lane, &window).await?;
         let folded = fold.as_ref().is_some_and(|fold| fold.open() > lane.folded.fold.open());

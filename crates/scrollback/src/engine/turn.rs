@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::Engine;
 use super::lanes::Lane;
-use super::lay::{Laid, Quoted};
+use super::lay::{Known, Laid, Quoted};
 use super::topics::{Consulted, Event};
 use crate::control::Controls;
 use crate::error::{Error, Result};
@@ -213,7 +213,7 @@ impl Engine {
         let layout = self.layout_with(&controls, ask.limit_tokens);
         let ask = self.less_tools(ask, &controls);
         let lane = self.lane(&ask, &received, head, layout).await;
-        let laid = self.laid(lane, &ask, (&received, head), None).await;
+        let laid = self.laid(lane, &ask, (&received, head), Known::default()).await;
         // What was sorted on the way is in the store, whether the window fits or not.
         let Laid { lane, window, consulted, quoted, asked, folded } =
             laid.inspect_err(|_| self.lanes.forget(Some(received.session.id)))?;
@@ -267,15 +267,15 @@ impl Engine {
         // Should the lane have to be read again, its instructions are those it has now.
         let received = Received { preamble: Some(turn.lane.preamble.clone()), ..turn.received.clone() };
         let arrival = Arrival::new(&received.session.tenant, None, &model, turn.at);
-        let lessened = Budget { tokens: budget.tokens.saturating_sub(rounds + free) };
         let strategy = Some(turn.lane.strategy);
         let recalls = turn.lane.recalls;
         let reserved = turn.lane.reserved;
         let ask =
-            Ask { reserved, strategy, forced, recalls, ..Ask::new(arrival, &history, lessened, turn.limit_tokens()) };
+            Ask { reserved, strategy, forced, recalls, ..Ask::new(arrival, &history, budget, turn.limit_tokens()) };
         // What topics had to say does not depend on how much of it fits.
+        let known = Known { consulted: turn.consulted.as_ref(), taken: rounds + free };
         let lane = Ok(turn.lane.clone());
-        let laid = self.laid(lane, &ask, (&received, turn.head), turn.consulted.as_ref()).await?;
+        let laid = self.laid(lane, &ask, (&received, turn.head), known).await?;
         let Laid { lane, window, consulted, quoted, asked, folded } = laid;
         let mut window = window.within(budget);
         turn.rounds.iter().for_each(|(raw, tokens)| window.recall(raw.clone(), *tokens));

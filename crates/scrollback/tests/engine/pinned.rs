@@ -95,7 +95,8 @@ fn a_pin_that_is_cut_stays_as_it_is_between_two_folds() {
             let (mut before, mut same) = (None, 0);
             for (i, budget) in (0..12).zip([4_000, 3_950, 3_990, 4_030].into_iter().cycle()) {
                 desk.budget = budget;
-                let window = desk.turn(&mut history, user(&format!("Look, {i}.")), assistant("I do.")).await;
+                // Nothing of it was said before: what calls for quotes folds.
+                let window = desk.turn(&mut history, user("Look."), assistant("I do.")).await;
                 assert!(window.fits() && kept(&window).contains("[cut: "), "{strategy}");
                 let now = (contents(&window), kept(&window));
                 if let Some((folded, pinned)) = before.filter(|(folded, _)| *folded == now.0) {
@@ -107,6 +108,38 @@ fn a_pin_that_is_cut_stays_as_it_is_between_two_folds() {
             assert!(same > 4, "{strategy}: {same}");
         });
     }
+}
+
+/// What a turn recalls is gone with its end, and a fold that made room for it stays: it keeps no less for that.
+#[test]
+fn a_fold_that_makes_room_for_a_recall_keeps_as_much_as_any() {
+    run(async {
+        let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(StrategyName::Pages), 4_000);
+        let mut history = Vec::new();
+        desk.turn(&mut history, user(&"Lamps are lit at dusk. ".repeat(600)), assistant("Noted.")).await;
+        talk(&mut desk, &mut history, 0..40).await;
+        desk.engine.change(&desk.session(), &Change::Pin(MessageId(0)), At(desk.now)).await.unwrap();
+        talk(&mut desk, &mut history, 40..60).await;
+        for i in 60..120 {
+            history.push(user(&format!("Look, {i}. {}", "The boats are out. ".repeat(12))));
+            let mut turn = desk.begin(&history).await.unwrap();
+            let (room, before, listed) = (turn.window().room(), kept(turn.window()), contents(turn.window()));
+            if room > 1_300 {
+                let told = "The lamps of the pier. ".repeat(room as usize / 8);
+                let round = [call("call-1-abcdef", "search_history", &json!({})), result("call-1-abcdef", &told)];
+                turn.push_round(round.iter().map(raw).collect());
+                recall(&desk, &mut turn, page(0)).await;
+            }
+            history.push(assistant("Seen."));
+            let folded = contents(turn.window()) != listed;
+            desk.finish(turn, &history[history.len() - 1]).await;
+            if room > 1_300 && folded {
+                history.push(user("And now?"));
+                return assert_eq!(kept(desk.begin(&history).await.unwrap().window()), before);
+            }
+        }
+        panic!("no fold made room for a recall");
+    });
 }
 
 /// What is kept in a window however old it is.
