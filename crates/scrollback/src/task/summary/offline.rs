@@ -62,13 +62,16 @@ fn lines_of(text: &str) -> Vec<String> {
     text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect()
 }
 
-/// The lines of a text, the long ones sentence by sentence.
+/// The lines of a text, the long ones sentence by sentence. Each goes on telling which message it is of, so that it is
+/// known what to leave out with that message.
 fn parted(text: &str) -> Vec<String> {
     let part = |line: String| {
         if line.chars().count() <= LONG_CHARS {
             return vec![line];
         }
-        sentences(&line).iter().map(|sentence| shortened(sentence, SENTENCE_CHARS)).collect()
+        let head = told_in(&line).map(|id| format!("- [{id}] ")).unwrap_or_default();
+        let headed = |piece: String| if told_in(&piece).is_some() { piece } else { format!("{head}{piece}") };
+        sentences(&line).iter().map(|sentence| headed(shortened(sentence, SENTENCE_CHARS))).collect()
     };
     lines_of(text).into_iter().flat_map(part).collect()
 }
@@ -126,6 +129,16 @@ mod tests {
         assert_eq!(digest(None, &[], 200), "");
         let told: Vec<Option<u32>> = text.lines().map(|line| told_in(line).map(|id| id.0)).collect();
         assert_eq!(told, [None, None, Some(11), Some(12), Some(13)]);
+    }
+
+    #[test]
+    fn every_sentence_of_a_long_line_tells_which_message_it_is_of() {
+        let long = format!("- [m6] user: Look at the boat house. {}The code is QX-7731.", "It has a door. ".repeat(20));
+        let lines = parted(&format!("## So far\n{long}\nThe gauge failed."));
+        let of: Vec<Option<u32>> = lines.iter().map(|line| told_in(line).map(|id| id.0)).collect();
+        assert!(of.len() > 4 && of[1..of.len() - 1].iter().all(|id| *id == Some(6)), "{lines:?}");
+        assert_eq!((of[0], of[of.len() - 1]), (None, None));
+        assert_eq!(lines[lines.len() - 2], "- [m6] The code is QX-7731.");
     }
 
     #[test]
