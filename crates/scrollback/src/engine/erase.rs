@@ -12,6 +12,7 @@ use written::Retold;
 use super::folds::FoldRecord;
 use super::holds::{Held, PREFIX as HOLD};
 use super::load::Parked;
+use super::tidy::Digested;
 use super::topics::{self, Event};
 use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
@@ -22,6 +23,8 @@ use crate::topic::TopicId;
 use crate::view::View;
 use crate::window::tokens_of;
 
+/// How often it is tried again when others change the same notes.
+const TRIES: usize = 8;
 /// What notes say of a result that was erased.
 const ERASED: &str = "erased by its owner, on request";
 
@@ -39,10 +42,23 @@ pub async fn erase_results<S: Store + Forget>(
     store.commit(Batch::of_records(session.clone(), others)).await?;
     let erased = store.forget_results(session, results, at).await?;
     // Where others write too, they may have quoted them meanwhile. Whoever does from now on finds that out.
-    let Unquoted { holds, others } = Unquoted::of(store, session, results, &stored).await?;
-    // A result counts as erased once its words are: whoever is cut short in between finds it again.
-    store.commit(Batch::of_records(session.clone(), [others, holds].concat())).await?;
+    unquote(store, session, results, &stored).await?;
     Ok(erased)
+}
+
+/// Takes what results said out of all notes, also where others change the same notes: once the words are gone, nobody
+/// else knows what to look for. A result counts as erased once its words are: whoever is cut short in between finds it
+/// again.
+async fn unquote(store: &dyn Store, session: &SessionKey, results: &[MessageId], stored: &[Stored]) -> Result<()> {
+    let mut outcome = Ok(());
+    for _ in 0..TRIES {
+        let Unquoted { holds, others } = Unquoted::of(store, session, results, stored).await?;
+        outcome = store.commit(Batch::of_records(session.clone(), [others, holds].concat())).await.map(drop);
+        if !matches!(outcome, Err(Error::Conflict(_))) {
+            break;
+        }
+    }
+    outcome
 }
 
 /// What is to be written over so that nothing quotes some results.
@@ -138,9 +154,10 @@ impl<'a> Erased<'a> {
             "artifact" => Ok(self.retold.artifact(&record.key).map(|retold| json(&retold))),
             "kept" => self.kept(record),
             "digest" => {
-                let mut digest: Digest = read(record)?;
-                let changed = self.lines(&mut digest.title, &mut digest.lines, self.is_within(&record.key));
-                Ok((!changed.is_empty()).then(|| json(&digest)))
+                let mut digested: Digested = read(record)?;
+                let Digest { title, lines } = &mut digested.digest;
+                let changed = self.lines(title, lines, self.is_within(&record.key));
+                Ok((!changed.is_empty()).then(|| json(&digested)))
             }
             "hold" => {
                 let held: Held = read(record)?;

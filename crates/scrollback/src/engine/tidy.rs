@@ -36,9 +36,9 @@ struct Count {
 
 /// A digest that was made ahead of need, and who wrote it.
 #[derive(Serialize, Deserialize)]
-struct Digested {
+pub(super) struct Digested {
     #[serde(flatten)]
-    digest: Digest,
+    pub(super) digest: Digest,
     #[serde(default)]
     by: Author,
 }

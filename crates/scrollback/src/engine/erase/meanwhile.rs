@@ -7,15 +7,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::Unquoted;
+use super::unquote;
 use crate::engine::Engine;
 use crate::engine::lanes::Lane;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{MessageId, SessionKey};
-use crate::store::{Batch, Origin, Span, Stint, Stored};
-
-/// How often it is tried again when others change the same notes.
-const TRIES: usize = 8;
+use crate::store::{Origin, Span, Stint, Stored};
 
 impl Lane {
     /// The open messages that bring results, as they were read.
@@ -47,15 +44,7 @@ impl Engine {
         if results.is_empty() {
             return Ok(());
         }
-        let mut outcome = Ok(());
-        for _ in 0..TRIES {
-            let Unquoted { holds, others } = Unquoted::of(self.store(), session, &results, &said).await?;
-            let batch = Batch::of_records(session.clone(), [others, holds].concat());
-            outcome = self.store().commit(batch).await.map(drop);
-            if !matches!(outcome, Err(Error::Conflict(_))) {
-                break;
-            }
-        }
+        let outcome = unquote(self.store(), session, &results, &said).await;
         self.lanes.forget(Some(session.id));
         outcome
     }

@@ -47,11 +47,11 @@ pub(super) async fn forget(
     Ok(messages)
 }
 
-/// Erases what tool results say, and the client's own versions of them, and returns how many.
+/// Erases what tool results say, and the client's own versions of them, and returns how many; `erasing` is as above.
 pub(super) async fn forget_results(
     client: &mut ClientWrapper,
     (key, writer): (&SessionKey, i64),
-    results: &[MessageId],
+    (results, erasing): (&[MessageId], &OnceLock<u32>),
     at: At,
 ) -> Result<u32, Fault> {
     let transaction = client.transaction().await?;
@@ -73,6 +73,7 @@ pub(super) async fn forget_results(
         let meant = results.contains(&MessageId(row.try_get::<_, i32>(0)?.unsigned_abs()));
         erased += u32::from(erase(&transaction, &place, &row, at).await? && meant);
     }
+    let erased = *erasing.get_or_init(|| erased);
     transaction.commit().await?;
     Ok(erased)
 }

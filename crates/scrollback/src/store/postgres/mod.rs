@@ -263,9 +263,10 @@ impl Forget for PostgresStore {
     async fn forget_results(&self, session: &SessionKey, results: &[MessageId], at: At) -> Result<u32> {
         let (writer, repeat) = (self.writer()?, Repeat::IF_UNDONE.in_pieces(results.len()));
         let _turn = self.turn(session, repeat).await?;
+        let erasing = &OnceLock::new();
         self.attempt(
             |mut client| async move {
-                let done = forget::forget_results(&mut client, (session, writer), results, at).await;
+                let done = forget::forget_results(&mut client, (session, writer), (results, erasing), at).await;
                 client.back(done)
             },
             repeat,
