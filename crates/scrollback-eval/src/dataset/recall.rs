@@ -78,9 +78,14 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// Its words and when they are said, as far as that is known: a model has no clock.
+    /// When it is asked, in words, as far as that is known: a model has no clock.
+    pub fn time(&self) -> Option<String> {
+        self.at.map(|at| format!("(Asked at {at}.)"))
+    }
+
+    /// Its words and when they are said.
     pub fn dated(&self) -> String {
-        self.at.map_or_else(|| self.text.clone(), |at| format!("{}\n\n(Asked at {at}.)", self.text))
+        self.time().map_or_else(|| self.text.clone(), |time| format!("{}\n\n{time}", self.text))
     }
 }
 

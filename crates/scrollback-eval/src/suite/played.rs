@@ -103,7 +103,7 @@ fn line(said: &Said) -> Line {
 }
 
 async fn window(player: &Player, (talk, ids): (&Talk, &[MessageId]), asked: &Asked, room: Room) -> Result<Vec<usize>> {
-    let turn = match player.ask_aside(&question(talk, asked, &asked.text), room).await {
+    let turn = match player.ask_aside(&question(talk, asked), room).await {
         Ok(turn) => turn,
         // A window that cannot hold the question holds nothing else.
         Err(Error::TooLarge(_)) => return Ok(Vec::new()),
@@ -113,9 +113,9 @@ async fn window(player: &Player, (talk, ids): (&Talk, &[MessageId]), asked: &Ask
 }
 
 /// A question in these words, as it is asked after the last message.
-pub(super) fn question(talk: &Talk, asked: &Asked, words: &str) -> Line {
+pub(super) fn question(talk: &Talk, asked: &Asked) -> Line {
     let at = asked.at.or_else(|| talk.messages.last().and_then(|said| said.at));
-    Line::new(Message::text(&Role::User, words)).at(at)
+    Line::new(Message::text(&Role::User, &asked.text)).at(at)
 }
 
 /// The places of the messages that a window holds word for word.

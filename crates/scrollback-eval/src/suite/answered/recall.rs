@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
+use scrollback::tokens::Vocabulary;
 use scrollback::{Error, MessageId, Result};
+use serde_json::json;
+use serde_json::value::to_raw_value;
 
 use super::{Answered, Plan, cast, column, cost_cells, cost_columns, is_ours, missing, oracle, percent};
 use crate::dataset::recall::{Asked, Dataset, Talk};
@@ -179,7 +182,12 @@ async fn seen(
     models: &dyn Models,
     (player, room, file): (&Player, Room, &str),
 ) -> Result<Seen> {
-    let mut turn = match player.ask_aside(&question(talk, asked, &asked.dated()), room).await {
+    // What is measured is the window for the question itself: its time is told behind it, where no words are sought.
+    let time = asked.time().and_then(|time| to_raw_value(&json!({"role": "user", "content": time})).ok());
+    let taken = time.as_ref().map_or(0, |time| Vocabulary::O200k.count(time.get()));
+    let taken = u32::try_from(taken).unwrap_or(u32::MAX);
+    let room = Room { window_tokens: room.window_tokens.saturating_sub(taken), ..room };
+    let mut turn = match player.ask_aside(&question(talk, asked), room).await {
         Ok(turn) => turn,
         // A window that cannot hold the question is not sent.
         Err(Error::TooLarge(what)) => {
@@ -188,6 +196,7 @@ async fn seen(
         Err(error) => return Err(error),
     };
     let held = held(&turn, (talk, ids));
+    turn.push_round(time.into_iter().collect());
     Ok(Seen { held, answer: models.answer(file, player.engine(), &mut turn).await })
 }
 
