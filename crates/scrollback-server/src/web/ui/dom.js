@@ -43,7 +43,7 @@ export function replaceAgain(node, fresh) {
 }
 
 function focusOf(node) {
-  const all = (root) => [...root.querySelectorAll('a, button, select')];
+  const all = (root) => [...root.querySelectorAll('a, button, select, summary, [tabindex="0"]')];
   const at = all(node).indexOf(document.activeElement);
   const held = at < 0 ? null : calledLike(document.activeElement);
   return (root) => { if (held) (all(root).find((one) => calledLike(one) === held) ?? all(root)[at] ?? all(root).at(-1))?.focus({ preventScroll: true }); };

@@ -35,7 +35,7 @@ export function makeComposer(chat) {
   }
 
   function write(draft) {
-    Object.assign(state, { after: draft.after, instead: draft.instead, without: draft.without, aside: draft.aside });
+    Object.assign(state, { after: draft.after, instead: draft.instead, without: draft.without, aside: draft.aside ?? '' });
     field.value = draft.text;
     put(after, state.after ? afterLines(state, () => composer.answerAfter(null)) : null);
     changed();

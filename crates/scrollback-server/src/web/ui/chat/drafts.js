@@ -19,7 +19,8 @@ export function moveDraft(from, to) {
 
 /** A session is gone: what was being written there waits in a new chat. */
 export function freeDraft(session) {
-  const texts = [drafts.get(null)?.text, drafts.get(session)?.text].filter(Boolean);
+  const lost = drafts.get(session);
+  const texts = [drafts.get(null)?.text, lost?.text, lost?.aside].filter(Boolean);
   drafts.delete(session);
   if (texts.length) drafts.set(null, { ...drafts.get(null), text: texts.join('\n') });
 }

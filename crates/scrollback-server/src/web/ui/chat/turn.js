@@ -136,10 +136,12 @@ async function end(turn) {
   if (chat.place.session) await settle(turn);
 }
 
-// Who was refused is not told which message theirs is: it is the last, if that is what they said.
+// Who was refused is not told which message theirs is: it is the last, if that is what they said, perhaps cut.
 function questionOf({ seen, chat: { log } }) {
   const last = log.last();
-  return seen.turn?.question ?? (last?.role === 'user' && last.parts[0]?.text === seen.said ? last.id : undefined);
+  const part = last?.role === 'user' ? last.parts[0] : null;
+  const isTheirs = part?.cut ? seen.said.startsWith(part.text) : part?.text === seen.said;
+  return seen.turn?.question ?? (part && isTheirs ? last.id : undefined);
 }
 
 // A question that is in the log by now is not told twice.
