@@ -172,15 +172,16 @@ async fn begun_with(store: &dyn Store, tenant: &Tenant, words: &str) -> scrollba
     Ok(found)
 }
 
-/// A session among others that a name could mean: the beginning of its id, and the title that begins so, its own name
-/// or what it is about.
+/// A session among others that a name could mean: the beginning of its id, and its own name or the title, whichever
+/// begins so, or what it is about.
 async fn told_apart(
     store: &dyn Store,
     tenant: &Tenant,
     (session, meant): (&Session, &str),
 ) -> scrollback::Result<String> {
-    let begins = |title: &&String| title.to_ascii_lowercase().starts_with(&meant.to_ascii_lowercase());
-    let called = match session.title.as_ref().filter(begins).or(session.declared.as_ref()) {
+    let begins = |called: &&String| called.to_ascii_lowercase().starts_with(&meant.to_ascii_lowercase());
+    let (declared, title) = (session.declared.as_ref(), session.title.as_ref());
+    let called = match declared.filter(begins).or(title.filter(begins)).or(declared) {
         Some(name) => name.clone(),
         None => title_of(store, tenant, session).await?,
     };

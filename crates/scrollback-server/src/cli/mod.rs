@@ -295,8 +295,7 @@ fn local(at: At) -> String {
 fn log_to_stderr(usual: &str) {
     let filter = EnvFilter::try_from_env("SCROLLBACK_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    log.log_internal_errors(false).with_ansi(std::io::stderr().is_terminal() && !is_plain).init();
+    log.log_internal_errors(false).with_ansi(terminal::is_coloured(std::io::stderr().is_terminal())).init();
 }
 
 /// A bar that shows how far long work has come; invisible where nobody looks.

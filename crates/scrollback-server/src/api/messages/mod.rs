@@ -127,7 +127,8 @@ async fn placed(room: &Room, ask: &Ask, name: &str, id: MessageId) -> Result<(Pl
     let place = room.place(ask, name).await?;
     let stored = stored(room, &place.key, id).await?;
     let lineage = Lineage::of(place.head, &place.session.branches);
-    let own = stored.position().filter(|_| !lineage.holds(&stored.place)).map(|position| position.branch.0);
+    let position = stands_at(room, &place.key, &stored).await?;
+    let own = position.filter(|at| !lineage.holds(&Where::Path(*at))).map(|position| position.branch.0);
     if own.is_none() || ask.text("branch").is_some() {
         return Ok((place, stored));
     }
@@ -174,15 +175,25 @@ pub(crate) async fn preamble(store: &dyn Store, key: &SessionKey) -> scrollback:
 /// How deep on its branch a message is; of one beside the path, what it stands with.
 async fn depth_of(room: &Room, place: &Place, id: MessageId) -> Result<Depth, Refusal> {
     let found = stored(room, &place.key, id).await?;
+    if found.place == Where::Beside(Beside::Preamble) {
+        return Ok(Depth(0));
+    }
+    let nowhere = || Refusal::not_found(format!("{id} stands beside the path, so nothing is before or after it"));
+    on_branch(place, &stands_at(room, &place.key, &found).await?.ok_or_else(nowhere)?)
+}
+
+/// Where a message is on the path; of one beside the path, where what it stands with is.
+async fn stands_at(room: &Room, key: &SessionKey, found: &Stored) -> Result<Option<Position>, Refusal> {
     let with = match found.place {
-        Where::Path(position) => return on_branch(place, &position),
-        Where::Beside(Beside::Preamble) => return Ok(Depth(0)),
+        Where::Path(position) => return Ok(Some(position)),
+        Where::Beside(Beside::Preamble) => None,
         Where::Beside(Beside::Overlay(over)) => Some(over),
         Where::Beside(Beside::Insert | Beside::Aside) => found.parent,
     };
-    let nowhere = || Refusal::not_found(format!("{id} stands beside the path, so nothing is before or after it"));
-    let with = stored(room, &place.key, with.ok_or_else(nowhere)?).await?;
-    on_branch(place, &with.position().ok_or_else(nowhere)?)
+    match with {
+        Some(with) => Ok(stored(room, key, with).await?.position()),
+        None => Ok(None),
+    }
 }
 
 async fn stored(room: &Room, key: &SessionKey, id: MessageId) -> Result<Stored, Refusal> {
