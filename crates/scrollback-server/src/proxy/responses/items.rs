@@ -2,7 +2,7 @@
 //! that a request costs what it names and what is new, however long its conversation is.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
 use scrollback::ids::Hash128;
@@ -23,10 +23,12 @@ pub(in crate::proxy) struct Items {
 }
 
 /// The places of a conversation's items.
+#[derive(Default)]
 struct Places {
     of: HashMap<Hash128, MessageId>,
-    /// What was not looked through yet.
-    from: MessageId,
+    /// The message that was looked through last, and what it says: where something else stands now, the session was
+    /// erased and begun again.
+    last: Option<(MessageId, Hash128)>,
 }
 
 impl Items {
@@ -37,36 +39,13 @@ impl Items {
         session: &SessionKey,
         ids: &[Cow<'_, str>],
     ) -> Result<Vec<Stored>> {
-        loop {
-            let (places, is_fresh) = self.looked_through(store, session).await?;
-            let wanted: Vec<MessageId> = ids.iter().filter_map(|id| places.of.get(&hash(id)).copied()).collect();
-            let count = wanted.len();
-            let mut found = store.read(session, Span::Ids(wanted)).await?;
-            found.retain(|stored| name(stored).is_some_and(|name| ids.contains(&name)));
-            // Where something else stands, the session was erased and begun again.
-            if found.len() == count || is_fresh {
-                self.keep(session, places);
-                return Ok(found);
-            }
-        }
-    }
-
-    /// What is in mind of a session, with what came since; whether nothing was.
-    async fn looked_through(&self, store: &dyn Store, session: &SessionKey) -> Result<(Places, bool)> {
-        let known = self.take(session);
-        let is_fresh = known.is_none();
-        let mut places = known.unwrap_or(Places { of: HashMap::new(), from: MessageId(0) });
-        loop {
-            let next = store.read(session, Span::Arrival { from: places.from, limit: AT_ONCE }).await?;
-            let names = next.iter().filter_map(|stored| Some((hash(&name(stored)?), stored.id)));
-            places.of.extend(names);
-            if let Some(last) = next.last() {
-                places.from = MessageId(last.id.0 + 1);
-            }
-            if next.len() < AT_ONCE {
-                return Ok((places, is_fresh));
-            }
-        }
+        let known = self.take(session).unwrap_or_default();
+        let known = if still_holds(store, session, &known).await? { known } else { Places::default() };
+        let places = looked_through(store, session, known).await?;
+        let wanted: BTreeSet<MessageId> = ids.iter().filter_map(|id| places.of.get(&hash(id)).copied()).collect();
+        let found = store.read(session, Span::Ids(Vec::from_iter(wanted))).await?;
+        self.keep(session, places);
+        Ok(found)
     }
 
     fn take(&self, session: &SessionKey) -> Option<Places> {
@@ -84,12 +63,69 @@ impl Items {
     }
 }
 
-fn hash(id: &str) -> Hash128 {
-    Hash128::of("item", &[id.as_bytes()])
+/// What is in mind of a session, with what came since.
+async fn looked_through(store: &dyn Store, session: &SessionKey, mut places: Places) -> Result<Places> {
+    loop {
+        let from = places.last.map_or(MessageId(0), |(last, _)| MessageId(last.0 + 1));
+        let next = store.read(session, Span::Arrival { from, limit: AT_ONCE }).await?;
+        places.of.extend(next.iter().filter_map(|stored| Some((hash(&name(stored)?), stored.id))));
+        places.last = next.last().map(|last| (last.id, hash(last.raw.get()))).or(places.last);
+        if next.len() < AT_ONCE {
+            return Ok(places);
+        }
+    }
+}
+
+async fn still_holds(store: &dyn Store, session: &SessionKey, known: &Places) -> Result<bool> {
+    let Some((last, said)) = known.last else { return Ok(true) };
+    let now = store.read(session, Span::Ids(vec![last])).await?.pop();
+    Ok(now.is_some_and(|now| hash(now.raw.get()) == said))
+}
+
+fn hash(text: &str) -> Hash128 {
+    Hash128::of("item", &[text.as_bytes()])
 }
 
 /// The id of a message, if it is an item that was said.
 pub(super) fn name(stored: &Stored) -> Option<Cow<'_, str>> {
     let is_said = matches!(stored.place, Place::Path(_) | Place::Beside(Beside::Aside));
     Named::read(&stored.raw).says().filter(|_| is_said)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use scrollback::log::{Arrival, History};
+    use scrollback::{At, Forget, Log, MemoryStore, Tenant};
+
+    use super::*;
+
+    /// A conversation in which these were said, and what is found of it.
+    async fn check(log: &Log, store: &MemoryStore, items: &Items, (said, asked): (&[&str], &[&str]), found: &[&str]) {
+        let item = |id: &&str| format!(r#"{{"type":"message","role":"assistant","id":"{id}","content":"{id} it is"}}"#);
+        let said: Vec<String> = said.iter().map(item).collect();
+        let text = format!(r#"[{{"role":"user","content":"Look."}},{}]"#, said.join(","));
+        let (tenant, history) = (Tenant::local(), History::parse(&text).unwrap());
+        let received = log.receive(Arrival::new(&tenant, Some("a"), "gpt-5", At(0)), &history).await.unwrap();
+        let ids: Vec<_> = asked.iter().map(|id| Cow::Borrowed(*id)).collect();
+        let stored = items.of(store, &received.session, &ids).await.unwrap();
+        let names: Vec<_> = stored.iter().filter_map(name).collect();
+        assert_eq!(names, found, "{asked:?}");
+    }
+
+    #[tokio::test]
+    async fn items_are_found_as_they_come_and_after_their_session_began_again() {
+        let (store, items) = (Arc::new(MemoryStore::default()), Items::default());
+        let log = Log::new(store.clone());
+        check(&log, &store, &items, (&["one"], &["one", "one", "two"]), &["one"]).await;
+        check(&log, &store, &items, (&["one", "two"], &["two", "one"]), &["one", "two"]).await;
+        let key = items.known.lock().unwrap()[0].0.clone();
+        let last = items.known.lock().unwrap()[0].1.last.unwrap();
+        assert_eq!(last.0, MessageId(2), "what was looked through is not read again");
+        for said in [&["three"][..], &["four", "five", "six"]] {
+            store.forget(&key).await.unwrap();
+            check(&Log::new(store.clone()), &store, &items, (said, &["one", said[0]]), &said[..1]).await;
+        }
+    }
 }
