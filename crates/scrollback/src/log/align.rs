@@ -4,18 +4,19 @@
 //! next message the echo of a reply, and has the client rewritten it (`rewrite`)? A declared id only says where to
 //! look.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::Arrival;
 use super::history::History;
 use super::outcome::Outcome;
 use super::recent::{Recent, Stretch, Tip};
 use super::rewrite::{Candidate, Change, Features, Rewrite, recognise};
+use super::sighting::{Lane, Sighting, ranked, said_in_one};
 use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
 use crate::search::{Need, Probe, Reach, Term, anchors};
-use crate::store::{Lineage, Origin, Place, Position, Span, Store, Stored};
+use crate::store::{Origin, Place, Position, Span, Store, Stored};
 
 /// How many messages are looked up by their anchors when a history has to be recognised: from its end, and its
 /// beginning.
@@ -304,15 +305,23 @@ impl Finding<'_> {
         }
         let theirs: Vec<Features> = self.rest.iter().map(|link| Features::of(&link.message)).collect();
         let sightings = self.sightings().await?;
-        for (session, branch) in ranked(&sightings, &theirs) {
+        let resembling = |theirs| sightings.iter().filter(|sighting| sighting.features.resembles(theirs)).collect();
+        let seen_at: Vec<Vec<&Sighting>> = theirs.iter().map(resembling).collect();
+        // What is said in several conversations proves nothing of any: their paths need not be read.
+        let told_by: HashSet<SessionId> = seen_at.iter().filter_map(|seen| said_in_one(seen)).collect();
+        let ranked = ranked(&sightings, &theirs).into_iter().filter(|(session, _)| told_by.contains(session));
+        for (session, branch) in ranked {
             let Some(lane) = self.lane(session, branch).await? else { continue };
+            let telling: Vec<bool> = seen_at.iter().map(|seen| lane.alone_has(seen)).collect();
+            if !telling.contains(&true) {
+                continue;
+            }
             let seen =
                 sightings.iter().filter(|sighting| lane.holds(sighting)).map(|sighting| sighting.at.depth.0).min();
             let earliest = self.base.map_or(0, |base| base.depth.0 + 1);
             let from = seen.unwrap_or(0).saturating_sub(MARGIN).max(earliest);
             let key = SessionKey { tenant: self.tenant.clone(), id: session };
             let path = self.store.read(&key, Span::path(lane.head, Depth(from))).await?;
-            let telling: Vec<bool> = theirs.iter().map(|features| lane.alone_has(features, &sightings)).collect();
             let skipped = (from - earliest) as usize;
             let candidate = Candidate { path: &path, skipped, based: self.base.is_some(), telling: &telling };
             if let Some(rewrite) = recognise(&theirs, &candidate) {
@@ -348,43 +357,4 @@ impl Finding<'_> {
         };
         Ok(found.messages.iter().filter_map(sighting).collect())
     }
-}
-
-/// A message of the log that may be one of the request's.
-struct Sighting {
-    session: SessionId,
-    at: Position,
-    features: Features,
-}
-
-/// A path that may be the true one.
-struct Lane {
-    session: SessionId,
-    head: Position,
-    lineage: Lineage,
-}
-
-impl Lane {
-    fn holds(&self, sighting: &Sighting) -> bool {
-        sighting.session == self.session && self.lineage.holds(&Place::Path(sighting.at))
-    }
-
-    /// Whether something was said here and nowhere else.
-    fn alone_has(&self, said: &Features, sightings: &[Sighting]) -> bool {
-        let mut seen = sightings.iter().filter(|sighting| sighting.features.resembles(said)).peekable();
-        seen.peek().is_some() && seen.all(|sighting| self.holds(sighting))
-    }
-}
-
-/// The branches with sightings, the most promising first: with a call in common, then many, then new.
-fn ranked(sightings: &[Sighting], theirs: &[Features]) -> Vec<(SessionId, BranchId)> {
-    let mut votes: HashMap<(SessionId, BranchId), (bool, usize, MessageId)> = HashMap::new();
-    for Sighting { session, at, features } in sightings {
-        let by_call = theirs.iter().any(|theirs| theirs.shares_unique_call(features));
-        let vote = votes.entry((*session, at.branch)).or_insert((false, 0, at.id));
-        *vote = (vote.0 || by_call, vote.1 + 1, vote.2.max(at.id));
-    }
-    let mut ranked: Vec<_> = votes.into_iter().collect();
-    ranked.sort_by_key(|(branch, vote)| (std::cmp::Reverse(*vote), *branch));
-    ranked.into_iter().map(|(branch, _)| branch).collect()
 }

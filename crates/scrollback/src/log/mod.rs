@@ -15,6 +15,7 @@ mod recent;
 mod reply;
 mod restore;
 mod rewrite;
+mod sighting;
 mod strand;
 mod summed;
 

@@ -197,7 +197,11 @@ fn weak_of<'a>(role: &Role, parts: impl Iterator<Item = &'a Part>) -> Fingerprin
 
 fn feed_words(hasher: &mut blake3::Hasher, text: &str) {
     for word in text.split_whitespace() {
-        hasher.update(word.nfc().collect::<String>().as_bytes());
+        if word.is_ascii() {
+            hasher.update(word.as_bytes());
+        } else {
+            hasher.update(word.nfc().collect::<String>().as_bytes());
+        }
         hasher.update(b" ");
     }
 }

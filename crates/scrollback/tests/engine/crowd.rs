@@ -106,6 +106,24 @@ fn the_same_request_many_times_at_once_folds_once() {
     });
 }
 
+/// Programs play one talk again and again, with another beginning each time: what is said in several conversations
+/// proves nothing of any of them.
+#[test]
+fn conversations_that_say_the_same_are_not_read() {
+    run(async {
+        let (store, _) = watched(3_000);
+        let (log, tenant) = (Log::new(store.clone()), Tenant::local());
+        for i in 0..20 {
+            let history = [vec![user(&format!("Talk number {i}."))], chat(30, "boats and tides by the pier")].concat();
+            let (text, before) = (json!(history).to_string(), store.messages.load(Ordering::Relaxed));
+            let history = History::parse(&text).unwrap();
+            let received = log.receive(Arrival::new(&tenant, None, "gpt-5", At(i)), &history).await.unwrap();
+            let read = store.messages.load(Ordering::Relaxed) - before;
+            assert!(i < 2 || read < 60, "talk {i} has {} messages, {read} were read", received.added);
+        }
+    });
+}
+
 #[test]
 fn a_turn_in_a_session_that_is_erased_meanwhile_is_refused() {
     run(async {
