@@ -91,8 +91,8 @@ impl Said {
     pub(crate) fn shown(&self, words: &str, is_ours: impl Fn(&Called) -> bool) -> Self {
         let is_same = words == self.text();
         let first = self.pieces.iter().position(|piece| matches!(piece, Piece::Words { .. }));
-        // `next` is what follows and is shown: whether that is reasoning.
-        let (mut pieces, mut next) = (Vec::new(), None);
+        // Whether what follows is shown and no reasoning; whether something is gone instead.
+        let (mut pieces, mut leads, mut is_lost) = (Vec::new(), false, false);
         for (place, piece) in self.pieces.iter().enumerate().rev() {
             let thinks = matches!(piece, Piece::Other(value) if value["type"] == "reasoning");
             let shown = match piece {
@@ -102,12 +102,12 @@ impl Said {
                 Piece::Call(call) if is_ours(call) => None,
                 Piece::Words { .. } | Piece::Call(_) | Piece::Other(_) => Some(piece.clone()),
             };
-            let shown = shown.filter(|_| !thinks || next.is_some());
+            let shown = shown.filter(|_| !thinks || !is_lost);
             let is_mute = |piece: &Piece| matches!(piece, Piece::Words { text, .. } if !is_same && text.is_empty());
-            next = match &shown {
-                Some(piece) if !is_mute(piece) => Some(thinks),
-                Some(_) | None => next.filter(|thinks| !thinks),
-            };
+            match shown.as_ref().filter(|piece| !is_mute(piece)) {
+                Some(_) => (leads, is_lost) = (!thinks, false),
+                None => is_lost = !leads,
+            }
             pieces.extend(shown);
         }
         pieces.reverse();
@@ -170,6 +170,8 @@ mod tests {
         check(&[thought("a"), call("ours"), call("look")], "", &[thought("a"), call("look")]);
         check(&[thought("a"), call("ours"), thought("b"), call("look")], "", &[thought("b"), call("look")]);
         check(&[thought("a"), thought("b"), call("look")], "", &[thought("a"), thought("b"), call("look")]);
+        check(&[thought("a")], "", &[thought("a")]);
+        check(&[call("ours"), thought("a")], "", &[thought("a")]);
         check(&[thought("a"), words("b")], "b", &[thought("a"), words("b")]);
         check(&[thought("a"), words("[b]")], "", &[words("")]);
         check(&[thought("a"), words("b"), thought("c"), words("[d]")], "b", &[thought("a"), words("b")]);
