@@ -51,18 +51,24 @@ fn a_pin_is_in_every_window() {
     }
 }
 
+/// A long talk in which something is pinned that is too long to be kept whole.
+async fn cut(strategy: StrategyName) -> (Desk, Vec<Value>) {
+    let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(strategy), 4_000);
+    let mut history = Vec::new();
+    desk.turn(&mut history, user(&"Lamps are lit at dusk. ".repeat(600)), assistant("Noted.")).await;
+    talk(&mut desk, &mut history, 0..40).await;
+    desk.engine.change(&desk.session(), &Change::Pin(MessageId(0)), At(desk.now)).await.unwrap();
+    talk(&mut desk, &mut history, 40..60).await;
+    (desk, history)
+}
+
 /// What is kept stands before the open messages: were it cut anew whenever something is recalled, all that follows it
 /// would be new to a provider's cache.
 #[test]
 fn a_pin_that_is_cut_stays_as_it_is_while_its_turn_goes_on() {
     for strategy in STRATEGIES {
         run(async {
-            let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(strategy), 4_000);
-            let mut history = Vec::new();
-            desk.turn(&mut history, user(&"Lamps are lit at dusk. ".repeat(600)), assistant("Noted.")).await;
-            talk(&mut desk, &mut history, 0..40).await;
-            desk.engine.change(&desk.session(), &Change::Pin(MessageId(0)), At(desk.now)).await.unwrap();
-            talk(&mut desk, &mut history, 40..60).await;
+            let (mut desk, mut history) = cut(strategy).await;
             history.push(user("Look."));
             let mut turn = desk.begin(&history).await.unwrap();
             let before = kept(turn.window());
@@ -86,12 +92,7 @@ fn a_pin_that_is_cut_stays_as_it_is_while_its_turn_goes_on() {
 fn a_pin_that_is_cut_stays_as_it_is_between_two_folds() {
     for strategy in STRATEGIES {
         run(async {
-            let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(strategy), 4_000);
-            let mut history = Vec::new();
-            desk.turn(&mut history, user(&"Lamps are lit at dusk. ".repeat(600)), assistant("Noted.")).await;
-            talk(&mut desk, &mut history, 0..40).await;
-            desk.engine.change(&desk.session(), &Change::Pin(MessageId(0)), At(desk.now)).await.unwrap();
-            talk(&mut desk, &mut history, 40..60).await;
+            let (mut desk, mut history) = cut(strategy).await;
             let (mut before, mut same) = (None, 0);
             for (i, budget) in (0..12).zip([4_000, 3_950, 3_990, 4_030].into_iter().cycle()) {
                 desk.budget = budget;
@@ -114,12 +115,7 @@ fn a_pin_that_is_cut_stays_as_it_is_between_two_folds() {
 #[test]
 fn a_fold_that_makes_room_for_a_recall_keeps_as_much_as_any() {
     run(async {
-        let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(StrategyName::Pages), 4_000);
-        let mut history = Vec::new();
-        desk.turn(&mut history, user(&"Lamps are lit at dusk. ".repeat(600)), assistant("Noted.")).await;
-        talk(&mut desk, &mut history, 0..40).await;
-        desk.engine.change(&desk.session(), &Change::Pin(MessageId(0)), At(desk.now)).await.unwrap();
-        talk(&mut desk, &mut history, 40..60).await;
+        let (mut desk, mut history) = cut(StrategyName::Pages).await;
         for i in 60..120 {
             history.push(user(&format!("Look, {i}. {}", "The boats are out. ".repeat(12))));
             let mut turn = desk.begin(&history).await.unwrap();
