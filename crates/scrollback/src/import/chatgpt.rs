@@ -3,7 +3,8 @@
 //! Messages become OpenAI chat messages. Words become text; whatever else a message holds is kept whole as a block of
 //! type `chatgpt.…`, so that nothing of it is lost; `message/chatgpt.rs` knows what those say. What is told about a
 //! message (its sources, whom it is for, the document it wrote) stands in `annotations`, which do not count when
-//! messages are compared. DeepSeek's file has the same tree of other messages.
+//! messages are compared. The report of a research stands in no message, but in what is told about one: it is taken
+//! from there. DeepSeek's file has the same tree of other messages.
 
 use std::collections::HashMap;
 
@@ -13,6 +14,7 @@ use super::entries::{Entry, array, elements, kept, raw, text};
 use super::tree::Tree;
 use super::{Conversation, Import, deepseek};
 use crate::ids::At;
+use crate::message::value_of;
 
 pub(super) fn read(text: &str) -> Import {
     let entries = elements(text);
@@ -90,7 +92,8 @@ fn read_message(message: &Value) -> Result<Option<Said>, &'static str> {
     let role = text(author, "role").ok_or("whose message has no role")?;
     let content = message.get("content").unwrap_or(&Value::Null);
     let metadata = message.get("metadata").unwrap_or(&Value::Null);
-    let mut blocks = blocks(content);
+    let report = report(metadata).unwrap_or(Value::Null);
+    let mut blocks: Vec<Value> = [content, &report["content"]].into_iter().flat_map(blocks).collect();
     blocks.extend(array(metadata, "attachments").iter().map(|file| kept("chatgpt.attachment", file)));
     if blocks.is_empty() {
         return Ok(None);
@@ -99,16 +102,25 @@ fn read_message(message: &Value) -> Result<Option<Said>, &'static str> {
     fields.insert("role".into(), if is_standing(content) { "system" } else { role }.into());
     fields.extend(text(author, "name").map(|name| ("name".to_owned(), name.into())));
     fields.insert("content".into(), plain(blocks));
-    let told = annotations(message, metadata);
+    let told = annotations(message, [metadata, &report["metadata"]]);
     fields.extend((!told.is_empty()).then(|| ("annotations".to_owned(), told.into())));
     let at = message.get("create_time").and_then(Value::as_f64).map(At::from_seconds);
     let model = text(metadata, "model_slug").map(str::to_owned);
     Ok(Some(Said { message: Value::Object(fields), at, model }))
 }
 
-/// What is told about a message beside what it says.
-fn annotations(message: &Value, metadata: &Value) -> Vec<Value> {
-    let sources = ["content_references", "citations"].into_iter().flat_map(|key| array(metadata, key));
+/// The report of a research. ChatGPT shows it in a frame, whose state is JSON, mostly within a string; the message that
+/// the frame belongs to says nothing of it.
+fn report(metadata: &Value) -> Option<Value> {
+    let state = metadata.pointer("/chatgpt_sdk/widget_state")?;
+    let read = state.as_str().map(|text| value_of::<Value>(text).unwrap_or_default());
+    read.as_ref().unwrap_or(state).get("report_message").cloned()
+}
+
+/// What is told about a message, and about the report that belongs to it, beside what they say.
+fn annotations(message: &Value, [metadata, of_report]: [&Value; 2]) -> Vec<Value> {
+    let all = [(metadata, "content_references"), (metadata, "citations"), (of_report, "content_references")];
+    let sources = all.into_iter().flat_map(|(about, key)| array(about, key));
     let mut told: Vec<Value> = sources.map(|source| kept("chatgpt.source", source)).collect();
     let recipient = text(message, "recipient").filter(|name| *name != "all");
     told.extend(recipient.map(|name| json!({"type": "chatgpt.recipient", "name": name})));
@@ -205,6 +217,26 @@ mod tests {
         );
         let [bare, told] = [bare, told].map(|message| Message::new(raw(&message)));
         assert_eq!((bare.strong(), bare.to_text()), (told.strong(), told.to_text()));
+    }
+
+    #[test]
+    fn the_report_of_a_research_is_read_from_the_frame_it_is_shown_in() {
+        let read = |state: Value| {
+            let said = json!({"author": {"role": "tool"}, "content": {"content_type": "text", "parts": [""]},
+                              "metadata": {"chatgpt_sdk": {"widget_state": state}}});
+            read_message(&said).unwrap().map(|said| said.message)
+        };
+        let report = json!({"content": {"content_type": "text", "parts": ["# Turbines"]},
+                            "metadata": {"content_references": [{"url": "https://e.org"}]}});
+        let state = json!({"status": "completed", "report_message": report});
+        let source = json!([{"type": "chatgpt.source", "url": "https://e.org"}]);
+        let told = json!({"role": "tool", "content": "# Turbines", "annotations": source});
+        for state in [json!(state.to_string()), state] {
+            assert_eq!(read(state), Some(told.clone()));
+        }
+        for state in [json!("{\"status\":\"running\"}"), json!("no JSON"), json!(7), Value::Null] {
+            assert_eq!(read(state), None);
+        }
     }
 
     #[test]
