@@ -52,8 +52,10 @@ pub(crate) fn of_holder(store: &Path, holder: &str) -> Option<Whereabouts> {
     (process == holder).then_some(Whereabouts { url, pass })
 }
 
+/// The file beside a store, whatever link it was found by.
 fn beside(store: &Path) -> PathBuf {
-    PathBuf::from(format!("{}.serve", store.display()))
+    let own = std::fs::canonicalize(store).unwrap_or_else(|_| store.to_owned());
+    PathBuf::from(format!("{}.serve", own.display()))
 }
 
 /// A process, as the lock of a store names it.

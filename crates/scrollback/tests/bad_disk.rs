@@ -112,6 +112,19 @@ async fn a_closed_store_is_one_whole_file() {
     assert_eq!(read(&copy.open(), "alpha").await.unwrap(), 3);
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn a_link_to_a_store_is_no_other_store() {
+    let place = Place::filled(&["alpha"]).await;
+    let link = place.folder.path().join("link.db");
+    std::os::unix::fs::symlink(place.path(), &link).unwrap();
+    let store = place.open();
+    let told = SqliteStore::open(&SqliteOptions::new(&link)).expect_err("somebody writes to it");
+    assert!(matches!(told, Error::InUse { .. }), "{told}");
+    drop(store);
+    assert_eq!(read(&SqliteStore::open(&SqliteOptions::new(&link)).unwrap(), "alpha").await.unwrap(), 3);
+}
+
 #[tokio::test]
 async fn one_writes_and_others_read() {
     let place = Place::new();

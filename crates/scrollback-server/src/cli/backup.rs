@@ -47,7 +47,7 @@ impl Backup {
 }
 
 /// Whether a file is the store, or one of those that lie beside it.
-fn is_own(store: &Path, other: &Path) -> bool {
+pub(super) fn is_own(store: &Path, other: &Path) -> bool {
     let others = names(other);
     let is_other = |name: PathBuf| others.contains(&name);
     let endings = ["", "-wal", "-shm", "-journal", ".lock", ".serve"];

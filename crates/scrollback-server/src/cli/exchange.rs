@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use clap::{Args, ValueEnum};
 use scrollback::export::Whole;
 use scrollback::import::{self, Extent, Format, Opened};
@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::api;
 use crate::salvage;
 
+use super::backup::is_own;
 use super::control::ranges;
 use super::terminal::shown;
 use super::{Desk, counted, now, progress, say, say_json, sessions, talk};
@@ -243,7 +244,7 @@ impl Export {
             Some(name) => (vec![desk.session(&store, name).await?], Vec::new()),
             None => salvage::sessions(&store, &desk.tenant).await?,
         };
-        let mut out = self.out()?;
+        let mut out = self.out(desk)?;
         let bar = progress(sessions.len() as u64, "exporting");
         // Oldest first, so that reading the file back gives the same order.
         for session in sessions.iter().rev() {
@@ -267,8 +268,10 @@ impl Export {
     }
 
     /// Where it is written.
-    fn out(&self) -> anyhow::Result<Box<dyn Write>> {
+    fn out(&self, desk: &Desk) -> anyhow::Result<Box<dyn Write>> {
         let Some(path) = &self.output else { return Ok(Box::new(std::io::stdout().lock())) };
+        let is_store = desk.settings.store.file().is_some_and(|store| is_own(store, path));
+        ensure!(!is_store, "{} is the store itself, or belongs to it: name another file", path.display());
         let file = std::fs::File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
         Ok(Box::new(std::io::BufWriter::new(file)))
     }

@@ -45,6 +45,16 @@ fn what_is_there_is_written_over_only_on_a_persons_word() {
 }
 
 #[test]
+fn an_export_is_not_written_over_the_store() {
+    let home = Home::new("");
+    for ending in ["", "-wal", ".lock"] {
+        let own = home.beside(ending).display().to_string();
+        assert!(home.complains(&["export", "--output", &own]).contains("is the store itself"), "{ending}");
+    }
+    assert!(home.says(&["doctor"]).contains("all is well"), "the store is as it was");
+}
+
+#[test]
 fn a_store_that_a_server_has_open_is_not_written_over() {
     let home = Home::new("");
     let server = Server::start(&home);

@@ -47,20 +47,6 @@ impl PostgresStore {
         words::rebuild(&mut client, writer).await.map_err(|fault| fault.told(self.place()))
     }
 
-    /// How large the database is on its disk, in bytes, with indexes; and how many bytes of that are the log and its
-    /// terms.
-    pub async fn size_bytes(&self) -> Result<(u64, u64)> {
-        let sql = "SELECT pg_database_size(current_database()),
-                   pg_total_relation_size('message'::regclass) + pg_total_relation_size('word'::regclass)";
-        let client = self.patient().await?;
-        let read = async {
-            let row = client.query_one(sql, &[]).await?;
-            let (all, log): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-            Ok::<_, Fault>((all.unsigned_abs(), log.unsigned_abs()))
-        };
-        read.await.map_err(|fault| fault.told(self.place()))
-    }
-
     /// A connection for work that may take long. It is not given back, as others must not have its limits.
     async fn patient(&self) -> Result<deadpool_postgres::ClientWrapper> {
         let take = async {

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use rusqlite::backup::{Backup, StepResult};
 
 use super::trouble::{self, Fault};
-use super::{SqliteStore, forget, lock, private, schema};
+use super::{SqliteStore, forget, lock, lock_of, private, schema};
 use crate::error::{Error, Result};
 
 /// So many pages are copied at a time.
@@ -88,7 +88,7 @@ fn remove_abandoned(to: &Path) {
 
 /// Takes the right to replace a file. What nobody ever opened as a store for writing has no lock, and needs none.
 fn held(to: &Path) -> Result<Option<File>> {
-    if !beside(to, ".lock").exists() {
+    if !lock_of(to).exists() {
         return Ok(None);
     }
     lock(to).map(Some).map_err(|error| {

@@ -136,11 +136,16 @@ fn private() -> OpenOptions {
     options
 }
 
+/// The lock of a file. It has one, whatever links lead to it.
+fn lock_of(path: &Path) -> PathBuf {
+    let own = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    PathBuf::from(format!("{}.lock", own.display()))
+}
+
 /// Takes the right to write. The lock ends with the process, however it ends.
 fn lock(path: &Path) -> Result<File> {
-    let beside = PathBuf::from(format!("{}.lock", path.display()));
     let failed = |cause| trouble::refused(path, "locked", cause);
-    let mut file = private().open(&beside).map_err(failed)?;
+    let mut file = private().open(lock_of(path)).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {
             // Who holds it is told for courtesy; on a full disk the lock holds without.
@@ -166,13 +171,21 @@ impl Store for SqliteStore {
 
     async fn prefix(&self, session: &SessionKey, from: Depth, chain: Vec<NodeId>) -> Result<Option<Known>> {
         let session = session.clone();
-        self.readers.ask_briefly(move |connection| query::prefix(connection, &session, from, &chain)).await
+        let question = move |connection: &Connection| {
+            let moment = connection.unchecked_transaction()?;
+            query::prefix(&moment, &session, from, &chain)
+        };
+        self.readers.ask_briefly(question).await
     }
 
     async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>> {
         let session = session.clone();
         let brief = matches!(span, Span::Last | Span::End(_) | Span::Forks(_) | Span::After(_));
-        let question = move |connection: &Connection| query::read(connection, &session, &span);
+        // Of one moment, however many statements it takes: a number that is free again may be another session's.
+        let question = move |connection: &Connection| {
+            let moment = connection.unchecked_transaction()?;
+            query::read(&moment, &session, &span)
+        };
         if brief { self.readers.ask_briefly(question).await } else { self.readers.ask(question).await }
     }
 
