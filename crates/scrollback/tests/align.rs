@@ -639,6 +639,40 @@ async fn a_quotation_is_no_summary() {
     assert_eq!(bench.send(None, &elsewhere).await.outcome, Outcome::New);
 }
 
+/// Some agents go on with the reply itself, behind a question of their own: it was said once, and is shown once.
+#[tokio::test]
+async fn a_summary_that_is_the_reply_itself_is_shown_once() {
+    let bench = Bench::sqlite();
+    let told = with(talk("ann", 3), &[user("Sum up all of this.")]);
+    let asked = bench.send(Some("s"), &told).await;
+    bench.answer(&asked, &assistant(SUMMED)).await;
+    let history = [user("What did we do so far?"), assistant(SUMMED), user("And the glass?")];
+    let first = bench.send(Some("s"), &history).await;
+    let texts = bench.texts(&first).await;
+    assert_eq!((first.outcome, texts.len()), (Outcome::Compacted, told.len() + 2), "{texts:?}");
+    assert_eq!(texts[told.len()..], [SUMMED, "And the glass?"]);
+    let again = bench.send(Some("s"), &history).await;
+    assert_eq!((again.outcome, again.added, again.head), (Outcome::Replay, 0, first.head));
+}
+
+/// A question that is changed while its reply stays is an edit like any other, however long the reply is and whatever
+/// the client calls the session.
+#[tokio::test]
+async fn a_reply_behind_a_question_that_was_changed_is_no_summary() {
+    for turns in [0, 2] {
+        let bench = Bench::sqlite();
+        let before = talk("ann", turns);
+        let asked = bench.send(Some("s"), &with(before.clone(), &[user("Where is the glass?")])).await;
+        bench.answer(&asked, &assistant(SUMMED)).await;
+        let later = [user("And who repairs the lamp?"), assistant(SUMMED), user("Thanks.")];
+        let next = bench.send(Some("s"), &with(before, &later)).await;
+        assert_eq!(next.outcome, if turns == 0 { Outcome::New } else { Outcome::Branch });
+        let texts = bench.texts(&next).await;
+        assert_eq!(texts.len(), 2 * turns + 3, "{texts:?}");
+        assert_eq!(texts[2 * turns..], ["And who repairs the lamp?", SUMMED, "Thanks."]);
+    }
+}
+
 /// Tools of different conversations answer alike, and some servers count their calls: neither makes them one
 /// conversation.
 #[tokio::test]

@@ -25,14 +25,19 @@ impl Finding<'_> {
         if !self.declared {
             return Ok(None);
         }
-        let after = self.base.map(|base| base.depth);
+        let first = self.base.map_or(0, |base| base.depth.0 + 1);
         let replies = self.replies().await?;
-        let mut later = replies.iter().filter(|(_, at)| after.is_none_or(|depth| at.depth > depth));
-        let found = later.find_map(|(text, at)| Some((holding(text, &self.rest)?, *at)));
-        Ok(found.map(|(index, at)| {
-            // The message with the summary may say more than that: it is shown like all that follows.
+        let later = replies.iter().filter(|(_, at)| at.depth.0 >= first);
+        let mut held = later.filter_map(|(text, at)| Some((holding(text, &self.rest)?, text, *at)));
+        // Who sums up leaves out what was said. Where nothing is left out, the reply stands in its own place, behind
+        // words that somebody changed: then those count.
+        let found = held.find(|(index, _, at)| *index < (at.depth.0 - first) as usize);
+        Ok(found.map(|(index, text, at)| {
+            // The message with the summary may say more than that: then it is shown like all that follows. If it is the
+            // reply, that stands there.
+            let count = index + usize::from(is_reply(&self.rest[index], text));
             let replaced = (0..index).map(|index| (index, None)).collect();
-            (self.session, Rewrite { change: Change::Compacted, count: index, at, replaced })
+            (self.session, Rewrite { change: Change::Compacted, count, at, replaced })
         }))
     }
 
@@ -48,6 +53,11 @@ impl Finding<'_> {
         };
         Ok(lately.iter().rev().filter_map(reply).collect())
     }
+}
+
+/// Whether a message is the model's own and says what a reply says.
+fn is_reply(link: &Link, text: &str) -> bool {
+    *link.message.role() == Role::Assistant && link.message.to_text() == text
 }
 
 /// The last message at the head of a history that holds most of a text.
