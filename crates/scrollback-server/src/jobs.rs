@@ -173,7 +173,7 @@ mod tests {
         let hash = Hash128([1; 16]);
         let head = Position { id: MessageId(7), branch: BranchId(0), depth: Depth(7), node: NodeId(hash) };
         let (layout, model) = ("pages@32000".to_owned(), "gpt-5".to_owned());
-        Job { kind: JobKind::Tidy, session: SessionId(hash), head, layout, budget: 28_000, model }
+        Job { kind: JobKind::Tidy, session: SessionId(hash), head, layout, budget: 28_000, model, recalls: true }
     }
 
     /// Submits a job once others wait for one; how long it is until that is done.

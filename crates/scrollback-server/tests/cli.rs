@@ -562,7 +562,7 @@ fn queued_work_is_listed() {
     let hash = Hash128([1; 16]);
     let head = Position { id: MessageId(7), branch: BranchId(0), depth: Depth(7), node: NodeId(hash) };
     let (session, layout, model) = (SessionId(hash), "pages@32000".to_owned(), "gpt-5".to_owned());
-    let job = Job { kind: JobKind::Tidy, session, head, layout, budget: 28_000, model };
+    let job = Job { kind: JobKind::Tidy, session, head, layout, budget: 28_000, model, recalls: true };
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
         let tenant = Tenant::local();
         assert!(engine.submit(&tenant, Job { kind: JobKind::Rules, ..job.clone() }, At(2)).await.unwrap());

@@ -17,6 +17,7 @@ use scrollback::{At, Error, MessageId, SessionId, SessionKey, Store, Tenant};
 
 use super::sessions::BEGINNING;
 use super::{Ask, Refusal, Room, one_line, title_of};
+use crate::config::RecallBy;
 
 /// A smaller window holds nothing.
 pub(super) const LEAST_LIMIT: u32 = 500;
@@ -31,6 +32,8 @@ const SEVERAL: usize = 5;
 /// So much of the id and of the name of each.
 const ID_DIGITS: usize = 12;
 const NAME_CHARS: usize = 40;
+/// How much of a time is its day.
+const DAY_CHARS: usize = 10;
 /// So much is said again of a name that nobody has.
 const SAID_CHARS: usize = 200;
 
@@ -47,13 +50,15 @@ pub(crate) struct Place {
     pub(crate) newest: Option<Recorded>,
     model: String,
     budget: Budget,
+    /// Whether the model can recall.
+    recalls: bool,
 }
 
 impl Place {
     /// Where something is folded.
     pub(crate) fn folding(&self) -> Folding<'_> {
-        let Self { key, head, layout, model, budget, .. } = self;
-        Folding { session: key, head: *head, layout, model, budget: *budget }
+        let Self { key, head, layout, model, budget, recalls, .. } = self;
+        Folding { session: key, head: *head, layout, model, budget: *budget, recalls: *recalls }
     }
 }
 
@@ -83,7 +88,9 @@ impl Room {
         let layout = self.engine.layout_with(&controls, limit);
         let last = newest.as_ref().and_then(|newest| newest.view.calls.last());
         let model = last.map(|call| call.model.clone()).unwrap_or_default();
-        Ok(Place { session, key, head, controls, layout, limit, newest, model, budget })
+        let upstream = last.and_then(|call| self.serve.upstreams.get(&call.upstream));
+        let recalls = upstream.is_none_or(|upstream| upstream.recall != RecallBy::Off);
+        Ok(Place { session, key, head, controls, layout, limit, newest, model, budget, recalls })
     }
 
     /// The fold that counts at a place.
@@ -144,7 +151,9 @@ pub(crate) async fn find_session(store: &dyn Store, tenant: &Tenant, name: &str)
                 names.push(told_apart(store, tenant, (session, name)).await?);
             }
             let (names, more) = (names.join(", "), if several > SEVERAL { " and more" } else { "" });
-            Err(Error::Invalid(format!("“{name}” could be several sessions: {names}{more}. Write more of it")))
+            Err(Error::Invalid(format!(
+                "“{name}” could be several sessions: {names}{more}. Write more of it, or the id of one"
+            )))
         }
     }
 }
@@ -186,7 +195,9 @@ async fn told_apart(
         None => title_of(store, tenant, session).await?,
     };
     let called: String = called.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NAME_CHARS).collect();
-    Ok(format!("{} “{called}”", &session.id.to_string()[..ID_DIGITS]))
+    // Exports have many conversations of the same title; when each was last written to tells them apart.
+    let day: String = session.last.to_string().chars().take(DAY_CHARS).collect();
+    Ok(format!("{} “{called}” of {day}", &session.id.to_string()[..ID_DIGITS]))
 }
 
 /// The branch a person asks for, or the one written to last.

@@ -86,7 +86,7 @@ fn line(row: &[String; 7], columns: usize) -> String {
 }
 
 fn told(price: &Price) -> Value {
-    let [input, output, read, write] = [price.input, price.output, price.read, price.write].map(per_million);
+    let [input, output, read, write] = [price.input, price.output, price.read, price.write].map(Rate::dollars);
     json!({
         "name": price.name, "known": true, "window": price.window, "most_input": price.most_input, "reply": price.reply,
         "input": input, "output": output, "read": read, "write": write, "counted": counted(price.family, &price.name),
@@ -101,11 +101,6 @@ fn counted(family: Option<Family>, name: &str) -> String {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "rates are far below 2^52")]
-fn per_million(rate: Rate) -> f64 {
-    rate.0 as f64 / 1e6
-}
-
 fn dollars(rate: Rate) -> String {
-    format!("{}", per_million(rate))
+    rate.dollars().to_string()
 }

@@ -112,7 +112,8 @@ impl Proxy {
         let (budget, limit) = if plan.is_assumed { self.engine.unsure(&controls, usual) } else { usual };
         let layout = self.engine.layout_with(&controls, limit);
         let (_, before) = self.engine.fold_at(session, head, &layout).await?;
-        let folding = Folding { session, head, layout: &layout, model: &plan.model, budget };
+        let (layout, model, recalls) = (&*layout, &*plan.model, plan.recalls);
+        let folding = Folding { session, head, layout, model, budget, recalls };
         let after = at_most(PATIENCE, self.engine.compress(folding, now())).await?;
         Ok(after.map(|after| (before, after)))
     }

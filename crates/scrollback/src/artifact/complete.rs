@@ -10,6 +10,7 @@ use super::{Artifact, Section};
 use crate::ids::MessageId;
 use crate::message::Role;
 use crate::quote::keys;
+use crate::search::is_chinese;
 use crate::store::Stored;
 use crate::task::brief;
 
@@ -147,13 +148,6 @@ fn also_said(messages: &[&Spoken]) -> Option<Section> {
     (!messages.is_empty()).then(|| Section::new(heading, &text, ids))
 }
 
-/// Whether most of a text's letters are Chinese, counting a character as two letters.
-fn is_chinese(text: &str) -> bool {
-    let han = |c: &char| matches!(c, '\u{3400}'..='\u{9FFF}');
-    let (chinese, others): (Vec<char>, Vec<char>) = text.chars().filter(|c| c.is_alphabetic()).partition(han);
-    chinese.len() * 2 > others.len()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -189,6 +183,8 @@ mod tests {
         assert_eq!((sections[2].heading.as_str(), sections[2].text.contains("Lisbon")), ("Also said", true));
         let chinese = Artifact::complete(Vec::new(), &said(&["黑麦酵头每周五喂一次，放在冰箱里。"]));
         assert_eq!(chinese[0].heading, "另外提到");
+        let japanese = Artifact::complete(Vec::new(), &said(&["ライ麦の種は毎週金曜日に冷蔵庫から出します。"]));
+        assert_eq!(japanese[0].heading, "Also said");
         assert!(Artifact::complete(Vec::new(), &[]).is_empty());
     }
 

@@ -154,13 +154,13 @@ impl<'a> Erased<'a> {
             "artifact" => Ok(self.retold.artifact(&record.key).map(|retold| json(&retold))),
             "kept" => self.kept(record),
             "digest" => {
-                let mut digested: Digested = read(record)?;
+                let mut digested: Digested = record.read()?;
                 let Digest { title, lines } = &mut digested.digest;
                 let changed = self.lines(title, lines, self.is_within(&record.key));
                 Ok((!changed.is_empty()).then(|| json(&digested)))
             }
             "hold" => {
-                let held: Held = read(record)?;
+                let held: Held = record.read()?;
                 Ok(self.results.contains(&held.id).then(|| json(&held.erased(ERASED))))
             }
             "topic" if topics::topic_in(&record.key).is_some_and(|topic| self.topics.contains(&topic)) => {
@@ -171,7 +171,7 @@ impl<'a> Erased<'a> {
     }
 
     fn fold(&self, record: &Record) -> Result<Option<Box<RawValue>>> {
-        let mut kept: FoldRecord = read(record)?;
+        let mut kept: FoldRecord = record.read()?;
         let mut changed = Vec::new();
         kept.fold.listed.iter_mut().for_each(|note| changed.extend(self.listed(note)));
         // An index of topics names them.
@@ -187,7 +187,7 @@ impl<'a> Erased<'a> {
 
     /// A view without what was read out of topics that hold some of it; `None` if it quotes nothing of it.
     fn view(&self, record: &Record) -> Result<Option<Box<RawValue>>> {
-        let before: View = read(record)?;
+        let before: View = record.read()?;
         let mut view = before.clone();
         for shown in view.topics.iter_mut().filter(|shown| self.topics.contains(&shown.topic)) {
             shown.reading.summary.clear();
@@ -202,7 +202,7 @@ impl<'a> Erased<'a> {
 
     /// An event without a name that quotes it; `None` if it has none.
     fn event(&self, record: &Record) -> Result<Option<Box<RawValue>>> {
-        let mut event: Event = read(record)?;
+        let mut event: Event = record.read()?;
         let Event::Sorted { topic, name, .. } = &mut event else { return Ok(None) };
         if !self.names.iter().any(|(of, quoting)| of == topic && quoting == name) {
             return Ok(None);
@@ -255,9 +255,4 @@ impl<'a> Erased<'a> {
         }
         changed
     }
-}
-
-fn read<T: serde::de::DeserializeOwned>(record: &Record) -> Result<T> {
-    let damaged = |cause| Error::Damaged(format!("the record “{}” is unreadable: {cause}", record.key));
-    serde_json::from_str(record.body.get()).map_err(damaged)
 }

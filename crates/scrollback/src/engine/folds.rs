@@ -125,7 +125,7 @@ impl Folds<'_> {
         let (mut found, mut at) = (None, Some(newest));
         while let Some(id) = at {
             let kept = self.kept(id).await?;
-            let record: FoldRecord = read(&kept)?;
+            let record: FoldRecord = kept.read()?;
             if record.fold.open() <= depth {
                 break;
             }
@@ -219,11 +219,11 @@ impl Folds<'_> {
 
     async fn pointer(&self, branch: BranchId) -> Result<Option<(Pointer, u64)>> {
         let record = self.one(Kind::Setting, self.pointer_key(branch)).await?;
-        record.map(|record| Ok((read(&record)?, record.version))).transpose()
+        record.map(|record| Ok((record.read()?, record.version))).transpose()
     }
 
     async fn record(&self, id: FoldId) -> Result<FoldRecord> {
-        read(&self.kept(id).await?)
+        self.kept(id).await?.read()
     }
 
     async fn kept(&self, id: FoldId) -> Result<Record> {
@@ -246,9 +246,4 @@ impl Folds<'_> {
 
 fn expect(version: u64) -> Expect {
     if version == 0 { Expect::Absent } else { Expect::Version(version) }
-}
-
-fn read<T: serde::de::DeserializeOwned>(record: &Record) -> Result<T> {
-    let damaged = |cause| Error::Damaged(format!("the record “{}” is unreadable: {cause}", record.key));
-    serde_json::from_str(record.body.get()).map_err(damaged)
 }

@@ -116,9 +116,7 @@ impl Held {
     }
 
     fn read(record: &Record) -> Result<Self> {
-        let damaged = |_| Error::Damaged(format!("the record “{}” is unreadable", record.key));
-        let held: Self = serde_json::from_str(record.body.get()).map_err(damaged)?;
-        Ok(Self { at: record.at, ..held })
+        Ok(Self { at: record.at, ..record.read()? })
     }
 }
 

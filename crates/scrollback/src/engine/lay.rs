@@ -120,7 +120,8 @@ impl Engine {
     async fn reload(&self, ask: &Ask<'_>, received: &Received, head: Position) -> Result<Lane> {
         let controls = ask.governed(self.controls(&received.session).await?);
         let layout = self.layout_with(&controls, ask.limit_tokens);
-        self.load(ask, received, head, layout).await
+        let lane = self.load(ask, received, head, layout).await?;
+        self.instructed(lane, ask, received).await
     }
 
     /// Folds as often as the strategy wants to, then fits. Always ends, because every fold covers more of the path.

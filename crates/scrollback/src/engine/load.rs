@@ -98,7 +98,7 @@ impl Lane {
 }
 
 impl Engine {
-    /// Reads a lane from the store.
+    /// Reads a lane from the store, with the instructions that hold where a request of new messages goes on.
     pub(super) async fn load(
         &self,
         ask: &Ask<'_>,
@@ -107,16 +107,13 @@ impl Engine {
         layout: Arc<str>,
     ) -> Result<Lane> {
         let session = &received.session;
-        let mut lane = self.opened(session, head, layout, (ask.budget, ask.arrival.at)).await?;
+        let mut lane = self.opened(session, head, layout, (ask.budget, ask.recalls, ask.arrival.at)).await?;
         lane.stint = received.stint;
         self.unpark(session, &mut lane).await?;
         lane.bound = self.bounds(session, &lane.open).await?;
-        match &received.preamble {
-            Some(preamble) if ask.after.is_none() => lane.preamble.clone_from(preamble),
-            None if ask.after.is_none() => {
-                lane.preamble = self.log.instructions(ask.arrival, session, ask.history).await?;
-            }
-            Some(_) | None => self.instruct(session, &mut lane).await?,
+        // Whoever sends a whole history says all instructions again.
+        if ask.after.is_some() {
+            self.instruct(session, &mut lane).await?;
         }
         Ok(lane)
     }
@@ -140,9 +137,9 @@ impl Engine {
         session: &SessionKey,
         head: Position,
         layout: Arc<str>,
-        budget: Budget,
+        (budget, recalls): (Budget, bool),
     ) -> Result<Lane> {
-        let (mut lane, mut is_whole) = self.read_lane(session, head, layout, budget).await?;
+        let (mut lane, mut is_whole) = self.read_lane(session, head, layout, (budget, recalls)).await?;
         if !is_whole && let Some(fold) = self.longest(session, &lane, budget).await? {
             lane.folded.fold = Arc::new(fold);
             is_whole = self.read_open(session, &mut lane, budget).await?;
@@ -164,14 +161,14 @@ impl Engine {
         session: &SessionKey,
         head: Position,
         layout: Arc<str>,
-        (budget, at): (Budget, At),
+        (budget, recalls, at): (Budget, bool, At),
     ) -> Result<Lane> {
-        let (mut lane, mut is_whole) = self.read_lane(session, head, layout.clone(), budget).await?;
+        let (mut lane, mut is_whole) = self.read_lane(session, head, layout.clone(), (budget, recalls)).await?;
         if !is_whole && let Some(fold) = self.longest(session, &lane, budget).await? {
             let folds = Folds { store: self.store(), session, layout: &layout };
             folds.put(head, &lane.folded, (fold, Vec::new()), at).await?;
             self.lanes.forget(Some(session.id));
-            (lane, is_whole) = self.read_lane(session, head, layout, budget).await?;
+            (lane, is_whole) = self.read_lane(session, head, layout, (budget, recalls)).await?;
         }
         if !is_whole {
             self.shelve(session, &mut lane).await?;
@@ -186,12 +183,12 @@ impl Engine {
         session: &SessionKey,
         head: Position,
         layout: Arc<str>,
-        budget: Budget,
+        (budget, recalls): (Budget, bool),
     ) -> Result<(Lane, bool)> {
         let born = self.lanes.now();
         let folds = Folds { store: self.store(), session, layout: &layout };
         let folded = folds.of(head).await?;
-        let mut lane = Lane { folded, born, ..Lane::new(session.id, layout.clone(), head) };
+        let mut lane = Lane { recalls, folded, born, ..Lane::new(session.id, layout.clone(), head) };
         lane.rules = Arc::new(self.rules_of(session, head).await?);
         let is_whole = self.read_open(session, &mut lane, budget).await?;
         Ok((lane, is_whole))
@@ -228,9 +225,9 @@ impl Engine {
 
     /// A lane for work that no request began.
     pub(super) async fn lane_at(&self, folding: Folding<'_>, at: At) -> Result<Lane> {
-        let Folding { session, head, layout, model, budget } = folding;
+        let Folding { session, head, layout, model, budget, recalls } = folding;
         let stint = self.log.stint(session, head.node_ref()).await?;
-        let mut lane = self.opened(session, head, layout.into(), (budget, at)).await?;
+        let mut lane = self.opened(session, head, layout.into(), (budget, recalls, at)).await?;
         lane.stint = stint;
         self.instruct(session, &mut lane).await?;
         lane.model = model.into();

@@ -49,7 +49,7 @@ impl Engine {
         let layout = self.layout_with(&controls, ask.limit_tokens);
         let mut lane = match self.in_mind(session, base, &layout).await? {
             Some(lane) => lane.apart(&self.settings.strategies.holds),
-            None => self.lane_unfolded(session, base, layout, ask.budget).await?,
+            None => self.lane_unfolded(session, base, layout, (ask.budget, ask.recalls)).await?,
         };
         (lane.model, lane.recalls, lane.reserved) = (ask.arrival.model.into(), ask.recalls, ask.reserved);
         self.settle(session, &lane).await?;

@@ -69,6 +69,7 @@ impl Chores {
             layout: self.layout.to_string(),
             budget: self.budget.tokens,
             model: lane.model.to_string(),
+            recalls: lane.recalls,
         }
     }
 
@@ -87,7 +88,8 @@ impl Engine {
         if lane.rules.has_gaps() {
             self.submit(tenant, chores.job(JobKind::Rules, &lane), at).await?;
         }
-        if !lane.folded.fold.untold.is_empty() {
+        // A person who took such a fold back does not want it again.
+        if !lane.folded.fold.untold.is_empty() && !lane.folded.undone {
             self.submit(tenant, chores.job(JobKind::Tell, &lane), at).await?;
         }
         if self.meaning.is_some() {
@@ -199,10 +201,11 @@ impl Engine {
             return Ok(());
         }
         let pages = turns::pages(&lane.open, budget.share(self.settings.strategies.pages.page_share));
-        for page in pages.iter().rev().skip(1) {
+        // What is folded first comes first. Whoever was cut short may have left any of them undone.
+        for page in &pages[..pages.len().saturating_sub(1)] {
             let Some(covers) = turns::covers(&lane.open, page) else { continue };
             if self.kept_digest(session, &covers).await?.is_some() {
-                break;
+                continue;
             }
             let messages = lane.wanted(&lane.open[page.clone()]);
             if messages.len() < page.len() {

@@ -277,6 +277,7 @@ impl Engine {
         let lane = Ok(turn.lane.clone());
         let laid = self.laid(lane, &ask, (&received, turn.head), known).await?;
         let Laid { lane, window, consulted, quoted, asked, folded } = laid;
+        let lane = Lane { heads: turn.lane.heads.clone(), ..lane };
         let mut window = window.within(budget);
         turn.rounds.iter().for_each(|(raw, tokens)| window.recall(raw.clone(), *tokens));
         turn.asked.extend(asked);
@@ -304,6 +305,11 @@ impl Engine {
             None => self.load(ask, received, head, layout).await?,
         };
         lane.stint = received.stint;
+        self.instructed(lane, ask, received).await
+    }
+
+    /// A lane with the instructions of its request, beside or in the place of those that hold where it goes on.
+    pub(super) async fn instructed(&self, mut lane: Lane, ask: &Ask<'_>, received: &Received) -> Result<Lane> {
         match &received.preamble {
             // Whoever goes on from a place without instructions goes on with those that hold there.
             heads if is_placed(ask) && heads.as_ref().is_none_or(Vec::is_empty) => {

@@ -59,7 +59,7 @@ impl Engine {
     /// Names a stretch of views: what the first is called depends on how many before it answered the same message.
     async fn named_here(&self, session: &SessionKey, records: Vec<Record>) -> Result<Vec<Recorded>> {
         let Some(oldest) = records.first() else { return Ok(Vec::new()) };
-        let earlier = self.same_before(session, read(oldest)?.head.id, oldest.key.clone()).await?;
+        let earlier = self.same_before(session, oldest.read::<View>()?.head.id, oldest.key.clone()).await?;
         named(&records, earlier)
     }
 
@@ -238,15 +238,10 @@ fn named(records: &[Record], earlier: usize) -> Result<Vec<Recorded>> {
     let mut views: Vec<Recorded> = Vec::with_capacity(records.len());
     let mut times = earlier;
     for record in records {
-        let view = read(record)?;
+        let view: View = record.read()?;
         times = if views.last().is_none_or(|last| last.view.head.id == view.head.id) { times + 1 } else { 1 };
         let name = format!("v{}{}", view.head.id.0, if times > 1 { format!(".{times}") } else { String::new() });
         views.push(Recorded { name, at: record.at, view, key: record.key.clone() });
     }
     Ok(views)
-}
-
-fn read(record: &Record) -> Result<View> {
-    let damaged = |cause| Error::Damaged(format!("the view “{}” is unreadable: {cause}", record.key));
-    serde_json::from_str(record.body.get()).map_err(damaged)
 }

@@ -17,13 +17,9 @@ pub struct Rate(pub u64);
 
 impl Rate {
     /// Dollars for a million tokens.
-    pub fn dollars(self) -> f64 {
-        self.picodollars() / 1e6
-    }
-
     #[expect(clippy::cast_precision_loss, reason = "rates are far below 2^52")]
-    fn picodollars(self) -> f64 {
-        self.0 as f64
+    pub fn dollars(self) -> f64 {
+        self.0 as f64 / 1e6
     }
 }
 
@@ -88,14 +84,6 @@ impl Price {
             None => Hit { plain: tokens, ..Hit::default() },
         }
     }
-
-    /// After how many turns a rewrite of `from` cached tokens into `to` new ones has paid for itself; `None` if never.
-    pub fn break_even_turns(&self, from: u32, to: u32) -> Option<f64> {
-        let cost = |rate: Rate, tokens: u32| rate.picodollars() * f64::from(tokens);
-        let saved_each_turn = cost(self.read, from) - cost(self.read, to);
-        let paid_once = cost(self.write, to) - cost(self.read, from);
-        (saved_each_turn > 0.0).then(|| (paid_once / saved_each_turn).max(0.0))
-    }
 }
 
 #[cfg(test)]
@@ -116,29 +104,6 @@ mod tests {
         assert_eq!(of("deepseek-v4-flash").cost(Hit { read: 1, ..Hit::default() }, 0), Cost(3));
         let all = Hit { read: u32::MAX, write: u32::MAX, plain: u32::MAX };
         assert!(of("gpt-6-astra").cost(all, u32::MAX) > Cost(0));
-    }
-
-    #[test]
-    fn rewriting_pays_after_as_many_turns_as_the_prices_say() {
-        let check = |model, expect: [f64; 3]| {
-            let price = of(model);
-            for ((from, to), turns) in [(150, 50), (150, 100), (400, 60)].into_iter().zip(expect) {
-                let found = price.break_even_turns(from * 1_000, to * 1_000).unwrap();
-                assert!((found - turns).abs() <= 0.5_f64.min(turns * 0.06), "{model} {from}k to {to}k: {found}");
-            }
-        };
-        check("claude-opus-5", [4.8, 22.0, 1.0]);
-        check("gpt-5.5", [3.5, 17.0, 0.6]);
-        check("gpt-6.1-sol", [11.0, 47.0, 3.2]);
-        check("claude-fable-5-1", [23.5, 97.0, 7.6]);
-        check("deepseek-v4-flash", [23.5, 97.0, 7.6]);
-    }
-
-    #[test]
-    fn some_rewrites_never_pay_and_some_pay_at_once() {
-        assert_eq!(of("gpt-5.5").break_even_turns(1_000, 1_000), None);
-        assert_eq!(of("quote").break_even_turns(9_000, 1_000), None);
-        assert_eq!(of("gpt-5.5").break_even_turns(100_000, 1_000), Some(0.0));
     }
 
     #[test]

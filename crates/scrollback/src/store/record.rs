@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::error::{Error, Result};
 use crate::ids::{At, SessionKey, Tenant};
 
 /// Whose record it is.
@@ -116,6 +117,14 @@ pub struct Record {
     pub at: At,
     /// What it says.
     pub body: Box<RawValue>,
+}
+
+impl Record {
+    /// What it says, read.
+    pub(crate) fn read<T: serde::de::DeserializeOwned>(&self) -> Result<T> {
+        let damaged = |cause| Error::Damaged(format!("the record “{}” is unreadable: {cause}", self.key));
+        serde_json::from_str(self.body.get()).map_err(damaged)
+    }
 }
 
 /// A record to write.

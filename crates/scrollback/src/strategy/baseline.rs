@@ -1,5 +1,6 @@
 //! What everybody has: show everything, or drop the oldest. They exist to be measured against.
 
+use super::showing::left_out;
 use super::{Scene, Strategy, Stretch, turns};
 use crate::error::Result;
 use crate::note::{Fold, Note};
@@ -62,9 +63,8 @@ impl Strategy for Truncate {
 fn shown_from(scene: &Scene<'_>, start: usize) -> Window {
     let mut window = Window::new(scene.budget, scene.path());
     scene.preamble.iter().for_each(|stored| window.instruct(stored));
-    let current = turns::last(scene.open);
-    for (i, leaf) in scene.open.iter().enumerate().skip(start) {
-        if i < current && scene.excluded.contains(&leaf.stored.id) {
+    for (leaf, is_left_out) in scene.open.iter().zip(left_out(scene)).skip(start) {
+        if is_left_out {
             window.leave_out(&leaf.stored);
         } else {
             window.reason(&leaf.asides);

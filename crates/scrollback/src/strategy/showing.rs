@@ -44,19 +44,26 @@ fn shown<'s>(
     holds: &'s HoldSettings,
     holding: Holding,
 ) -> impl Iterator<Item = (&'s Arc<Leaf>, Shown<'s>)> {
-    let current = turns::last(scene.open);
     let usual = if scene.recalls { holds.held(scene.open) } else { vec![false; scene.open.len()] };
-    let mut call_left_out = false;
-    scene.open.iter().enumerate().map(move |(i, leaf)| {
-        // A result goes with its call, also where another branch answered it.
-        let left_out = scene.excluded.contains(&leaf.stored.id) || leaf.answers && call_left_out;
-        call_left_out = left_out && i < current;
-        let shown = match leaf.placeholder(holds).filter(|_| holding == Holding::All || usual[i]) {
-            _ if call_left_out => Shown::LeftOut,
+    scene.open.iter().zip(usual).zip(left_out(scene)).map(move |((leaf, usual), left_out)| {
+        let shown = match leaf.placeholder(holds).filter(|_| holding == Holding::All || usual) {
+            _ if left_out => Shown::LeftOut,
             Some(placeholder) => Shown::Held(placeholder),
             None => Shown::Whole,
         };
         (leaf, shown)
+    })
+}
+
+/// Which open messages a person wants left out, none of the current turn. A result goes with its call, also where
+/// another branch answered it.
+pub(super) fn left_out(scene: &Scene<'_>) -> impl Iterator<Item = bool> {
+    let current = turns::last(scene.open);
+    let mut call_left_out = false;
+    scene.open.iter().enumerate().map(move |(i, leaf)| {
+        let left_out = scene.excluded.contains(&leaf.stored.id) || leaf.answers && call_left_out;
+        call_left_out = left_out && i < current;
+        call_left_out
     })
 }
 

@@ -74,9 +74,26 @@ fn a_small_window_is_summarised_too() {
         talked(&mut desk, 12).await;
         let (key, head) = (desk.session(), head(&desk).await);
         let budget = Budget { tokens: 600 };
-        let folding = Folding { session: &key, head, layout: "summary@1000", model: "gpt-5", budget };
+        let folding = Folding { session: &key, head, layout: "summary@1000", model: "gpt-5", budget, recalls: true };
         let fold = desk.engine.compress(folding, At(99)).await.unwrap().unwrap();
         assert!(fold.summary.is_some() && fold.tokens < 600, "{fold:?}");
+    });
+}
+
+/// Whoever asks for a fold may talk with a model that can recall nothing.
+#[test]
+fn a_fold_that_is_asked_for_names_tools_only_where_there_are_any() {
+    run(async {
+        let strategies = [StrategyName::Pages, StrategyName::Topics, StrategyName::Summary, StrategyName::Artifacts];
+        for (strategy, recalls) in strategies.into_iter().flat_map(|strategy| [(strategy, true), (strategy, false)]) {
+            let mut desk = desk(strategy);
+            talked(&mut desk, 12).await;
+            let (key, head, layout) = (desk.session(), head(&desk).await, format!("{strategy}@3000"));
+            let (layout, model, budget) = (layout.as_str(), "gpt-5", Budget { tokens: 2_000 });
+            let folding = Folding { session: &key, head, layout, model, budget, recalls };
+            let fold = desk.engine.compress(folding, At(99)).await.unwrap().unwrap();
+            assert_eq!(fold.text.contains("search_history"), recalls, "{strategy}: {}", fold.text);
+        }
     });
 }
 
@@ -88,7 +105,7 @@ fn a_summary_that_does_not_fit_is_not_taken() {
         talked(&mut desk, 12).await;
         let (key, head) = (desk.session(), head(&desk).await);
         let budget = Budget { tokens: 2_000 };
-        let folding = Folding { session: &key, head, layout: "summary@3000", model: "gpt-5", budget };
+        let folding = Folding { session: &key, head, layout: "summary@3000", model: "gpt-5", budget, recalls: true };
         let fold = desk.engine.compress(folding, At(99)).await.unwrap().unwrap();
         let note = NoteName::Summary(fold.summary.unwrap().covers.last.0);
         let words = "The ferry Petrel carries oranges.\n".repeat(400);
@@ -107,7 +124,7 @@ fn a_note_that_does_not_fit_is_not_taken() {
         talked(&mut desk, 12).await;
         let (key, head) = (desk.session(), head(&desk).await);
         let budget = Budget { tokens: 2_000 };
-        let folding = Folding { session: &key, head, layout: "pages@3000", model: "gpt-5", budget };
+        let folding = Folding { session: &key, head, layout: "pages@3000", model: "gpt-5", budget, recalls: true };
         let fold = desk.engine.compress(folding, At(99)).await.unwrap().unwrap();
         let note = NoteName::Page(fold.listed.last().unwrap().number());
         let words = "The ferry Petrel carries oranges.\n".repeat(400);
@@ -126,8 +143,14 @@ fn artifacts_of_one_limit_are_not_overwritten_by_those_of_another() {
         let mut desk = desk(StrategyName::Artifacts);
         let mut history = talked(&mut desk, 6).await;
         let (key, first) = (desk.session(), head(&desk).await);
-        let folding =
-            |head, layout, tokens| Folding { session: &key, head, layout, model: "gpt-5", budget: Budget { tokens } };
+        let folding = |head, layout, tokens| Folding {
+            session: &key,
+            head,
+            layout,
+            model: "gpt-5",
+            budget: Budget { tokens },
+            recalls: true,
+        };
         let large = desk.engine.compress(folding(first, "artifacts@6000", 6_000), At(100)).await.unwrap().unwrap();
         let before = desk.engine.artifacts(&key, &large).await.unwrap();
         for turn in 0..4 {
@@ -171,7 +194,14 @@ fn whatever_the_helper_is_asked_at_one_instant_is_in_the_ledger() {
         };
         let known = ledger().await;
         for layout in ["artifacts@6000", "artifacts@3000"] {
-            let folding = Folding { session: &key, head, layout, model: "gpt-5", budget: Budget { tokens: 3_000 } };
+            let folding = Folding {
+                session: &key,
+                head,
+                layout,
+                model: "gpt-5",
+                budget: Budget { tokens: 3_000 },
+                recalls: true,
+            };
             desk.engine.compress(folding, At(100)).await.unwrap().unwrap();
         }
         let asked = counter.0.load(Ordering::Relaxed) - before;

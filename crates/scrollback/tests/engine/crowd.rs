@@ -4,17 +4,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use async_trait::async_trait;
+use scrollback::engine::{Ask, Turn};
 use scrollback::log::{After, Arrival, History};
 use scrollback::search::Probe;
 use scrollback::store::{
     Batch, Committed, Keys, Kind, Known, Matches, Origin, Record, Scope, Session, Span, Stored, Which,
 };
 use scrollback::strategy::StrategyName;
-use scrollback::{At, Error, Log, MemoryStore, Result, SessionKey, SqliteOptions, SqliteStore, Store, Tenant};
+use scrollback::window::Budget;
+use scrollback::{
+    At, Error, Log, MemoryStore, MessageId, Result, SessionKey, SqliteOptions, SqliteStore, Store, Tenant,
+};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, contents, run, settings, texts};
-use super::kit::{assistant, call, result, user};
+use super::desk::{Desk, LIMIT, contents, raw, run, settings, texts};
+use super::kit::{assistant, call, result, system, user};
 
 /// A store that lets others go first at every step, and counts what is read.
 struct Watched {
@@ -283,6 +287,31 @@ fn two_first_requests_at_once_over_a_long_conversation_both_work() {
         history.push(user("Where were we?"));
         let (one, other) = tokio::join!(desk.begin_at(&history, 3), desk.begin_at(&history, 3));
         assert_eq!(texts(one.unwrap().window()), texts(other.unwrap().window()));
+    });
+}
+
+/// A request that goes on from a message, with instructions of its own.
+async fn going_on(desk: &Desk, message: u32, instructions: &Value) -> Turn {
+    let text = json!([user("Where were we?")]).to_string();
+    let history = History::parse(&text).unwrap().with_heads(vec![raw(instructions)]);
+    let arrival = Arrival::new(&desk.tenant, None, "gpt-5", At(9));
+    let place = After::Place { session: desk.session().id, message: Some(MessageId(message)) };
+    let ask = Ask::new(arrival, &history, Budget { tokens: desk.budget }, LIMIT);
+    desk.engine.begin(Ask { after: Some(place), ..ask }).await.unwrap()
+}
+
+/// Whoever is slower lays out its turn once more, and still shows its model what its own request says.
+#[test]
+fn of_two_requests_that_fold_at_once_both_keep_their_instructions() {
+    run(async {
+        let (_, desk) = watched(3_000);
+        imported(&desk, &chat(30, &"boats and tides ".repeat(10))).await;
+        let rhyme = system("Answer in rhyme.");
+        let (one, other) = tokio::join!(going_on(&desk, 59, &rhyme), going_on(&desk, 59, &rhyme));
+        assert!(one.covers().is_some() && one.covers() == other.covers());
+        for turn in [one, other] {
+            assert_eq!(texts(turn.window())[0], rhyme.to_string());
+        }
     });
 }
 

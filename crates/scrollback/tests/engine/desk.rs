@@ -130,7 +130,7 @@ impl Desk {
 
     pub async fn undo(&mut self, turn: &Turn) -> Result<scrollback::note::Fold, Error> {
         self.now += 1;
-        let (head, layout) = (turn.received().head.unwrap(), self.engine.layout(LIMIT));
+        let (head, layout) = (turn.received().head.unwrap(), self.engine.layout(self.limit));
         self.engine.undo(&turn.received().session, head, &layout, At(self.now)).await
     }
 }

@@ -55,7 +55,7 @@ async fn talked(store: &Arc<MemoryStore>, strategy: StrategyName, tasks: Tasks) 
     talk(&mut desk, &mut history, 0..20).await;
     let head = desk.store.sessions(&desk.tenant, Which::Id(desk.session().id)).await.unwrap()[0].branches[0].head;
     let (session, layout, budget) = (desk.session(), desk.engine.layout(desk.limit), Budget { tokens: 3_000 });
-    let folding = Folding { session: &session, head, layout: &layout, model: "gpt-5", budget };
+    let folding = Folding { session: &session, head, layout: &layout, model: "gpt-5", budget, recalls: true };
     desk.engine.compress(folding, At(desk.now)).await.unwrap();
     talk(&mut desk, &mut history, 20..21).await;
     (desk, history)

@@ -39,6 +39,7 @@ fn job(kind: JobKind, session: u8, head: u32) -> Job {
         layout: "pages@32000".into(),
         budget: 28_000,
         model: "gpt-5".into(),
+        recalls: true,
     }
 }
 

@@ -201,3 +201,22 @@ fn what_is_left_out_within_a_turn_is_quoted_no_more() {
         });
     }
 }
+
+/// A client may answer the call once more, in other words.
+#[test]
+fn another_result_of_a_call_that_is_left_out_goes_with_it() {
+    for strategy in StrategyName::ALL {
+        run(async {
+            let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(strategy), 3_000);
+            let asked = call("call-1-abcdef", "look", &json!({"for": "a berth"}));
+            let mut history = vec![user("Look it up."), asked, result("call-1-abcdef", "berth twelve")];
+            let turn = desk.begin(&history).await.unwrap();
+            desk.finish(turn, &assistant("Found.")).await;
+            desk.engine.change(&desk.session(), &Change::Exclude(MessageId(1)), At(desk.now)).await.unwrap();
+            history[2] = result("call-1-abcdef", "berth ninety");
+            history.extend([assistant("Found."), user("And now?")]);
+            let shown = texts(desk.begin(&history).await.unwrap().window()).join("\n");
+            assert!(!shown.contains("call-1-abcdef"), "{strategy}: {shown}");
+        });
+    }
+}

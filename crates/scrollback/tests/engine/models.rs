@@ -1,11 +1,14 @@
 //! Law 7: whatever the helper model does, turns happen; and what a good one says is used.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
+use scrollback::engine::Finish;
 use scrollback::strategy::StrategyName;
 use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
-use scrollback::{Error, MemoryStore};
+use scrollback::{At, Engine, Error, MemoryStore, Message};
 use serde_json::{Value, json};
 
 use super::desk::{Desk, contents, run, settings, texts};
@@ -120,5 +123,44 @@ fn a_placeholder_never_changes_once_it_was_shown() {
             assert_eq!(texts(&drawn), shown);
             assert_eq!(contents(&drawn), None);
         }
+    });
+}
+
+/// Helps once, and then says nothing more.
+#[derive(Default)]
+struct Silenced(AtomicUsize);
+
+#[async_trait]
+impl Model for Silenced {
+    async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
+        if self.0.fetch_add(1, Ordering::Relaxed) > 0 {
+            std::future::pending::<()>().await;
+        }
+        Manner::Helps.ask(question).await
+    }
+}
+
+#[test]
+fn pages_that_a_process_left_without_digests_get_them_after_a_restart() {
+    run(async {
+        let tasks = Tasks::new(Arc::new(Silenced::default()), TaskSettings::default());
+        let mut desk = Desk::with_tasks(Arc::new(MemoryStore::default()), settings(StrategyName::Pages), 3_000, tasks);
+        let asked = |i: usize| user(&format!("Question {i}: {}?", "boats and tides ".repeat(8)));
+        let mut history: Vec<Value> = (0..5).flat_map(|i| [asked(i), assistant("Yes.")]).collect();
+        history.push(asked(5));
+        let turn = desk.begin(&history).await.unwrap();
+        let (chores, at, reply) = (turn.chores(), At(9), assistant("No."));
+        let finish = Finish::of(Message::from_json(&reply.to_string()).unwrap(), "gpt-5", at);
+        let stored = desk.engine.finish(turn, finish).await.unwrap().unwrap();
+        desk.engine.tidy(chores.at(stored.position().unwrap()), at).await.unwrap();
+        let work = desk.engine.work_through(&desk.tenant, at);
+        assert!(tokio::time::timeout(Duration::from_millis(50), work).await.is_err(), "the process ends here");
+        let tasks = Tasks::new(Arc::new(Manner::Helps), TaskSettings::default());
+        desk.engine = Engine::new(desk.store.clone(), tasks, desk.settings.clone());
+        desk.now = 200_000_000;
+        desk.engine.work_through(&desk.tenant, At(desk.now)).await.unwrap();
+        history.extend([reply, asked(6)]);
+        let told = contents(desk.begin(&history).await.unwrap().window()).unwrap();
+        assert_eq!(told.matches("] A title by the helper").count(), 4, "{told}");
     });
 }

@@ -56,7 +56,7 @@ impl Desk {
         self.now += 1;
         let (session, layout) = (self.session(), self.layout().await);
         let (head, budget) = (turn.received().head.unwrap(), Budget { tokens: self.budget });
-        let folding = Folding { session: &session, head, layout: &layout, model: "gpt-5", budget };
+        let folding = Folding { session: &session, head, layout: &layout, model: "gpt-5", budget, recalls: true };
         self.engine.compress(folding, At(self.now)).await.unwrap()
     }
 
@@ -70,7 +70,7 @@ impl Desk {
         let artifact = fold.artifacts.first().map(|edition| NoteName::Artifact(edition.id));
         let Some(note) = page.or(summary).or(artifact) else { return Ok(None) };
         let budget = Budget { tokens: self.budget };
-        let folding = Folding { session: &session, head, layout: &layout, model: "gpt-5", budget };
+        let folding = Folding { session: &session, head, layout: &layout, model: "gpt-5", budget, recalls: true };
         self.engine.edit(folding, note, words, At(self.now)).await.map(Some)
     }
 

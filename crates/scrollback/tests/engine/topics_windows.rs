@@ -167,6 +167,26 @@ fn days_alone_find_topics_without_a_helper_too() {
     });
 }
 
+#[test]
+fn what_reads_like_an_id_and_is_none_is_looked_for_by_its_words() {
+    run(async {
+        let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(StrategyName::Topics), 3_000);
+        let mut history = Vec::new();
+        desk.turn(&mut history, user("The crane T1000 was sold to Larsen."), assistant("Noted.")).await;
+        for i in 0..40 {
+            let paper = user(&format!("Paper {i}: certificate number {} for the lifting hook.", i * 7));
+            desk.turn(&mut history, paper, assistant(&"The paper is filed. ".repeat(16))).await;
+        }
+        history.push(user("Let us look something up."));
+        let mut turn = desk.begin(&history).await.unwrap();
+        assert!(turn.covers().is_some());
+        let told = recall(&desk, &mut turn, topic("T1000")).await;
+        assert!(told.contains("was sold to Larsen"), "{told}");
+        assert!(recall(&desk, &mut turn, topic("t2000")).await.starts_with("No topic matches"));
+        desk.finish(turn, &assistant("Found.")).await;
+    });
+}
+
 /// DESIGN: splitting is done by a strong model, all else by the helper.
 #[test]
 fn another_model_may_sort() {

@@ -80,6 +80,33 @@ fn a_fold_says_what_nobody_has_read() {
     }
 }
 
+/// It is told once, and not again where a person took that back.
+#[test]
+fn what_was_told_and_undone_is_not_told_again() {
+    for strategy in [StrategyName::Summary, StrategyName::Artifacts] {
+        run(async {
+            let mut desk = desk(strategy);
+            let mut history = turns(0, 400);
+            history.push(user("What is next?"));
+            let settings = EngineSettings { strategy: StrategyName::Passthrough, ..EngineSettings::default() };
+            let mut plain = Desk::with_tasks(desk.store.clone(), settings, u32::MAX, Tasks::offline());
+            plain.begin(&history).await.unwrap();
+            let nothing = assistant("Nothing.");
+            desk.turn(&mut history, user("Is there more?"), nothing.clone()).await;
+            history.push(user("And then?"));
+            let turn = desk.begin(&history).await.unwrap();
+            assert!(!contents(turn.window()).unwrap().contains("Nothing is told here"), "{strategy}: it is told");
+            desk.undo(&turn).await.unwrap();
+            desk.finish(turn, &nothing).await;
+            history.push(nothing.clone());
+            desk.turn(&mut history, user("Anything else?"), nothing).await;
+            history.push(user("What now?"));
+            let told = contents(desk.begin(&history).await.unwrap().window()).unwrap();
+            assert!(told.contains("Nothing is told here"), "{strategy}: {told}");
+        });
+    }
+}
+
 #[test]
 fn a_model_with_another_limit_goes_on_from_what_is_told() {
     for strategy in [StrategyName::Summary, StrategyName::Artifacts] {

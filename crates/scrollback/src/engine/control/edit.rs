@@ -62,6 +62,8 @@ pub struct Folding<'a> {
     pub model: &'a str,
     /// What a window may cost.
     pub budget: Budget,
+    /// Whether the model can recall; if not, no note names a tool.
+    pub recalls: bool,
 }
 
 impl Engine {

@@ -178,7 +178,5 @@ fn key(branch: BranchId) -> String {
 }
 
 fn read(record: &Record, branch: BranchId) -> Result<Rules> {
-    let damaged = |cause| Error::Damaged(format!("the record “{}” is unreadable: {cause}", record.key));
-    let rules: Rules = serde_json::from_str(record.body.get()).map_err(damaged)?;
-    Ok(Rules { branch: Some(branch), version: record.version, ..rules })
+    Ok(Rules { branch: Some(branch), version: record.version, ..record.read()? })
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::value::RawValue;
 
-use super::{ERASED, Erased, json, read};
+use super::{ERASED, Erased, json};
 use crate::artifact::{Artifact, Section};
 use crate::engine::control::{KeptRecord, controlled};
 use crate::engine::folds::FoldRecord;
@@ -51,7 +51,7 @@ impl Retold {
     ) -> Result<Self> {
         let mut retold = Self::default();
         for record in notes.iter().filter(|record| record.key.starts_with("artifact/")) {
-            let mut issued: EditionRecord = read(record)?;
+            let mut issued: EditionRecord = record.read()?;
             let changed = erased.take_out_of(&mut issued.artifact);
             retold.artifacts.insert(record.key.clone(), (issued, changed));
         }
@@ -60,7 +60,7 @@ impl Retold {
         let excluded = &controlled(store, session).await?.controls.excluded;
         let telling = Telling { store, session, branches, excluded, erased };
         for record in notes.iter().filter(|record| record.key.starts_with("fold/")) {
-            let Some(summary) = read::<FoldRecord>(record)?.fold.summary else { continue };
+            let Some(summary) = record.read::<FoldRecord>()?.fold.summary else { continue };
             if let Some(text) = telling.instead_of(&summary, &retold.summaries).await? {
                 retold.summaries.insert(summary.covers.last, text);
             }
@@ -174,7 +174,7 @@ impl Erased<'_> {
 
     /// What is kept in every window, without what it quotes; `None` if it quotes nothing of it.
     pub(super) fn kept(&self, record: &Record) -> Result<Option<Box<RawValue>>> {
-        let mut kept: KeptRecord = read(record)?;
+        let mut kept: KeptRecord = record.read()?;
         let before = kept.text.clone();
         for stored in self.stored {
             let head = heading(stored.id, &stored.role, stored.at);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::super::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{At, Tenant};
-use crate::store::{Batch, Expect, Keys, Kind, Put, Record, Scope, Store};
+use crate::store::{Batch, Expect, Keys, Kind, Put, Scope, Store};
 
 const HOUR_MICROSECONDS: i64 = 3_600_000_000;
 const DAY_MICROSECONDS: i64 = 24 * HOUR_MICROSECONDS;
@@ -87,7 +87,7 @@ impl Daily<'_> {
     async fn job(&self) -> Result<Option<(Job, u64)>> {
         let scope = Scope::Tenant(self.tenant.clone());
         let record = self.store.records(&scope, Kind::Job, Keys::One(self.name.to_owned())).await?.pop();
-        record.map(|record| Ok((read(&record)?, record.version))).transpose()
+        record.map(|record| Ok((record.read()?, record.version))).transpose()
     }
 
     /// Writes the record; whether nobody else has meanwhile.
@@ -106,9 +106,4 @@ impl Daily<'_> {
         let today = now.0.div_euclid(DAY_MICROSECONDS) * DAY_MICROSECONDS + hour;
         At(if today > now.0 { today } else { today + DAY_MICROSECONDS })
     }
-}
-
-fn read(record: &Record) -> Result<Job> {
-    let damaged = |cause| Error::Damaged(format!("the record “{}” is unreadable: {cause}", record.key));
-    serde_json::from_str(record.body.get()).map_err(damaged)
 }

@@ -63,6 +63,13 @@ pub struct Job {
     pub budget: u32,
     /// The model that is shown them.
     pub model: String,
+    /// Whether it can recall; records of earlier versions do not tell.
+    #[serde(default = "can_recall")]
+    pub recalls: bool,
+}
+
+fn can_recall() -> bool {
+    true
 }
 
 impl Job {

@@ -19,11 +19,7 @@ impl Engine {
             JobKind::Tidy => self.tidy_now(&session, job, head, at).await,
             JobKind::Rules => self.look_through_gaps(&session, head, at).await,
             JobKind::Embed => self.embed_session(&session, at).await,
-            JobKind::Tell => {
-                let (layout, model, budget) = (&*job.layout, &*job.model, Budget { tokens: job.budget });
-                let folding = Folding { session: &session, head, layout, model, budget };
-                self.tell_unread(folding, at).await
-            }
+            JobKind::Tell => self.tell_unread(folding(&session, job, head), at).await,
         }
     }
 
@@ -39,15 +35,21 @@ impl Engine {
     }
 
     async fn tidy_now(&self, session: &SessionKey, job: &Job, head: Position, at: At) -> Result<()> {
-        let (layout, budget) = (&*job.layout, Budget { tokens: job.budget });
-        let lane = match self.in_mind(session, head, &layout.into()).await? {
+        let folding = folding(session, job, head);
+        let lane = match self.in_mind(session, head, &folding.layout.into()).await? {
             Some(mut lane) => {
                 // The person may have decided otherwise since.
                 self.decide(session, &mut lane).await?;
                 lane
             }
-            None => self.lane_at(Folding { session, head, layout, model: &job.model, budget }, at).await?,
+            None => self.lane_at(folding, at).await?,
         };
-        self.tidied(session, &lane, (budget, at)).await
+        self.tidied(session, &lane, (folding.budget, at)).await
     }
+}
+
+/// Where some work folds.
+fn folding<'a>(session: &'a SessionKey, job: &'a Job, head: Position) -> Folding<'a> {
+    let (layout, model, budget) = (&*job.layout, &*job.model, Budget { tokens: job.budget });
+    Folding { session, head, layout, model, budget, recalls: job.recalls }
 }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
 use crate::store::{Expect, Keys, Kind, Lineage, Position, Put, Record, Scope, Store};
 use crate::topic::{Card, TopicId};
@@ -131,7 +131,7 @@ impl Editions<'_> {
             let mut after = editions(topic, branch);
             // Nearly always the newest is the one.
             while let Some(record) = self.next(topic, branch, after).await? {
-                let edition: Edition = read(&record)?;
+                let edition: Edition = record.read()?;
                 if edition.upto <= depth.plus(1) {
                     return Ok(Some(edition));
                 }
@@ -173,7 +173,7 @@ impl Editions<'_> {
             below = Some(branch);
             let (scope, key) = (Scope::Session(self.session.clone()), Keys::One(edition_key(topic, branch, number)));
             if let Some(record) = self.store.records(&scope, Kind::Note, key).await?.pop() {
-                return read(&record).map(Some);
+                return record.read().map(Some);
             }
         }
         Ok(None)
@@ -282,13 +282,13 @@ impl Editions<'_> {
         let Some(record) = found else { return Ok(None) };
         let end = record.key.strip_prefix(CHUNK).and_then(|key| key.split_once('/'));
         let end = end.and_then(|(branch, to)| Some((BranchId(branch.parse().ok()?), Depth(to.parse().ok()?))));
-        end.map(|end| Ok((read::<Chunk>(&record)?, end))).transpose()
+        end.map(|end| Ok((record.read::<Chunk>()?, end))).transpose()
     }
 
     /// The editions of a topic on one branch, the newest first.
     async fn on(&self, topic: TopicId, branch: BranchId) -> Result<Vec<Edition>> {
         let (scope, keys) = (Scope::Session(self.session.clone()), Keys::Under(editions(topic, branch)));
-        self.store.records(&scope, Kind::Note, keys).await?.iter().map(read).collect()
+        self.store.records(&scope, Kind::Note, keys).await?.iter().map(Record::read).collect()
     }
 
     async fn records(&self, kind: Kind, after: String, limit: usize) -> Result<Vec<Record>> {
@@ -307,7 +307,7 @@ pub(super) fn put(session: &SessionKey, branch: BranchId, edition: &Edition, at:
 pub(in crate::engine) fn holding(records: &[Record], ids: &[MessageId]) -> Result<HashMap<TopicId, HashSet<String>>> {
     let (mut names, mut holding): (HashMap<TopicId, HashSet<String>>, HashSet<TopicId>) = Default::default();
     for record in records.iter().filter(|record| record.key.starts_with(TOPIC)) {
-        let edition: Edition = read(record)?;
+        let edition: Edition = record.read()?;
         if edition.added.iter().any(|(id, _)| ids.contains(id)) {
             holding.insert(edition.card.id);
         }
@@ -320,7 +320,7 @@ pub(in crate::engine) fn holding(records: &[Record], ids: &[MessageId]) -> Resul
 /// An edition without what was written about its messages. The next review writes it anew; that of an archived topic
 /// stays empty until messages are added to it.
 pub(in crate::engine) fn unwritten(record: &Record, is_named_by: impl Fn(&str) -> bool) -> Result<impl Serialize> {
-    let mut edition: Edition = read(record)?;
+    let mut edition: Edition = record.read()?;
     (edition.card.brief, edition.summary) = (String::new(), String::new());
     (edition.reviewed, edition.stale) = (None, true);
     if is_named_by(&edition.card.name) {
@@ -360,9 +360,4 @@ pub(in crate::engine) fn topic_in(key: &str) -> Option<TopicId> {
 fn branch_in(key: &str, topic: TopicId) -> Option<BranchId> {
     let on = key.strip_prefix(&format!("{TOPIC}{:010}/", topic.0.0))?;
     on.split('/').next()?.parse().ok().map(BranchId)
-}
-
-pub(super) fn read<T: serde::de::DeserializeOwned>(record: &Record) -> Result<T> {
-    let damaged = |cause| Error::Damaged(format!("the record “{}” is unreadable: {cause}", record.key));
-    serde_json::from_str(record.body.get()).map_err(damaged)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::editions::{Edition, Editions, read};
+use super::editions::{Edition, Editions};
 use super::event::Event;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -120,7 +120,7 @@ impl Engine {
     pub async fn events_before(&self, session: &SessionKey, key: &str, count: usize) -> Result<Vec<Happened>> {
         let (scope, keys) = (Scope::Session(session.clone()), Keys::Before(key.to_owned(), count));
         let records = self.store().records(&scope, Kind::Event, keys).await?;
-        let happened = |record: &Record| Ok(Happened { key: record.key.clone(), at: record.at, event: read(record)? });
+        let happened = |record: &Record| Ok(Happened { key: record.key.clone(), at: record.at, event: record.read()? });
         records.iter().map(happened).collect()
     }
 
@@ -128,7 +128,7 @@ impl Engine {
     pub async fn events(&self, session: &SessionKey) -> Result<Vec<(At, Event)>> {
         let keys = Keys::After(String::new(), usize::MAX >> 1);
         let records = self.store().records(&Scope::Session(session.clone()), Kind::Event, keys).await?;
-        records.iter().map(|record| Ok((record.at, read(record)?))).collect()
+        records.iter().map(|record| Ok((record.at, record.read()?))).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::editions::{Edition, Editions, read};
+use super::editions::{Edition, Editions};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
@@ -246,7 +246,7 @@ impl Engine {
     ) -> Result<Option<(T, u64)>> {
         let scope = Scope::Session(session.clone());
         let record = self.store().records(&scope, Kind::Setting, Keys::One(key)).await?.pop();
-        record.map(|record| Ok((read(&record)?, record.version))).transpose()
+        record.map(|record| Ok((record.read()?, record.version))).transpose()
     }
 
     /// Some messages by number.

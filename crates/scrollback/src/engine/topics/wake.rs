@@ -81,10 +81,13 @@ impl Engine {
     pub(in crate::engine) async fn wake(&self, wanted: &Wanted<'_>, room: u32) -> Result<Woken> {
         let lineage = self.store().lineage(wanted.session, wanted.head).await?;
         let reader = wanted.reader(&lineage);
-        let (chosen, mut calls) = match named(wanted.words) {
-            Some(topic) => (self.one(&reader, topic).await?, Vec::new()),
-            None => self.some(wanted, &reader).await?,
+        let by_id = match named(wanted.words) {
+            Some(topic) => self.one(&reader, topic).await?,
+            None => Vec::new(),
         };
+        // What reads like an id may be what something is called.
+        let (chosen, mut calls) =
+            if by_id.is_empty() { self.some(wanted, &reader).await? } else { (by_id, Vec::new()) };
         if chosen.is_empty() {
             let words = super::super::recall::shown_words(wanted.words);
             return Err(Error::NotFound(format!(

@@ -10,7 +10,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, MessageId, SessionKey};
 use crate::note::{Edition, Fold};
-use crate::store::{Expect, Keys, Kind, Put, Record, Scope};
+use crate::store::{Expect, Keys, Kind, Put, Scope};
 use crate::strategy::{Filed, LISTED};
 
 /// How many newer versions are looked at together.
@@ -66,7 +66,7 @@ impl Engine {
         let missing = || Error::Damaged(format!("version {} of {} is missing", edition.version, edition.id));
         let (scope, keys) = (Scope::Session(session.clone()), Keys::One(edition_key(edition)));
         let record = self.store().records(&scope, Kind::Note, keys).await?.pop().ok_or_else(missing)?;
-        Ok(Arc::new(read(&record)?.artifact))
+        Ok(Arc::new(record.read::<EditionRecord>()?.artifact))
     }
 
     /// Every version of an artifact, the oldest first, on every branch.
@@ -77,7 +77,7 @@ impl Engine {
         let mut versions: Vec<Version> = Vec::new();
         for record in &records {
             let branch = record.key[of.len()..].split('/').next().and_then(|branch| branch.parse().ok());
-            let EditionRecord { artifact, before } = read(record)?;
+            let EditionRecord { artifact, before } = record.read()?;
             let known = |edition: Edition| {
                 versions
                     .iter()
@@ -124,9 +124,4 @@ pub(in crate::engine) fn editions(
 
 pub(in crate::engine) fn edition_key(edition: Edition) -> String {
     format!("artifact/{:010}/{:06}/{:06}", edition.id.0.0, edition.branch.0, edition.version)
-}
-
-fn read(record: &Record) -> Result<EditionRecord> {
-    let damaged = |cause| Error::Damaged(format!("the record “{}” is unreadable: {cause}", record.key));
-    serde_json::from_str(record.body.get()).map_err(damaged)
 }

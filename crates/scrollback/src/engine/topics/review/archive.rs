@@ -5,7 +5,7 @@
 use std::collections::HashSet;
 
 use super::{Fate, Ruling, Sitting};
-use crate::engine::topics::editions::{Edition, read};
+use crate::engine::topics::editions::Edition;
 use crate::engine::topics::event::Event;
 use crate::error::Result;
 use crate::ids::At;
@@ -60,7 +60,7 @@ impl Sitting<'_> {
             let keys = Keys::After(after.clone(), READ);
             let records = self.engine.store().records(&scope, Kind::Event, keys).await?;
             for record in &records {
-                stirred.extend(topics_in(&read(record)?));
+                stirred.extend(topics_in(&record.read()?));
             }
             match records.last() {
                 Some(last) if records.len() == READ => after.clone_from(&last.key),
