@@ -50,15 +50,28 @@ pub(crate) async fn messages(store: &dyn Store, key: &SessionKey, count: u32) ->
 
 /// All sessions of a tenant, newest first, and what is wrong with those that cannot be listed.
 pub(crate) async fn sessions(store: &dyn Store, tenant: &Tenant) -> Result<(Vec<Session>, Vec<String>)> {
-    match store.sessions(tenant, Which::Page { skip: 0, limit: usize::MAX >> 1 }).await {
-        Err(Error::Damaged(_)) => one_by_one(store, tenant).await,
+    page(store, tenant, (0, usize::MAX >> 1)).await
+}
+
+/// The same of a page of them: how many are passed over, and how many it has.
+pub(crate) async fn page(
+    store: &dyn Store,
+    tenant: &Tenant,
+    (skip, limit): (usize, usize),
+) -> Result<(Vec<Session>, Vec<String>)> {
+    match store.sessions(tenant, Which::Page { skip, limit }).await {
+        Err(Error::Damaged(_)) => one_by_one(store, tenant, (skip, limit)).await,
         listed => Ok((listed?, Vec::new())),
     }
 }
 
-async fn one_by_one(store: &dyn Store, tenant: &Tenant) -> Result<(Vec<Session>, Vec<String>)> {
+async fn one_by_one(
+    store: &dyn Store,
+    tenant: &Tenant,
+    (skip, limit): (usize, usize),
+) -> Result<(Vec<Session>, Vec<String>)> {
     let (mut sessions, mut damaged, mut in_a_row) = (Vec::new(), Vec::new(), 0);
-    for skip in 0.. {
+    for skip in (skip..).take(limit) {
         match store.sessions(tenant, Which::Page { skip, limit: 1 }).await {
             Ok(page) if page.is_empty() => break,
             Ok(page) => {

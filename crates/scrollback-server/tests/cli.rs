@@ -142,7 +142,9 @@ fn a_conversation_can_be_listed_shown_and_searched() {
     let found = home.json(&["search", "押金", "--session", "harbour", "--role", "user"]);
     assert_eq!((found.len(), &found[0]["role"]), (1, &"user".into()));
     assert_eq!(home.json(&["search", "tide", "--since", "2027-01-01"]).len(), 0);
-    assert!(home.says(&["search", "NORTH-8"]).contains("«"));
+    assert!(
+        home.says(&["search", "NORTH-8"]).contains("«") && home.says(&["search", "NORTH-8"]).contains("Harbour office")
+    );
     let told = |limit: &str| text(&home.run(&["search", "the", "--limit", limit]).stderr);
     assert!(told("2").contains("there is more; --limit 4 "), "{}", told("2"));
     assert!(!told("100").contains("more"), "{}", told("100"));

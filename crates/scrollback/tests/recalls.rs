@@ -77,6 +77,48 @@ async fn results_of_other_sessions_are_loaded_where_that_is_allowed() {
     }
 }
 
+/// However much a session says of something itself.
+#[tokio::test]
+async fn what_a_session_says_takes_no_place_from_results_of_others() {
+    let bench = Bench::new(true);
+    let other = bench.begin("other", &talk()).await;
+    let id = format!("h2@{}", &other.received().session.id.to_string()[..8]);
+    bench.finish(other).await;
+    let mut mine = vec![user("which berth?")];
+    for i in 0..12 {
+        let call_id = format!("call-{i}-abcdef");
+        mine.extend([call(&call_id, "look", &json!({"row": i})), result(&call_id, "berth 2100")]);
+    }
+    let mut turn = bench.begin("mine", &mine).await;
+    let found = bench.recall(&mut turn, RecallTool::Search, "berth 2100").await;
+    assert!(found.contains(&id), "{found}");
+}
+
+/// Where tools answer in the person's role.
+#[tokio::test]
+async fn results_in_the_persons_role_are_found_without_what_the_person_says_beside_them() {
+    let bench = Bench::new(true);
+    let uses = json!({"type": "tool_use", "id": "c1", "name": "list", "input": {"all": true}});
+    let brought = json!({"type": "tool_result", "tool_use_id": "c1", "content": log()});
+    let beside = json!({"type": "text", "text": "My own pilot is Ingrid."});
+    let talk = [
+        user("read the list"),
+        json!({"role": "assistant", "content": [uses]}),
+        json!({"role": "user", "content": [brought, beside]}),
+    ];
+    let other = bench.begin("other", &talk).await;
+    let id = format!("h2@{}", &other.received().session.id.to_string()[..8]);
+    bench.finish(other).await;
+    let mut turn = bench.begin("mine", &[user("which berth?")]).await;
+    let found = bench.recall(&mut turn, RecallTool::Search, "berth 2100").await;
+    assert!(found.contains(&id) && !found.contains("Ingrid"), "{found}");
+    let found = bench.recall(&mut turn, RecallTool::Search, "pilot Ingrid").await;
+    assert!(!found.contains(&id), "{found}");
+    let arguments = json!({"id": id, "part": "600-700"}).to_string();
+    let told = bench.recall(&mut turn, RecallTool::Hold, &arguments).await;
+    assert!(told.contains("row 599") && !told.contains("Ingrid"), "{told}");
+}
+
 #[tokio::test]
 async fn documents_in_a_held_result_are_loaded_with_it() {
     let bench = Bench::new(false);

@@ -372,7 +372,15 @@ async fn search_has_filters(bench: Bench) {
         texts(&bench, Query { since: Some(At(15)), until: Some(At(25)), ..all.clone() }).await,
         ["apples from the model"]
     );
-    assert_eq!(texts(&bench, Query { reach: Reach::Undeclared, ..all }).await.len(), 0);
+    assert_eq!(texts(&bench, Query { reach: Reach::Undeclared, ..all.clone() }).await.len(), 0);
+    // Anthropic's API has what tools return in the role of the person.
+    let use_it = serde_json::json!({"type": "tool_use", "id": "t1", "name": "count", "input": {}});
+    let answer = serde_json::json!({"type": "tool_result", "tool_use_id": "t1", "content": "apples from a tool"});
+    let asked = serde_json::json!({"role": "assistant", "content": [use_it]});
+    let told = serde_json::json!({"role": "user", "content": [answer]});
+    bench.send(Some("three"), &[user("count them"), asked, told]).await;
+    assert_eq!(texts(&bench, Query { role: Some("tool".into()), ..all.clone() }).await, ["apples from a tool"]);
+    assert_eq!(texts(&bench, Query { role: Some("user".into()), ..all }).await.len(), 2);
 }
 
 async fn a_path_sees_only_itself(bench: Bench) {

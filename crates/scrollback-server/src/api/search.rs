@@ -151,7 +151,7 @@ impl Hit {
             title,
             message: message.id,
             branch: message.position().map(|position| position.branch),
-            role: message.role.to_string(),
+            role: message.speaker().to_owned(),
             at: message.at,
             snippet: pieces(&snippet),
         }

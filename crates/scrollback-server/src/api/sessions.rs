@@ -167,9 +167,14 @@ pub(super) fn line(title: &str) -> String {
     one_line(title, TITLE_CHARS)
 }
 
-/// The beginning of a text in one line.
+/// The beginning of a text in one line; where there is more of it, it says so.
 pub(crate) fn one_line(text: &str, most_chars: usize) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(most_chars).collect()
+    let whole = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if whole.chars().nth(most_chars).is_none() {
+        return whole;
+    }
+    let begin: String = whole.chars().take(most_chars.saturating_sub(1)).collect();
+    format!("{}…", begin.trim_end())
 }
 
 /// What a session is called: its title, else how it begins, else its declared name.

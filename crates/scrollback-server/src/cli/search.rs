@@ -9,7 +9,7 @@ use clap::Args;
 use jiff::civil::{Date, DateTime};
 use scrollback::search::{Found, Query, Reach, Snippet, find};
 use scrollback::store::{Lineage, Which};
-use scrollback::{At, SessionId, Store};
+use scrollback::{At, Error, SessionId, Store};
 use serde::Serialize;
 
 use super::show::{Line, branch};
@@ -132,23 +132,34 @@ impl<'a> Hit<'a> {
     }
 }
 
-/// What to call the sessions in which something was found: the beginning of the id, and the name if there is one.
+/// What to call the sessions in which something was found: the beginning of the id, and what they are about.
 async fn names(desk: &Desk, store: &dyn Store, found: &[Found]) -> anyhow::Result<BTreeMap<SessionId, String>> {
     let mut names = BTreeMap::new();
     for id in found.iter().map(|found| found.session) {
         if let Entry::Vacant(unnamed) = names.entry(id) {
-            let session = store.sessions(&desk.tenant, Which::Id(id)).await?.pop();
-            let name = session.as_ref().map(sessions::name).unwrap_or_default();
-            unnamed.insert(format!("{} {name}", &id.to_string()[..12]).trim_end().to_owned());
+            let about = match about(desk, store, id).await {
+                // What cannot be read of its name keeps nothing that was said from being found.
+                Err(error) if matches!(error.downcast_ref(), Some(Error::Damaged(_))) => String::new(),
+                about => about?,
+            };
+            unnamed.insert(format!("{} {about}", &id.to_string()[..12]).trim_end().to_owned());
         }
     }
     Ok(names)
 }
 
+/// The title of a session, or how it begins.
+async fn about(desk: &Desk, store: &dyn Store, id: SessionId) -> anyhow::Result<String> {
+    match store.sessions(&desk.tenant, Which::Id(id)).await?.pop() {
+        Some(session) => sessions::title(desk, store, &session).await,
+        None => Ok(String::new()),
+    }
+}
+
 fn print(found: &Found, session: &str) -> anyhow::Result<()> {
     let (on, off) = bold();
     let message = &found.message;
-    say(format!("{session} {} {} · {}", message.id, message.role, local(message.at)))?;
+    say(format!("{session} · {} {} · {}", message.id, message.speaker(), local(message.at)))?;
     let marks = if on.is_empty() { ("«", "»") } else { (on, off) };
     say(format!("  {}", found.snippet.marked(marks.0, marks.1)))
 }

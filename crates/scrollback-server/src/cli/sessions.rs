@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use clap::Args;
 use comfy_table::Table;
 use scrollback::Store;
-use scrollback::store::{Session, Which};
+use scrollback::store::Session;
 
 use super::search::limit;
 use super::{Desk, columns, counted, local, say, say_json, shortened, table, talk};
 use crate::api::title_of;
+use crate::salvage;
 
 /// How many columns of a title are shown.
 const TITLE_COLUMNS: usize = 48;
@@ -35,25 +36,33 @@ pub(super) struct Sessions {
 impl Sessions {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         let store = desk.reading().await?;
-        let sessions = store.sessions(&desk.tenant, Which::Page { skip: self.skip, limit: self.limit }).await?;
+        let (sessions, damaged) = salvage::page(&store, &desk.tenant, (self.skip, self.limit)).await?;
         if desk.json {
             sessions.iter().try_for_each(say_json)?;
-            return Ok(ExitCode::SUCCESS);
+            return Ok(ended(&damaged));
         }
         let mut listed = Listed::new(columns().filter(|columns| *columns < WIDE));
         for session in &sessions {
             listed.add(session, &title(desk, &store, session).await?);
         }
         say(listed.table.trim_fmt())?;
-        if sessions.len() == self.limit {
+        if sessions.len() + damaged.len() == self.limit {
             talk(&format!(
                 "{} shown; --skip {} goes on",
-                counted(self.limit as u64, "session"),
+                counted(sessions.len() as u64, "session"),
                 self.skip + self.limit
             ));
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(ended(&damaged))
     }
+}
+
+/// Says what is not listed because it is damaged, and whether all was well.
+fn ended(damaged: &[String]) -> ExitCode {
+    for what in damaged {
+        talk(&format!("not listed: {what}"));
+    }
+    if damaged.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// The list; where there is little room, only of what sessions are found by.

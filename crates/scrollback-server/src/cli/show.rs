@@ -133,7 +133,7 @@ impl Show {
         if earlier == 0 {
             return Ok(Salvage { messages: shown, lost: all.lost });
         }
-        talk(&format!("… {}; --all shows them", counted(earlier as u64, "earlier message")));
+        talk(&format!("… {}; `show --all` has them", counted(earlier as u64, "earlier message")));
         let messages = shown.split_off(earlier);
         let is_later = |id: &MessageId| messages.first().is_some_and(|first| *id > first.id);
         let lost = all.lost.into_iter().filter(is_later).collect();
@@ -154,7 +154,7 @@ impl Show {
         };
         let Ok(beside) = preamble(store, key).await else { return Ok(None) };
         let earlier = first as usize + beside.len();
-        talk(&format!("… {}; --all shows them", counted(earlier as u64, "earlier message")));
+        talk(&format!("… {}; `show --all` has them", counted(earlier as u64, "earlier message")));
         Ok(Some(messages))
     }
 }
@@ -201,7 +201,7 @@ pub(super) fn print(stored: &Stored) -> anyhow::Result<()> {
 fn print_as(stored: &Stored, mark: &str) -> anyhow::Result<()> {
     let (on, off) = bold();
     let tokens = counted(stored.measure.tokens, "token");
-    say(format!("\n{on}{} {}{off} · {} · {tokens}{mark}", stored.id, stored.role, local(stored.at)))?;
+    say(format!("\n{on}{} {}{off} · {} · {tokens}{mark}", stored.id, stored.speaker(), local(stored.at)))?;
     stored.message().parts().iter().try_for_each(|part| say(line_of(part)))
 }
 

@@ -48,6 +48,18 @@ fn a_session_that_cannot_be_listed_keeps_no_other_from_being_exported() {
 }
 
 #[test]
+fn a_session_that_cannot_be_listed_keeps_no_other_from_being_listed_and_nothing_from_being_found() {
+    let home = damaged_in(b"The Petrel");
+    for arguments in [&["sessions"][..], &["sessions", "--limit", "2", "--json"]] {
+        let output = home.run(arguments);
+        let (out, told) = (text(&output.stdout), text(&output.stderr));
+        assert!(!output.status.success() && told.contains("not listed: the row of session "), "{told}");
+        assert!(out.contains("tides"), "{out}");
+    }
+    assert!(home.says(&["search", "barometer"]).contains("«barometer»"));
+}
+
+#[test]
 fn the_rest_is_listed_and_shown() {
     let home = damaged();
     assert_eq!(home.json(&["sessions"]).len(), 2);

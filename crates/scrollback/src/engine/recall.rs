@@ -12,11 +12,12 @@ use crate::error::{Error, Result};
 use crate::ids::{Depth, MessageId, SessionKey};
 use crate::note::Fold;
 use crate::recall::{CALLS_MAX, Hit, Part, RecallCall, fence, heading, said};
-use crate::search::{Found, Query, Reach, find};
+use crate::search::{Found, Query, Reach};
 use crate::store::{Lineage, Place, Position, Span, Stored};
 use crate::strategy::{Leaf, StrategyName, turns};
 use crate::window::{Block, Body, Budget, Window, tokens_of};
 
+mod elsewhere;
 mod expand;
 mod held;
 mod meant;
@@ -296,27 +297,6 @@ impl Engine {
         let page = (depth < fold.open()).then_some(listed);
         let held = Leaf::new(Arc::new(stored.clone()), &[], holds).large.is_some();
         Hit { page, held, ..Hit::new(stored.id, &stored.role, stored.at, text) }.to_string()
-    }
-
-    /// Tool results of other sessions.
-    async fn elsewhere(&self, sight: &Sight<'_>, query: &Query) -> Result<Vec<String>> {
-        let session = sight.session;
-        let query = Query { reach: Reach::Everywhere, role: Some("tool".into()), limit: FINDS, ..query.clone() };
-        let mut lines = Vec::new();
-        for found in find(self.store(), &session.tenant, &query).await? {
-            let other = SessionKey { tenant: session.tenant.clone(), id: found.session };
-            let (id, name) = (found.message.id, &found.session.to_string()[..8]);
-            if found.session != session.id && !self.leaves_out(sight, &other, id).await? {
-                let (number, at, text) = (id.0, found.message.at, &found.snippet.text);
-                lines.push(format!("h{number}@{name} · another session · {at} · {text}"));
-            }
-        }
-        Ok(lines)
-    }
-
-    /// Whether the person of another session wants a message of it left out. A person sees it.
-    async fn leaves_out(&self, sight: &Sight<'_>, other: &SessionKey, id: MessageId) -> Result<bool> {
-        Ok(!sight.is_person && self.controlled(other).await?.controls.excluded.contains(&id))
     }
 
     /// Where a message is on a path.

@@ -244,6 +244,11 @@ impl Message {
         self.role == Role::User && !self.parts.iter().any(|part| matches!(part, Part::Result { .. }))
     }
 
+    /// Whether it holds what tools returned and nothing else.
+    pub(crate) fn is_results(&self) -> bool {
+        !self.parts.is_empty() && self.parts.iter().all(|part| matches!(part, Part::Result { .. }))
+    }
+
     /// Whether it calls a tool.
     pub fn makes_call(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Call { .. }))

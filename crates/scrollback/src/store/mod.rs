@@ -207,6 +207,12 @@ impl Stored {
         self.role == Role::User && self.message().begins_turn()
     }
 
+    /// Who speaks, for those who read and search: what tools return counts as theirs, also where an API sends it in the
+    /// role of the person.
+    pub fn speaker(&self) -> &str {
+        if self.role == Role::User && self.message().is_results() { "tool" } else { self.role.as_str() }
+    }
+
     /// Its place on a path, if it has one.
     pub fn position(&self) -> Option<Position> {
         match self.place {

@@ -24,7 +24,10 @@ impl Engine {
         // Words may stand beside results, and documents in them; whoever is led here has seen neither.
         let words_alone = |part: &_| matches!(part, message::Part::Result { other, .. } if other.is_empty());
         let alone = read.parts().iter().all(words_alone);
-        let text = if alone && !result.is_empty() { result } else { said(stored.id, &read) };
+        // What a person says beside a result stays in its own session.
+        let is_mixed = read.parts().iter().any(|part| !matches!(part, message::Part::Result { .. }));
+        let results_alone = alone || is_mixed && session != *sight.session;
+        let text = if results_alone && !result.is_empty() { result } else { said(stored.id, &read) };
         let lines = lines_of(&text);
         let count = u32::try_from(lines.len()).unwrap_or(u32::MAX);
         let whole = |text: String| Passages { text, complaint: None };

@@ -5,6 +5,7 @@ import { dialog } from '../dialog.js';
 import { h, put, replaceAgain } from '../dom.js';
 import { icon } from '../icons.js';
 import { t } from '../i18n.js';
+import { speakerOf } from './speaker.js';
 
 /** The entries of a message's menu; `extra` is the place under it for what they tell. */
 export function messageMenu(message, chat, extra) {
@@ -14,7 +15,7 @@ export function messageMenu(message, chat, extra) {
     { label: t(message.excluded ? 'include' : 'exclude'), icon: 'hide', act: () => chat.setExcluded(id, !message.excluded) },
     { label: t('why'), icon: 'why', act: () => showWhy(message, chat, extra) },
     chat.composer ? { label: t('branch.from'), icon: 'branch', act: () => chat.composer.answerAfter(id) } : null,
-    chat.composer && message.role === 'user' ? { label: t('edit.resend'), icon: 'edit', act: () => sayAnew(message, chat) } : null,
+    chat.composer && speakerOf(message) === 'user' ? { label: t('edit.resend'), icon: 'edit', act: () => sayAnew(message, chat) } : null,
     { label: t('copy'), icon: 'copy', act: () => copyMessage(message, chat) },
     { label: t('raw'), icon: 'code', act: () => showRaw(message, chat) },
   ];

@@ -7,6 +7,7 @@ import { t } from '../i18n.js';
 import { copyMessage, messageMenu } from './deeds.js';
 import { menuButton } from '../menu.js';
 import { drawPart } from './parts.js';
+import { speakerOf } from './speaker.js';
 
 const ROLES = ['user', 'assistant', 'tool', 'system', 'developer'];
 
@@ -15,8 +16,9 @@ const drawn = new WeakMap();
 /** The node of a message. */
 export function drawMessage(message, chat) {
   const extra = h('div', { class: 'message-extra' });
-  const look = `message role-${ROLES.includes(message.role) ? message.role : 'other'}${message.excluded ? ' excluded' : ''}`;
-  const node = h('article', { class: look, 'aria-label': `${roleName(message.role)} ${message.id}` },
+  const speaker = speakerOf(message);
+  const look = `message role-${ROLES.includes(speaker) ? speaker : 'other'}${message.excluded ? ' excluded' : ''}`;
+  const node = h('article', { class: look, 'aria-label': `${roleName(speaker)} ${message.id}` },
     messageHead(message, chat, extra),
     h('div', { class: 'message-body' }, message.parts.map((part) => drawPart(part, message, chat))),
     extra, leaving(message, chat));
@@ -39,7 +41,7 @@ export const roleName = (role) => (ROLES.includes(role) ? t(`role.${role}`) : ro
 
 function messageHead(message, chat, extra) {
   return h('header', { class: 'message-head' },
-    h('span', { class: 'role' }, roleName(message.role)),
+    h('span', { class: 'role' }, roleName(speakerOf(message))),
     h('button', { class: 'id id-button', type: 'button', title: t('copy.id'), 'aria-label': t('copy.id.of', { id: message.id }), on: { click: () => copy(message.id) } }, message.id),
     h('time', { datetime: message.at, title: moment(message.at) }, when(message.at)),
     h('span', {}, tokens(message.tokens)),
