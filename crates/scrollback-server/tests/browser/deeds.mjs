@@ -30,6 +30,19 @@ export const deeds = {
     quiet(page);
   },
 
+  async 'what a tool returned is not told as the words of the person'() {
+    const call = { role: 'assistant', content: [{ type: 'tool_use', id: 't1', name: 'count', input: {} }] };
+    const result = { role: 'user', content: [{ type: 'tool_result', tool_use_id: 't1', content: 'Nine gannets.' }] };
+    await imported(JSON.stringify({ id: 'counted', messages: [{ role: 'user', content: 'Count them.' }, call, result, { role: 'assistant', content: 'Nine.' }] }));
+    const page = await chat('counted');
+    const node = page.locator('article.message', { hasText: 'Nine gannets.' });
+    assert.equal(await node.locator('.role').textContent(), 'Tool');
+    await node.getByRole('button', { name: /^More about/ }).click();
+    await page.getByRole('menuitem', { name: 'Branch from here' }).waitFor();
+    assert.equal(await page.getByRole('menuitem', { name: 'Edit and send again' }).count(), 0);
+    quiet(page);
+  },
+
   async 'a conversation is erased when that is meant, and gone for whoever looks at it'() {
     await imported(JSON.stringify({ id: 'doomed', messages: [{ role: 'user', content: 'Forget the periwinkle.' }, { role: 'assistant', content: 'I will.' }] }));
     const [page, other] = [await chat('doomed'), await chat('doomed')];

@@ -113,6 +113,7 @@ await play({
     const lines = Array.from({ length: 60 }, (_, at) => JSON.stringify({ id: `drop-${at}`, title: `Dropped ${at}`, messages: [{ role: 'user', content: `What is ${at}?` }, { role: 'assistant', content: `A number: ${at}.` }] }));
     await drop(page, { 'many.jsonl': lines.join('\n'), 'conversations.json': readFileSync(fixture('exports/chatgpt.json'), 'utf8') });
     await page.locator('.import-card', { hasText: 'many.jsonl' }).getByText('120 messages were added, in 60 conversations').waitFor();
+    await page.locator('.import-card', { hasText: 'many.jsonl' }).getByText('Only the first 50 are named here.').waitFor();
     await page.locator('.import-card', { hasText: 'conversations.json' }).getByText('(ChatGPT)').waitFor();
     assert.match((await seen()).join('\n'), /Conversation \d+ of 60/);
     await page.locator('.import-card', { hasText: 'conversations.json' }).getByText('entries were skipped').click();

@@ -99,6 +99,14 @@ export const reach = {
     quiet(page);
   },
 
+  async 'the address of a session that is not there leads back'() {
+    const page = await open('/#/s/nowhere/window');
+    await page.getByText('This session does not exist').waitFor();
+    assert.equal(await page.getByText('scrollback sessions').count(), 0);
+    assert.equal(await page.getByRole('link', { name: 'Ledger' }).isVisible(), false);
+    await page.getByRole('link', { name: 'To the newest session' }).waitFor();
+  },
+
   async 'what happens elsewhere takes nobody out of their place'() {
     await imported(Array.from({ length: 50 }, (_, at) => JSON.stringify({ id: `one-of-many-${at}`, messages: [{ role: 'user', content: `Conversation ${at}` }] })).join('\n'));
     const page = await chat('deeds');

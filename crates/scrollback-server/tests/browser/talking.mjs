@@ -6,7 +6,7 @@ import { puppet } from './model.mjs';
 export const talking = {
   async 'a chat begins from nothing, and Markdown is drawn'() {
     const page = await open('/#/new');
-    await page.getByText('Answers are quotations').waitFor();
+    await page.getByText('you get quotations').waitFor();
     await accessible(page, 'a new chat');
     await picture(page, 'chat-new');
     await field(page).fill('Remember **the tide table**:\n\n```python\nhigh = "06:12"\n```\n\n| day | high |\n|---|---|\n| Mon | 06:12 |');

@@ -5,7 +5,7 @@ import { get } from './api.js';
 import { apart, moment } from './format.js';
 import { t } from './i18n.js';
 import { menuButton } from './menu.js';
-import { trouble } from './notice.js';
+import { empty, trouble } from './notice.js';
 import { erase, fold, leaveErased, save, setStrategy } from './actions.js';
 import { tabs } from './screens/index.js';
 
@@ -23,6 +23,7 @@ export function sessionHead() {
 
   function draw(about) {
     put(wrong);
+    bar.node.hidden = false;
     document.title = `${apart(about.title || t('untitled'))} · ${t('name')}`;
     put(title, about.title || t('untitled'));
     title.title = about.title ?? '';
@@ -42,7 +43,15 @@ export function sessionHead() {
       if (event.name === 'erased') leaveErased(place);
       if (event.name === 'controls') place.changed().catch(() => {});
     });
-    place.about.catch((error) => { if (isHere()) put(wrong, trouble(error, () => dispatchEvent(new HashChangeEvent('hashchange')))); });
+    place.about.catch((error) => { if (isHere()) lost(error); });
+  }
+
+  // Of a session that is not there, nothing can be opened.
+  function lost(error) {
+    const isNowhere = error.status === 404;
+    bar.node.hidden = isNowhere;
+    put(wrong, isNowhere ? empty(t('session.nowhere'), h('p', {}, t('session.nowhere.why')), h('p', {}, h('a', { class: 'button', href: '#/' }, t('home'))))
+      : trouble(error, () => dispatchEvent(new HashChangeEvent('hashchange'))));
   }
   return { node, show };
 }

@@ -32,7 +32,9 @@ export function makeOptions(place, changed) {
   function drawNotice() {
     const name = model.value.trim() || known?.model;
     const isQuote = name === 'quote' || (!name && known?.upstream === 'quote');
-    put(notice, isQuote ? note(t('quote')) : null, more);
+    // Who begins is told how to get a model; who goes on knows.
+    const words = place.session ? t('quote') : `${t('quote')} ${t('quote.how')}`;
+    put(notice, isQuote ? note(words) : null, more);
   }
 
   get('/api/models').then((answer) => {

@@ -16,7 +16,7 @@ export function imported(report) {
     h('p', {}, t('import.added', { n: added, conversations, format: t(`import.format.${format}`) }),
       known > 0 ? h('span', { class: 'muted' }, ` ${t('import.known', { n: known })}`) : null),
     skipped.length ? skippedList(skipped, unnamed) : null,
-    sessions.length ? sessionLinks(sessions) : null);
+    sessions.length ? sessionLinks(sessions, count) : null);
 }
 
 function skippedList(skipped, unnamed) {
@@ -24,14 +24,15 @@ function skippedList(skipped, unnamed) {
     unnamed ? h('p', { class: 'muted' }, t('import.skipped.more', { n: unnamed })) : null);
 }
 
-// Titles are asked for one by one, and only of those that are shown.
-function sessionLinks(ids) {
+// Titles are asked for one by one, and only of those that are shown. Of many sessions a report names the first alone.
+function sessionLinks(ids, count) {
   const list = h('ul', { class: 'import-sessions' });
   const add = (some) => list.append(...some.map((id) => h('li', {}, link(id))));
   add(ids.slice(0, SHOWN));
   const rest = ids.slice(SHOWN);
   const more = rest.length ? h('button', { class: 'button small', type: 'button', on: { click: () => { more.remove(); add(rest); } } }, t('import.more', { n: rest.length })) : null;
-  return h('div', {}, list, more);
+  const unnamed = count > ids.length ? h('p', { class: 'muted' }, t('import.first', { n: ids.length })) : null;
+  return h('div', {}, list, more, unnamed);
 }
 
 function link(id) {

@@ -71,7 +71,7 @@ async function showAll(root, place, first) {
 }
 
 function nothing(place, about) {
-  const layout = about.layout ?? '';
-  if (layout.split('@')[0] === 'artifacts') return otherStrategy(t('artifacts.none'), t('artifacts.none.yet'));
-  return otherStrategy(t('artifacts.none'), t('artifacts.none.strategy', { layout }), t('artifacts.use'), () => setStrategy(place, 'artifacts'));
+  const [strategy] = (about.layout ?? '').split('@');
+  if (strategy === 'artifacts') return otherStrategy(t('artifacts.none'), t('artifacts.none.yet'));
+  return otherStrategy(t('artifacts.none'), t('artifacts.none.strategy', { strategy }), t('artifacts.use'), () => setStrategy(place, 'artifacts'));
 }

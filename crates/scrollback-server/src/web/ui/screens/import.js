@@ -2,8 +2,11 @@
 import { h, put } from '../dom.js';
 import { icon } from '../icons.js';
 import { t } from '../i18n.js';
-import { FORMATS, importCard } from '../import/card.js';
+import { importCard } from '../import/card.js';
 import { dropZone } from '../import/drop.js';
+
+// Whose files can be read; DeepSeek's have the form of ChatGPT's.
+const SOURCES = ['chatgpt', 'claude', 'claude-code', 'codex', 'deepseek', 'openai'];
 
 // What runs goes on while somebody looks at another screen, and is still there when they come back.
 const cards = [];
@@ -28,6 +31,6 @@ export async function show(root, place) {
 
 function formats() {
   return h('section', { class: 'formats' }, h('h2', {}, t('import.formats')),
-    h('dl', { class: 'format-list' }, FORMATS.map((name) => h('div', { class: 'card' }, h('dt', {}, icon('page'), t(`import.format.${name}`)), h('dd', {}, t(`import.format.${name}.how`))))),
+    h('dl', { class: 'format-list' }, SOURCES.map((name) => h('div', { class: 'card' }, h('dt', {}, icon('page'), t(`import.format.${name}`)), h('dd', {}, t(`import.format.${name}.how`))))),
     h('p', { class: 'muted' }, t('import.twice')));
 }

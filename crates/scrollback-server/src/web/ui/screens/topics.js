@@ -69,7 +69,7 @@ async function showAll(root, place, first) {
 }
 
 function nothing(place, about) {
-  const layout = about.layout ?? '';
-  if (layout.split('@')[0] === 'topics') return otherStrategy(t('topics.none'), t('topics.none.yet'));
-  return otherStrategy(t('topics.none'), t('topics.none.strategy', { layout }), t('topics.use'), () => setStrategy(place, 'topics'));
+  const [strategy] = (about.layout ?? '').split('@');
+  if (strategy === 'topics') return otherStrategy(t('topics.none'), t('topics.none.yet'));
+  return otherStrategy(t('topics.none'), t('topics.none.strategy', { strategy }), t('topics.use'), () => setStrategy(place, 'topics'));
 }

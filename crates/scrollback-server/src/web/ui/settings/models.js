@@ -11,7 +11,7 @@ export async function showModels(body) {
   put(body, h('p', { class: 'lead' }, t('settings.models.lead')),
     h('section', { class: 'stack' }, h('h2', {}, t('settings.upstreams')),
       h('ul', { class: 'card upstreams' }, upstreams.map((one) => drawUpstream(one, one.name === upstream))),
-      h('p', { class: 'muted' }, upstream === 'quote' ? t('quote') : t('settings.answers', { model, upstream }))),
+      h('p', { class: 'muted' }, upstream === 'quote' ? `${t('quote')} ${t('quote.how')}` : t('settings.answers', { model, upstream }))),
     catalogue(models));
 }
 

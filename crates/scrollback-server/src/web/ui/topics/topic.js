@@ -24,7 +24,7 @@ function head(topic, screen) {
 
 function facts(topic, screen) {
   const links = (ids) => ids.map((id) => topicLink(id, screen));
-  const rows = [[t('topics.score'), h('strong', {}, score(topic.average))], [t('topics.messages'), number(topic.messages)], [t('topics.tokens'), number(topic.tokens)],
+  const rows = [[t('topics.average'), h('strong', {}, score(topic.average))], [t('topics.messages'), number(topic.messages)], [t('topics.tokens'), number(topic.tokens)],
     topic.importance === null ? null : [t('topics.importance'), score(topic.importance)], [t('topics.first'), moment(topic.first)], [t('topics.last'), moment(topic.last)],
     topic.archived ? [t('topics.archived'), moment(topic.archived)] : null, topic.parent ? [t('topics.parent'), links([topic.parent])] : null,
     topic.refers.length ? [t('topics.refers'), h('span', { class: 'sources' }, links(topic.refers))] : null];
