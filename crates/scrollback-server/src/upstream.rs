@@ -23,7 +23,7 @@ use crate::wire::{self, ErrorKind, Own, WireName};
 pub(crate) const QUOTE: &str = "quote";
 
 /// Headers that belong to one connection, or that we set ourselves.
-const NOT_PASSED: [&str; 14] = [
+const NOT_PASSED: [&str; 13] = [
     "connection",
     "keep-alive",
     "proxy-authenticate",
@@ -37,7 +37,6 @@ const NOT_PASSED: [&str; 14] = [
     "content-length",
     "accept-encoding",
     "expect",
-    "x-scrollback-session",
 ];
 
 /// An API that requests are sent on to.
@@ -95,7 +94,8 @@ impl std::fmt::Display for Silence {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Late => f.write_str("it did not answer in time"),
-            Self::Unreachable(why) | Self::Broken(why) => write!(f, "it could not be reached: {why}"),
+            Self::Unreachable(why) => write!(f, "it could not be reached: {why}"),
+            Self::Broken(why) => f.write_str(why),
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Where a request belongs: to the session it names, by a name of its own or by the id that our replies tell.
 
-use scrollback::log::{After, Arrival};
+use scrollback::log::{After, Arrival, History, Received};
 use scrollback::store::{Session, Which};
-use scrollback::{Error, SessionId};
+use scrollback::{Error, SessionId, Tenant};
 
 use super::Proxy;
 use super::plan::Plan;
@@ -12,8 +12,33 @@ use crate::wire::Follows;
 impl Proxy {
     /// The session that a request names by its id, as replies tell it.
     pub(super) async fn named_by_id(&self, plan: &Plan) -> scrollback::Result<Option<Session>> {
-        let Some(Ok(id)) = plan.session.as_ref().map(|name| name.parse()) else { return Ok(None) };
-        Ok(self.engine.log().store().sessions(&plan.tenant, Which::Id(SessionId(id))).await?.pop())
+        match &plan.session {
+            Some(name) => self.with_id(&plan.tenant, name).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The session that is meant by a name: the one that has it for its id, or the one that a client calls so. Clients
+    /// have names, too, that look like ids.
+    pub(super) async fn meant_by(&self, tenant: &Tenant, name: &str) -> scrollback::Result<SessionId> {
+        let known = self.with_id(tenant, name).await?;
+        Ok(known.map_or_else(|| SessionId::declared(tenant, name), |session| session.id))
+    }
+
+    async fn with_id(&self, tenant: &Tenant, name: &str) -> scrollback::Result<Option<Session>> {
+        let Ok(id) = name.parse() else { return Ok(None) };
+        Ok(self.engine.log().store().sessions(tenant, Which::Id(SessionId(id))).await?.pop())
+    }
+
+    /// Takes what a request says into the log, and lays out no window.
+    pub(super) async fn received(&self, history: &History<'_>, plan: &Plan) -> scrollback::Result<Received> {
+        self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
+        let known = self.named_by_id(plan).await?;
+        let (arrival, after) = Self::arrival(plan, known.as_ref())?;
+        match after {
+            None => self.engine.log().receive(arrival, history).await,
+            Some(after) => self.engine.log().receive_new(arrival, after, history).await,
+        }
     }
 
     /// Whose a request is, and what it follows if it holds only new messages.

@@ -54,6 +54,11 @@ impl Exchange {
         let answered = Box::pin(held.0.as_mut().expect("nobody has taken it").answered()).await;
         let exchange = held.0.take().expect("nobody has taken it");
         match answered {
+            // It is told later, and not here.
+            Answered::Refused(response) if exchange.plan.fetched && response.status().is_success() => {
+                exchange.record();
+                response
+            }
             Answered::Refused(response) => {
                 exchange.warn(response.status());
                 exchange.fail();
@@ -118,15 +123,21 @@ impl Exchange {
     /// how the model wants it.
     pub(super) async fn send(&mut self) -> Result<Answer, Silence> {
         self.heed();
+        let mut tried = Vec::new();
         loop {
             let Answer { status, headers, body } = self.send_once().await?;
             if status.is_success() {
+                self.learn(&tried);
                 return Ok(Answer { status, headers, body });
             }
             let body = body.all().await.map_err(|_| cut_off())?;
             let is_smaller = !self.shrunk && is_overflow(status, &body) && self.shrink().await;
-            if !is_smaller && !self.give_way(status, &body) {
-                return Ok(Answer { status, headers, body: AnswerBody::Ready(Some(body)) });
+            if is_smaller {
+                continue;
+            }
+            match self.give_way(status, &body) {
+                Some(given) => tried.push(given),
+                None => return Ok(Answer { status, headers, body: AnswerBody::Ready(Some(body)) }),
             }
         }
     }

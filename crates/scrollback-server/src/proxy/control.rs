@@ -19,7 +19,7 @@ use scrollback::search::is_chinese;
 use scrollback::store::{Position, Span, Stored};
 use scrollback::{Error, Message, Part, Result, Role};
 
-use super::{Kept, Plan, Proxy, Word, pass};
+use super::{BROKEN, Kept, Plan, Proxy, Word, pass};
 use crate::clock::now;
 use crate::helper::at_most;
 use crate::live::What;
@@ -52,7 +52,7 @@ impl Proxy {
         let (text, done) = match outcome {
             Ok(Ok((text, received, fold))) => (text, Some((received, fold))),
             Ok(Err(error)) => (Language::English.failed(&error.to_string()), None),
-            Err(_) => (Language::English.failed("an error in Scrollback itself; please report it"), None),
+            Err(_) => (Language::English.failed(BROKEN), None),
         };
         let received = done.as_ref().map(|(received, _)| received);
         let place = received.map(|received| format!("{:?} {:?}", received.session.id, received.head));
@@ -77,14 +77,7 @@ impl Proxy {
 
     /// Takes the command into the log and folds. What goes wrong after that is told in the words of the answer.
     async fn compressed(&self, history: &History<'_>, plan: &Plan) -> Result<(String, Received, Option<Fold>)> {
-        self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
-        let known = self.named_by_id(plan).await?;
-        let (arrival, after) = Self::arrival(plan, known.as_ref())?;
-        let log = self.engine.log();
-        let received = match after {
-            None => log.receive(arrival, history).await?,
-            Some(after) => log.receive_new(arrival, after, history).await?,
-        };
+        let received = self.received(history, plan).await?;
         let head = received.head.ok_or_else(|| Error::Invalid("the request has no message".into()))?;
         let language = self.language(&received, head).await;
         let (text, fold) = match self.fold_now(&received, head, plan).await {

@@ -12,7 +12,6 @@ use scrollback::log::History;
 use scrollback::tokens::Vocabulary;
 use scrollback::{Error, Result};
 use serde_json::json;
-use serde_json::value::RawValue;
 
 use super::gauge::Model;
 use super::{Asked, BROKEN, Incoming, Proxy, pass, refused, shared};
@@ -68,17 +67,12 @@ impl Proxy {
     }
 
     async fn foreseen(&self, wire: &dyn Wire, upstream: &Upstream, incoming: &Incoming) -> Result<Foreseen> {
-        let body = incoming.body.clone();
-        let read = Request::read(&body, wire.history(), |text| {
-            Some(serde_json::Deserializer::from_str(text).into_iter::<&RawValue>().next()?.ok()?.get().len())
-        });
-        let request = read.ok_or_else(|| Error::Invalid("this is no request with messages".into()))?;
-        let mut opened = wire.opened(&request, &incoming.headers);
-        let told = self.told(&request, incoming, &opened).await;
-        opened.untouched = opened.untouched.filter(|_| told.is_none());
+        let request = Request::found(&incoming.body, wire.history());
+        let request = request.ok_or_else(|| Error::Invalid("this is no request with messages".into()))?;
+        let (mut opened, told) = self.opened(wire, &request, incoming).await;
         let refers = told.is_some();
         let said = request.raw(wire.history()).filter(|said| *said != "null").unwrap_or("[]");
-        let spoken = said.starts_with('"').then(|| format!("[{{\"role\":\"user\",\"content\":{said}}}]"));
+        let spoken = request.spoken(wire.history());
         let text = told.or(opened.new.take()).or(spoken).unwrap_or_else(|| said.to_owned());
         let history = History::parse(&text)?;
         let history = match opened.heads.take() {

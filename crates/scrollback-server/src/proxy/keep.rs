@@ -135,6 +135,11 @@ impl Exchange {
     /// Records that no reply came.
     pub(super) fn fail(self) {
         metrics::counter!("scrollback_failed_turns_total").increment(1);
+        self.record();
+    }
+
+    /// Records what was sent, without a reply.
+    pub(super) fn record(self) {
         let proxy = self.proxy.clone();
         proxy.later.spawn(self.keep(Vec::new(), Hidden::default(), Urgency::Soon));
     }

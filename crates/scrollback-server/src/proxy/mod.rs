@@ -228,14 +228,10 @@ impl Proxy {
             let what = format!("{HISTORY_HEADER} can only be “new”: leave it out to send the whole conversation");
             return Err(Stop::said(refused(wire, "invalid_request", &what)));
         }
-        // A dialect may take a text for a conversation of one message.
-        let spoken = request.raw(wire.history()).filter(|text| text.starts_with('"'));
-        let spoken = spoken.map(|text| format!("[{{\"role\":\"user\",\"content\":{text}}}]"));
+        let spoken = request.spoken(wire.history());
         let alone = spoken.as_deref().and_then(|text| self.engine.log().open(&incoming.tenant, text).ok());
         let history = history.or(alone.map(|(history, _)| history)).ok_or(Stop::AsItIs(None))?;
-        let mut opened = wire.opened(&request, &incoming.headers);
-        let told = Box::pin(self.told(&request, incoming, &opened)).await;
-        opened.untouched = opened.untouched.filter(|_| told.is_none());
+        let (mut opened, told) = Box::pin(self.opened(wire, &request, incoming)).await;
         let refers = told.is_some();
         let told = told.as_deref().and_then(|text| self.engine.log().open(&incoming.tenant, text).ok());
         let new = opened.new.take();

@@ -115,8 +115,9 @@ pub(super) fn declared(request: &Request, incoming: &Incoming) -> Option<String>
     Declared::read(|name| header(incoming, name), &request.declares()).session
 }
 
-/// The session of a name. Replies tell the ids of their sessions, and may be asked to go on there.
-pub(super) fn id_of(tenant: &Tenant, name: &str) -> SessionId {
+/// What a conversation is called here that has this name. Replies tell the ids of their sessions, and may be asked to
+/// go on there.
+fn id_of(tenant: &Tenant, name: &str) -> SessionId {
     name.parse().map_or_else(|_| SessionId::declared(tenant, name), SessionId)
 }
 

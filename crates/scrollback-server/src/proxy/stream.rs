@@ -194,12 +194,12 @@ impl Streaming {
 
     /// The upstream's stream is over, with or without a word of goodbye.
     async fn ended(&mut self, exchange: Exchange) -> Phase {
-        let rest = std::mem::take(&mut self.splitter).rest();
+        let mut rest = std::mem::take(&mut self.splitter).rest();
         // The last event may lack the empty line after it.
         let mut last = Splitter::default();
         last.push(&[&rest, &b"\n\n"[..]].concat());
-        while let Some(event) = last.next().filter(|event| event.data.is_some() && !rest.is_empty()) {
-            self.relay.hear(&Event { raw: rest.clone(), ..event }, &exchange.ear(), &mut self.out);
+        if let Some(event) = last.next().filter(|event| event.data.is_some()) {
+            self.relay.hear(&Event { raw: std::mem::take(&mut rest), ..event }, &exchange.ear(), &mut self.out);
         }
         let phase = if self.relay.has_ended() {
             Box::pin(self.done(exchange)).await
@@ -213,6 +213,10 @@ impl Streaming {
             broken_off(exchange, said);
             Phase::Over
         };
+        // What is left is no event: some servers tell an error so, whatever they call their answer.
+        if matches!(phase, Phase::Over) {
+            self.out.extend_from_slice(&rest);
+        }
         self.flush();
         phase
     }

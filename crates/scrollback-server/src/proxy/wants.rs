@@ -63,8 +63,11 @@ const REMEMBERED: Duration = Duration::from_hours(1);
 /// So many models are remembered: clients choose their names.
 const MOST_MODELS: usize = 1_000;
 
+/// What was tried because a refusal asks for it, and whether that is the model's own and not this request's.
+pub(super) type Tried = (Want, bool);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Want {
+pub(super) enum Want {
     NoTools,
     Turns,
     Reasoning(Reasoning),
@@ -73,7 +76,7 @@ enum Want {
 const BOUND_ONLY: Want = Want::Reasoning(Reasoning::Bound);
 
 /// What a refusal asks for, and whether that is the model's own and not this request's.
-fn wanted(status: StatusCode, body: &[u8]) -> Option<(Want, bool)> {
+fn wanted(status: StatusCode, body: &[u8]) -> Option<Tried> {
     let may = [
         StatusCode::BAD_REQUEST,
         StatusCode::NOT_FOUND,
@@ -125,21 +128,23 @@ impl Exchange {
         }
     }
 
-    /// Changes what a refusal objects to; whether there is anything to change.
-    pub(super) fn give_way(&mut self, status: StatusCode, body: &[u8]) -> bool {
+    /// Changes what a refusal objects to, if there is anything to change.
+    pub(super) fn give_way(&mut self, status: StatusCode, body: &[u8]) -> Option<Tried> {
         // What is all the client's own is its own business.
-        let Some((want, lasts)) = wanted(status, body).filter(|_| self.changed) else { return false };
+        let (want, lasts) = wanted(status, body).filter(|_| self.changed)?;
         // What is known here of where reasoning was made may be wrong as well.
         let gives_way = self.follow(want) || want == BOUND_ONLY && self.follow(Want::Reasoning(Reasoning::Nothing));
-        if !gives_way {
-            return false;
-        }
         let (upstream, model) = (&*self.upstream.name, &*self.plan.model);
-        tracing::warn!(model, upstream, ?want, "a request was refused; it is sent again as the model wants it");
-        if lasts {
-            self.proxy.wants.learn((upstream, model), want);
-        }
-        true
+        gives_way.then(|| {
+            tracing::warn!(model, upstream, ?want, "a request was refused; it is sent again as the model wants it");
+            (want, lasts)
+        })
+    }
+
+    /// Remembers what helped. A refusal that goes on says something else, and may say it in its client's own words.
+    pub(super) fn learn(&self, tried: &[Tried]) {
+        let model = (&*self.upstream.name, &*self.plan.model);
+        tried.iter().filter(|(_, lasts)| *lasts).for_each(|(want, _)| self.proxy.wants.learn(model, *want));
     }
 
     fn follow(&mut self, want: Want) -> bool {
@@ -157,7 +162,7 @@ mod tests {
 
     #[test]
     fn refusals_are_understood() {
-        let check = |status: u16, text: &str, expect: Option<(Want, bool)>| {
+        let check = |status: u16, text: &str, expect: Option<Tried>| {
             assert_eq!(wanted(StatusCode::from_u16(status).unwrap(), text.as_bytes()), expect, "{text}");
         };
         let none = Some((Want::NoTools, true));

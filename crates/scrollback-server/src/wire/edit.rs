@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 
 use super::ErrorKind;
 
+/// What stands for results that are held together with an earlier one of the same message.
+pub(crate) const HELD_TOO: &str = "Held with the result above.";
+
 /// What stands in the place of a result that never came.
 pub(crate) const UNANSWERED: &str = "No result of this call is known.";
 

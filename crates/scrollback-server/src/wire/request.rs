@@ -37,6 +37,17 @@ impl Request {
         (least..=1).contains(&request.all(history).count()).then_some(request)
     }
 
+    /// The same, where nothing more has to be known of the array than where it ends.
+    pub(crate) fn found(body: &Bytes, history: &str) -> Option<Self> {
+        Self::read(body, history, length_of)
+    }
+
+    /// The messages of a request that says a text in their place, as dialects may take it.
+    pub(crate) fn spoken(&self, history: &str) -> Option<String> {
+        let text = self.raw(history).filter(|text| text.starts_with('"'))?;
+        Some(format!("[{{\"role\":\"user\",\"content\":{text}}}]"))
+    }
+
     /// A field as it stands; of several with one name the last, as most readers take it.
     pub(crate) fn raw(&self, name: &str) -> Option<&str> {
         let span = self.span(name)?;
@@ -180,11 +191,16 @@ impl<'b> Cursor<'b> {
 
     fn value(&mut self) -> Option<Range<usize>> {
         self.peek()?;
-        let mut values = serde_json::Deserializer::from_str(&self.text[self.at..]).into_iter::<&RawValue>();
-        let length = values.next()?.ok()?.get().len();
+        let length = length_of(&self.text[self.at..])?;
         self.at += length;
         Some(self.at - length..self.at)
     }
+}
+
+/// How long the value is that a text begins with.
+fn length_of(text: &str) -> Option<usize> {
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    Some(values.next()?.ok()?.get().len())
 }
 
 #[derive(Deserialize)]

@@ -16,7 +16,9 @@ pub(crate) struct Event {
 #[derive(Debug, Default)]
 pub(crate) struct Splitter {
     buffer: BytesMut,
-    /// How much of the buffer was looked at, up to the beginning of a line.
+    /// Where the line begins that is not whole yet.
+    line: usize,
+    /// How much of the buffer was looked at: a picture is one line, and comes in very many pieces.
     scanned: usize,
 }
 
@@ -27,15 +29,17 @@ impl Splitter {
 
     /// The next whole event.
     pub(crate) fn next(&mut self) -> Option<Event> {
-        loop {
-            let (line, end) = line_at(&self.buffer, self.scanned)?;
-            let blank = line.is_empty();
-            self.scanned = end;
+        while let Some((rest, end)) = line_at(&self.buffer, self.scanned) {
+            let blank = rest.is_empty() && self.scanned == self.line;
+            (self.line, self.scanned) = (end, end);
             if blank {
-                self.scanned = 0;
+                (self.line, self.scanned) = (0, 0);
                 return Some(event(self.buffer.split_to(end).freeze()));
             }
         }
+        // A CR at the very end is looked at again.
+        self.scanned = self.buffer.len() - usize::from(self.buffer.ends_with(b"\r"));
+        None
     }
 
     /// What came after the last whole event.
@@ -124,6 +128,20 @@ mod tests {
         }
         let bytes: Vec<&[u8]> = STREAM.as_bytes().chunks(1).collect();
         assert_eq!(events(&bytes), (whole, rest));
+    }
+
+    #[test]
+    fn no_byte_of_a_long_line_is_looked_at_twice() {
+        let mut splitter = Splitter::default();
+        for pieces in 1..=3 {
+            splitter.push(b"data: AAAA");
+            assert_eq!((splitter.next(), splitter.scanned), (None, pieces * 10));
+        }
+        splitter.push(b"\r");
+        assert_eq!((splitter.next(), splitter.scanned), (None, 30), "half of a CR LF");
+        splitter.push(b"\n\n");
+        assert_eq!(splitter.next().map(|event| event.raw.len()), Some(33));
+        assert_eq!((splitter.line, splitter.scanned), (0, 0));
     }
 
     #[test]

@@ -123,6 +123,66 @@ fn a_conversation_goes_on_over_any_wire() {
     }
 }
 
+/// One conversation as clients of a dialect send it after so many replies; its result is large enough to be held.
+fn sent(wire: &str, replies: usize) -> (&'static str, Value) {
+    let (line, mut body) = request(wire);
+    for name in ["system", "instructions"] {
+        body.as_object_mut().unwrap().remove(name);
+    }
+    let name = if wire == "responses" { "input" } else { "messages" };
+    let said = |role: &str, text: &str| match wire {
+        "chat" => json!({"role": role, "content": text}),
+        "anthropic" => json!({"role": role, "content": [{"type": "text", "text": text}]}),
+        _ => {
+            let kind = if role == "user" { "input_text" } else { "output_text" };
+            json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]})
+        }
+    };
+    let seen = "The gauge says 2.31 metres. ".repeat(500);
+    let [call, result] = match wire {
+        "chat" => {
+            let call =
+                json!({"id": "call_g", "type": "function", "function": {"name": "read_gauge", "arguments": "{}"}});
+            [
+                json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+                json!({"role": "tool", "tool_call_id": "call_g", "content": seen}),
+            ]
+        }
+        "anthropic" => {
+            let call = json!({"type": "tool_use", "id": "call_g", "name": "read_gauge", "input": {}});
+            let result = json!({"type": "tool_result", "tool_use_id": "call_g", "content": seen});
+            [json!({"role": "assistant", "content": [call]}), json!({"role": "user", "content": [result]})]
+        }
+        _ => [
+            json!({"type": "function_call", "call_id": "call_g", "name": "read_gauge", "arguments": "{}"}),
+            json!({"type": "function_call_output", "call_id": "call_g", "output": seen}),
+        ],
+    };
+    let mut messages = vec![said("user", "What does the gauge say?"), call, result];
+    for question in ["And the tide?", "And the wind?"].into_iter().take(replies) {
+        messages.extend([said("assistant", "Well."), said("user", question)]);
+    }
+    body[name] = messages.into();
+    (line, body)
+}
+
+#[test]
+fn a_client_may_go_on_over_another_wire() {
+    for (from, to) in WIRES.into_iter().flat_map(|from| WIRES.map(|to| (from, to))) {
+        let crossing = Crossing::new();
+        for (replies, wire) in (0..).zip([from, from, to]) {
+            let (line, body) = sent(wire, replies);
+            session(&crossing.server.send(line, "x-session-id: s\r\n", &body.to_string()));
+        }
+        let asked = crossing.asked(to);
+        eprintln!("from {from} to {to}");
+        taken(to, &asked);
+        let text = asked.to_string();
+        assert!(text.contains("2.31 metres") && text.contains("And the wind?"), "{text}");
+        assert_eq!((text.matches("What does the gauge say?").count(), text.matches("Well.").count()), (1, 2), "{text}");
+    }
+}
+
 /// Chats in which one half of a call cannot go as it came, or has no other half.
 fn halves() -> [Value; 4] {
     let ask = json!({"role": "user", "content": "What does the gauge say?"});

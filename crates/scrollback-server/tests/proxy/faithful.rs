@@ -75,6 +75,19 @@ fn garbage_comes_back_as_it_is() {
 }
 
 #[test]
+fn what_is_no_event_comes_back_at_the_end_of_a_stream_as_well() {
+    let said = events(&[json!({"role": "assistant", "content": "Well."})], "stop").replace("data: [DONE]\n\n", ": bye");
+    let texts =
+        ["{\"error\":{\"message\":\"no credit\"}}", "Internal Server Error\n", said.as_str()].map(str::to_owned);
+    let script = texts.clone();
+    let upstream = Upstream::new(move |number, _| stream(&script[number], 9, true));
+    let server = Server::new(upstream.port, "");
+    for text in texts {
+        assert_eq!(server.ask(&chat(&[user("a")])).text(), text);
+    }
+}
+
+#[test]
 fn a_stream_split_anywhere_is_the_same_stream() {
     let text = events(
         &[json!({"role": "assistant", "content": ""}), json!({"content": "潮位 is "}), json!({"content": "154 cm."})],
@@ -112,6 +125,10 @@ fn silence_is_told_apart() {
     let server = Server::new(upstream.port, "timeout_seconds = 1\n");
     let answer = server.ask(&chat(&[user("hello?")]));
     assert_eq!((answer.status(), &answer.json()["error"]["code"]), (504, &json!("upstream_timeout")));
+    let half = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 500\r\n\r\n{";
+    let upstream = Upstream::new(move |_, _| vec![Some(half.into()), None]);
+    let cut = Server::new(upstream.port, "").ask(&chat(&[user("hello?")]));
+    assert!(cut.status() == 502 && cut.text().contains("failed: its answer was cut off"), "{}", cut.text());
     let gone = Server::new(1, "");
     let answer = gone.ask(&chat(&[user("hello?")]));
     assert_eq!((answer.status(), &answer.json()["error"]["code"]), (502, &json!("upstream_unreachable")));

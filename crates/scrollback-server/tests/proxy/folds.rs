@@ -139,6 +139,26 @@ fn results_are_held_only_where_they_can_be_loaded() {
     }
 }
 
+#[test]
+fn a_result_that_ends_in_half_a_character_is_held_like_any_other() {
+    let upstream = Upstream::new(|_, _| reply(&says("Noted.")));
+    let server = Server::new(upstream.port, "");
+    let result = "The tide gauge at the pier reads two metres. ".repeat(300) + "CUT";
+    let call = json!({"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}});
+    let history = [
+        user("Look at the gauge."),
+        json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+        json!({"role": "tool", "tool_call_id": "c1", "content": result}),
+        says("Two metres."),
+        user("And at night?"),
+    ];
+    let body = chat(&history).to_string().replace("CUT", r"\ud83d");
+    assert_eq!(server.send("POST /v1/chat/completions", "", &body).status(), 200);
+    let sent = messages(&upstream.asked().pop().unwrap());
+    assert_eq!((sent.len(), &sent[2]["tool_call_id"]), (5, &json!("c1")), "{sent:?}");
+    assert!(words(&sent[2]).starts_with("[Tool result h"), "{sent:?}");
+}
+
 fn of_model(model: &str, messages: &[Value]) -> Value {
     let mut body = chat(messages);
     body["model"] = json!(model);

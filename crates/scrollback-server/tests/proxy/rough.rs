@@ -226,6 +226,23 @@ fn a_model_that_takes_no_tools_is_asked_without_ours() {
     assert_eq!(upstream.asked().len(), 5, "by now it is known what the model takes");
 }
 
+/// A refusal may say again what its client wrote: what does not help is not how the model wants to be asked.
+#[test]
+fn what_did_not_help_is_not_remembered() {
+    let refusal = "{\"error\":{\"message\":\"no such effort: does not support tools\"}}";
+    let upstream = Upstream::new(move |_, asked| match asked.json().get("effort") {
+        Some(_) => plain("400 Bad Request", "content-type: application/json\r\n", refusal),
+        None => reply(&says("Two metres.")),
+    });
+    let server = Server::new(upstream.port, "");
+    let mut odd = chat(&[user("Tide?")]);
+    odd["effort"] = json!("does not support tools");
+    assert_eq!(server.ask(&odd).status(), 400);
+    assert_eq!(server.ask(&chat(&[user("Wind?")])).status(), 200);
+    let last = upstream.asked().pop().unwrap();
+    assert!(last.json().get("tools").is_some(), "{}", last.text());
+}
+
 /// Templates of some models want people and the model to take turns; our notes stand beside what people say.
 #[test]
 fn a_model_that_wants_turns_is_sent_neighbours_as_one() {

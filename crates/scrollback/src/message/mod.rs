@@ -282,8 +282,9 @@ impl Message {
     }
 }
 
-/// The value of some JSON, with a mark for every half of a character that is written in two escapes.
-pub(crate) fn value_of<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
+/// The value of some JSON, with a mark for every half of a character that is written in two escapes: clients leave one
+/// where they cut a text.
+pub fn value_of<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
     serde_json::from_str(json).or_else(|_| serde_json::from_str(&read::mended(json)))
 }
 

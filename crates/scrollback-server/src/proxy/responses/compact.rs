@@ -12,54 +12,31 @@ use serde_json::{Value, json};
 use super::{Answered, Incoming, Proxy, Upstream, item, read, told};
 use crate::clock::now;
 use crate::proxy::{Asked, Plan};
+use crate::wire::Follows;
 use crate::wire::offer::Offer;
 use crate::wire::request::Request;
 use crate::wire::responses::{Responses, compaction, token};
-use crate::wire::{Follows, Wire};
 
 impl Proxy {
     /// Folds a conversation and answers with what stands for it. What only the provider can read, it compacts itself.
     pub(super) async fn compact(&self, upstream: &Upstream, incoming: &Incoming) -> Answered {
         let body = Bytes::from(with_items(read(&incoming.body)?)?.to_string());
-        let mut input = "";
-        let request = Request::read(&body, "input", |text| {
-            let end = serde_json::Deserializer::from_str(text)
-                .into_iter::<&serde_json::value::RawValue>()
-                .next()?
-                .ok()?
-                .get()
-                .len();
-            input = &text[..end];
-            Some(end)
-        });
+        let request = Request::found(&body, "input");
         let request = request.ok_or_else(|| Error::Invalid("the request has no input".into()))?;
-        let mut opened = Responses.opened(&request, &incoming.headers);
-        let told = self.told(&request, incoming, &opened).await;
-        opened.untouched = opened.untouched.filter(|_| told.is_none());
+        let (mut opened, told) = self.opened(&Responses, &request, incoming).await;
         // What goes on from a compaction of ours, only we can compact again.
         if opened.untouched.is_some() && !matches!(opened.follows, Some(Follows::Compaction(_))) {
             return Ok(None);
         }
         let new = told.or(opened.new.take());
-        let history =
-            History::parse(new.as_deref().unwrap_or(input))?.with_heads(opened.heads.take().unwrap_or_default());
+        let said = new.as_deref().or(request.raw("input")).unwrap_or("[]");
+        let history = History::parse(said)?.with_heads(opened.heads.take().unwrap_or_default());
         let asked = Asked { request: &request, incoming, history: &history, opened: &opened };
         let offer = Offer::new(upstream.recall, self.engine.tools(), &opened, &Responses);
         let plan = self.plan(upstream, &asked, &offer);
         self.knows_conversation(&plan).await?;
         let received = self.received(&history, &plan).await?;
         self.compacted(&received, &plan).await
-    }
-
-    /// Takes the conversation into the log.
-    async fn received(&self, history: &History<'_>, plan: &Plan) -> Result<Received> {
-        self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
-        let known = self.named_by_id(plan).await?;
-        let (arrival, after) = Self::arrival(plan, known.as_ref())?;
-        match after {
-            None => self.engine.log().receive(arrival, history).await,
-            Some(after) => self.engine.log().receive_new(arrival, after, history).await,
-        }
     }
 
     async fn compacted(&self, received: &Received, plan: &Plan) -> Answered {

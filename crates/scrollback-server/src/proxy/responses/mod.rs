@@ -14,6 +14,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use scrollback::Error;
+use scrollback::message::value_of;
 use scrollback::store::Stored;
 use serde_json::{Value, json};
 
@@ -89,7 +90,7 @@ fn read(body: &Bytes) -> scrollback::Result<Value> {
 
 /// A message as an item that is told: with an id, a type, and content in parts.
 fn item(stored: &Stored) -> Value {
-    let mut item: Value = serde_json::from_str(stored.raw.get()).unwrap_or_default();
+    let mut item: Value = value_of(stored.raw.get()).unwrap_or_default();
     if item["role"].is_string() {
         let kind = if item["role"] == "assistant" { "output_text" } else { "input_text" };
         let text = item["content"].as_str().map(|text| json!([{"type": kind, "text": text}]));

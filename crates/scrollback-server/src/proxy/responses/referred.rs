@@ -10,11 +10,11 @@ use serde_json::value::RawValue;
 
 use super::items::name;
 use super::{Incoming, Proxy};
-use crate::proxy::plan::{declared, id_of};
-use crate::wire::Opened;
+use crate::proxy::plan::declared;
 use crate::wire::edit::array;
 use crate::wire::request::Request;
 use crate::wire::responses::REFERS;
+use crate::wire::{Opened, Wire};
 
 /// The type of an item that is only a name.
 const REFERENCE: &str = "item_reference";
@@ -47,19 +47,30 @@ impl<'a> Named<'a> {
 }
 
 impl Proxy {
-    /// The items of a request that names some, with those of the log in their places; `None` if it does not know all.
-    pub(in crate::proxy) async fn told(
+    /// What a request says beside its messages; and those, if it only names some that the log knows.
+    pub(in crate::proxy) async fn opened(
         &self,
+        wire: &dyn Wire,
         request: &Request,
         incoming: &Incoming,
-        opened: &Opened,
-    ) -> Option<String> {
+    ) -> (Opened, Option<String>) {
+        let mut opened = wire.opened(request, &incoming.headers);
+        let told = self.told(request, incoming, &opened).await;
+        opened.untouched = opened.untouched.filter(|_| told.is_none());
+        (opened, told)
+    }
+
+    /// The items of a request that names some, with those of the log in their places; `None` if it does not know all.
+    async fn told(&self, request: &Request, incoming: &Incoming, opened: &Opened) -> Option<String> {
         if opened.untouched != Some(REFERS) || opened.follows.is_some() {
             return None;
         }
         let items: Vec<&RawValue> = serde_json::from_str(request.raw("input")?).ok()?;
         let tenant = &incoming.tenant;
-        let id = declared(request, incoming).map(|name| id_of(tenant, &name)).or_else(|| begun(tenant, &items))?;
+        let id = match declared(request, incoming) {
+            Some(name) => self.meant_by(tenant, &name).await.ok()?,
+            None => begun(tenant, &items)?,
+        };
         let session = SessionKey { tenant: tenant.clone(), id };
         let wanted: Vec<_> = items.iter().filter_map(|item| Named::read(item).refers()).collect();
         let found = self.items.of(&**self.engine.log().store(), &session, &wanted).await.ok()?;

@@ -6,6 +6,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{LazyLock, Mutex, PoisonError};
 
 use scrollback::ids::Hash128;
+use scrollback::message::value_of;
 use serde_json::{Map, Value, json};
 use twox_hash::XxHash3_128;
 
@@ -30,7 +31,7 @@ impl Piece {
     pub(super) fn of(text: &str) -> Self {
         let key = XxHash3_128::oneshot_with_seed(KNOWN.seed, text.as_bytes());
         KNOWN.get(key).unwrap_or_else(|| {
-            let piece = Self::read(text, &serde_json::from_str(text).unwrap_or_default());
+            let piece = Self::read(text, &value_of(text).unwrap_or_default());
             KNOWN.put(key, piece);
             piece
         })

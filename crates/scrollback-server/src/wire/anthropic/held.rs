@@ -8,10 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::wire::edit::addressed;
-
-/// What stands for results that are held together with an earlier one of the same message.
-const HELD_TOO: &str = "Held with the result above.";
+use crate::wire::edit::{HELD_TOO, addressed};
 
 #[derive(Deserialize)]
 struct Message<'a> {

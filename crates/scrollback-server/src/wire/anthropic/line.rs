@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use scrollback::ids::{Hash128, MessageId};
+use scrollback::message::value_of;
 use scrollback::window::Reason;
 use serde_json::{Value, json};
 
@@ -49,7 +50,7 @@ impl<'w> Line<'w> {
 
     /// What it says; null if it cannot be read.
     pub(super) fn value(&self) -> &Value {
-        self.value.get_or_init(|| serde_json::from_str(&self.text).unwrap_or_default())
+        self.value.get_or_init(|| value_of(&self.text).unwrap_or_default())
     }
 
     /// The same, to be changed.

@@ -66,13 +66,14 @@ fn is_long(mark: &Value) -> bool {
     mark["ttl"] == "1h"
 }
 
-/// The last mark in a client's messages.
+/// The last mark in a client's messages. Arguments of a call may have a field of that name, which is none.
 fn last_mark(messages: &str) -> Option<Value> {
     // Inside of a text the quotes would be escaped.
-    let at = messages.rfind("\"cache_control\"")?;
-    let value = messages[at + MARK.len() + 2..].trim_start().strip_prefix(':')?;
-    let mut values = serde_json::Deserializer::from_str(value).into_iter::<Value>();
-    values.next()?.ok().filter(|mark| mark["type"].is_string())
+    let behind = messages.rmatch_indices("\"cache_control\"").map(|(at, name)| &messages[at + name.len()..]);
+    behind.filter_map(|behind| behind.trim_start().strip_prefix(':')).find_map(|value| {
+        let mut values = serde_json::Deserializer::from_str(value).into_iter::<Value>();
+        values.next()?.ok().filter(|mark| mark["type"] == "ephemeral")
+    })
 }
 
 /// Where marks go, the most useful first.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use scrollback::ids::Hash128;
+use scrollback::message::value_of;
 use scrollback::window::{Block, Body, Reason};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -31,7 +32,7 @@ pub(super) fn rendered(dress: &Dress<'_>) -> Rendered {
 
 /// The window in the place of the client's messages.
 fn touched(dress: &Dress<'_>, said: &[&Block], begun: &dyn Fn() -> Hash128) -> Rendered {
-    let foreign = Foreign::read(dress, shape::is_anthropic);
+    let foreign = Foreign::read(dress, &shape::ANTHROPIC);
     let lines = said.iter().flat_map(|block| lines(block, &foreign, dress.handle)).map(Line::without_blanks);
     let lines = lines.filter(|line| !line.is_empty()).collect();
     let mut lines = midway::placed(results::gathered(lines));
@@ -139,10 +140,10 @@ fn system(dress: &Dress<'_>, blocks: &[&Block], heads: usize) -> Option<String> 
 
 /// Instructions of the log as the request writes them, if they say anything.
 fn from_log(dress: &Dress<'_>, known: &[&Block]) -> Option<String> {
-    let foreign = Foreign::read(dress, shape::is_anthropic_head);
+    let foreign = Foreign::read(dress, &shape::ANTHROPIC_HEAD);
     let head = |block: &&Block| match foreign.sayings(block) {
         Some(sayings) => sayings.iter().map(imported::head).collect(),
-        None => serde_json::from_str(block.text()).map_or_else(|_| Vec::new(), |head| vec![head]),
+        None => value_of(block.text()).map_or_else(|_| Vec::new(), |head| vec![head]),
     };
     let heads: Vec<Value> = known.iter().flat_map(head).collect();
     (!heads.is_empty()).then(|| opened::system(&heads))

@@ -60,12 +60,12 @@ impl Chunks {
         let (later, sieved) = (self.later, self.sieve.is_some());
         let held = self.has_ours() || ends && (ear.waits || !self.undecided.is_empty());
         let must_look = calls || later || sieved || held;
-        if !must_look {
+        // What is passed over in a chunk may be a text that cannot be read.
+        let read = || event.data.as_deref().and_then(|data| serde_json::from_slice::<Value>(data).ok());
+        let Some(original) = must_look.then(read).flatten() else {
             out.extend_from_slice(&event.raw);
             return;
-        }
-        let original: Value =
-            event.data.as_deref().and_then(|data| serde_json::from_slice(data).ok()).unwrap_or_default();
+        };
         let changed = self.rewritten(ear, original.clone(), chunk);
         let waits = (self.has_ours() || sieved || ear.waits) && (ends || chunk.choices.is_empty());
         match changed {
@@ -252,5 +252,28 @@ impl Relay for Chunks {
         let told = serde_json::from_str::<Value>(why).ok().filter(Value::is_object);
         let told = told.unwrap_or_else(|| Completions.error(ErrorKind::Upstream, "upstream_failed", why));
         out.extend_from_slice(&written(&told.to_string()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scrollback::recall::RecallTool;
+
+    use super::*;
+    use crate::config::RecallBy;
+    use crate::wire::chat::Chat;
+    use crate::wire::sse::Splitter;
+    use crate::wire::{Opened, Output};
+
+    #[test]
+    fn a_chunk_with_a_text_that_cannot_be_read_passes_as_it_came() {
+        let offer = Offer::new(RecallBy::Tools, &RecallTool::ALL, &Opened::default(), &Chat);
+        let ear = Ear { offer: &offer, waits: true, earlier: Output::default() };
+        let stream =
+            r#"data: {"system_fingerprint":"cut \ud83d","choices":[{"delta":{"tool_calls":[]}}]}"#.to_owned() + "\n\n";
+        let (mut relay, mut splitter, mut out) = (Chunks::new(false), Splitter::default(), BytesMut::new());
+        splitter.push(stream.as_bytes());
+        assert_eq!(relay.hear(&splitter.next().unwrap(), &ear, &mut out), Heard::More);
+        assert_eq!(out, stream);
     }
 }

@@ -12,7 +12,7 @@ use crate::wire::foreign::{Answered, Foreign, Saying, Words, shape};
 
 /// The messages of a window as a JSON array, with one of ours after the instructions if there is one.
 pub(super) fn messages(dress: &Dress<'_>) -> String {
-    let foreign = Foreign::read(dress, shape::is_chat);
+    let foreign = Foreign::read(dress, &shape::CHAT);
     let blocks: Vec<&Block> = dress.turn.window().sent().collect();
     let instructions = blocks.iter().take_while(|block| block.reason == Reason::Instructions).count();
     let (head, tail) = blocks.split_at(instructions);

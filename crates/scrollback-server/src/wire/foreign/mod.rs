@@ -1,5 +1,5 @@
 //! Messages that were read from the files of other programs, or said over another wire, said so that any dialect can
-//! write them.
+//! write them. A client that changes its model may change its dialect with it, in the middle of a conversation.
 //!
 //! What has the wire's own shape goes as it came (`shape`). Of the rest, words stay words, and a call stays one where
 //! its result is known and tools are offered; everything else is told in words. Reasoning is left out: only the
@@ -10,6 +10,7 @@ pub(crate) mod shape;
 use std::collections::HashMap;
 
 use scrollback::ids::Hash128;
+use scrollback::message::value_of;
 use scrollback::store::{Beside, Origin, Place, Stored};
 use scrollback::strategy::Placeholder;
 use scrollback::window::{Block, Body};
@@ -17,13 +18,12 @@ use scrollback::{MessageId, Part, Role, export};
 use serde_json::{Value, json};
 
 use super::Dress;
-use super::edit::addressed;
+use super::edit::{HELD_TOO, addressed};
+use shape::Shape;
 
 /// The longest id and the longest name of a tool that every provider takes.
 const ID_CHARS: usize = 40;
 const NAME_CHARS: usize = 64;
-/// What stands for results that are held together with an earlier one of the same message.
-const HELD_TOO: &str = "Held with the result above.";
 
 /// The messages of a window that are not of its wire's shape.
 #[derive(Default)]
@@ -70,15 +70,17 @@ pub(crate) struct Answered {
 impl Foreign {
     /// Reads what came into a window from elsewhere and cannot go as it came: it is not of the wire's own shape, or is
     /// one half of a call whose other half is not, or not there.
-    pub(crate) fn read(dress: &Dress<'_>, is_own: fn(&Value) -> bool) -> Self {
-        if !dress.turn.window().sent().any(|block| may_be_foreign(block, dress)) {
+    pub(crate) fn read(dress: &Dress<'_>, shape: &Shape) -> Self {
+        let with_verdict = |block| (block, may_be_foreign(block, dress, shape));
+        let sent: Vec<(&Block, bool)> = dress.turn.window().sent().map(with_verdict).collect();
+        if !sent.iter().any(|(_, foreign)| *foreign) {
             return Self::default();
         }
         let mut guests: Vec<Guest<'_>> =
-            dress.turn.window().sent().filter_map(|block| Guest::of(block, dress)).collect();
+            sent.into_iter().filter_map(|(block, foreign)| Guest::of(block, !foreign, dress)).collect();
         let offers = dress.tools.is_some_and(|tools| !tools.trim_matches(['[', ']', ' ']).is_empty());
         for guest in guests.iter_mut().filter(|guest| !guest.is_home) {
-            guest.strange = !fits(guest.stored, is_own) || !offers && guest.calls_or_answers();
+            guest.strange = !fits(guest.stored, shape.takes) || !offers && guest.calls_or_answers();
         }
         let pairs = pairs(&guests);
         part_no_pairs(&mut guests, &pairs);
@@ -112,9 +114,9 @@ impl Foreign {
 
 /// Whether a block shows what came from elsewhere. Calls of ours belong to the turn that is being answered, and so to
 /// its wire.
-fn may_be_foreign(block: &Block, dress: &Dress<'_>) -> bool {
+fn may_be_foreign(block: &Block, dress: &Dress<'_>, shape: &Shape) -> bool {
     let (Body::Original(stored) | Body::Held(stored, _)) = &block.body else { return false };
-    dress.mixed || stored.origin == Origin::Import
+    dress.mixed || stored.origin == Origin::Import || shape.is_of_another(stored.raw.get())
 }
 
 /// A message of a window in which some came from elsewhere.
@@ -130,7 +132,7 @@ struct Guest<'a> {
 }
 
 impl<'a> Guest<'a> {
-    fn of(block: &'a Block, dress: &Dress<'_>) -> Option<Self> {
+    fn of(block: &'a Block, is_home: bool, dress: &Dress<'_>) -> Option<Self> {
         let (stored, placeholder) = match &block.body {
             Body::Original(stored) => (stored, None),
             Body::Held(stored, placeholder) => (stored, Some(&**placeholder)),
@@ -141,7 +143,6 @@ impl<'a> Guest<'a> {
         if let Some(placeholder) = placeholder {
             hold(&mut parts, placeholder, dress.handle);
         }
-        let is_home = !may_be_foreign(block, dress);
         Some(Self { stored, role: message.role().clone(), is_home, parts, strange: false })
     }
 
@@ -152,7 +153,7 @@ impl<'a> Guest<'a> {
 
 /// Whether a message can go as it came; one that we cannot read is not ours to judge.
 fn fits(stored: &Stored, is_own: fn(&Value) -> bool) -> bool {
-    serde_json::from_str(stored.raw.get()).map_or(true, |value| is_own(&value))
+    value_of(stored.raw.get()).map_or(true, |value| is_own(&value))
 }
 
 /// The calls that are made once and answered once, with the messages that do so, by their places.
@@ -189,15 +190,13 @@ fn part_no_pairs(guests: &mut [Guest<'_>], pairs: &HashMap<String, (usize, usize
     for guest in guests.iter_mut().filter(|guest| !guest.is_home) {
         guest.strange |= guest.parts.iter().any(is_alone);
     }
-    let is_split = |guests: &[Guest<'_>], [one, other]: [usize; 2]| {
-        guests[one].strange && !guests[other].strange && !guests[other].is_home
-    };
+    let is_split = |guests: &[Guest<'_>], [one, other]: [usize; 2]| guests[one].strange && !guests[other].strange;
     let halves = || pairs.values().flat_map(|(call, result)| [[*call, *result], [*result, *call]]);
     while let Some([_, other]) = halves().find(|half| is_split(guests, *half)) {
         guests[other].strange = true;
     }
     let mut led_to_strange = false;
-    for guest in guests.iter_mut().rev().filter(|guest| !guest.is_home) {
+    for guest in guests.iter_mut().rev() {
         match guest.stored.place {
             Place::Beside(Beside::Aside) => guest.strange |= led_to_strange,
             Place::Path(_) | Place::Beside(_) => led_to_strange = guest.strange,
@@ -394,5 +393,8 @@ mod tests {
         // What came over the wire itself is not ours to change, nor is the call alone that it answers.
         assert_eq!(of("  h", &[&thought, &call, &result]), [0; 0]);
         assert_eq!(of("hh ", &[&thought, &call, &words]), [0; 0]);
+        // But if one half cannot go as it came, neither does the other.
+        assert_eq!(of("hsh", &[&words, &call, &result]), [1, 2]);
+        assert_eq!(of("hhs", &[&thought, &call, &result]), [0, 1, 2]);
     }
 }

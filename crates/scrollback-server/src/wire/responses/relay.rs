@@ -151,11 +151,13 @@ impl Items {
 
     /// The event that ends a round is kept back.
     fn end(&mut self, event: &Event, mut value: Value, ear: &Ear<'_>) {
-        if let Some(id) = &self.first_id {
-            value["response"]["id"] = id.as_str().into();
+        if let Some(response) = value.get_mut("response").filter(|response| response.is_object()) {
+            if let Some(id) = &self.first_id {
+                response["id"] = id.as_str().into();
+            }
+            items::add_output(response, ear.earlier);
+            self.restore(response, ear);
         }
-        items::add_output(&mut value["response"], ear.earlier);
-        self.restore(&mut value["response"], ear);
         self.last = Some((event.raw.clone(), value));
     }
 }
@@ -212,8 +214,9 @@ impl Relay for Items {
             self.sieved = Some(Sieved::default());
         }
         if let Some((raw, mut value)) = self.last.take() {
-            if self.numbers.shifted {
-                value["response"]["output"] = self.shown.clone().into();
+            let response = value.get_mut("response").and_then(Value::as_object_mut);
+            if let Some(response) = response.filter(|_| self.numbers.shifted) {
+                response.insert("output".into(), self.shown.clone().into());
             }
             let came = Event { data: data_of(&raw), raw };
             self.tell(Some(&came), value, out);

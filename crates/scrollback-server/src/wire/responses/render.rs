@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use scrollback::message::value_of;
 use scrollback::store::Origin;
 use scrollback::window::{Block, Body, Reason, Window};
 use serde_json::Value;
@@ -47,7 +48,7 @@ impl<'a> Scribe<'a> {
     fn new(dress: &Dress<'a>) -> Self {
         let heads = usize::from(opened::head(dress.request).is_some());
         let brought = opened::brought(dress.request);
-        let foreign = Foreign::read(dress, shape::is_responses);
+        let foreign = Foreign::read(dress, &shape::RESPONSES);
         Self { handle: dress.handle, foreign, heads, brought, forgets: forgets(dress.request), left_out: 0 }
     }
 
@@ -96,7 +97,7 @@ impl<'a> Scribe<'a> {
     /// carried in the item is lost.
     fn replayed<'b>(&mut self, raw: &'b str, said_by_model: bool) -> Option<Cow<'b, str>> {
         let suspect = self.forgets && (said_by_model || raw.contains("\"reasoning\""));
-        let Some(Value::Object(mut item)) = suspect.then(|| serde_json::from_str(raw).ok()).flatten() else {
+        let Some(Value::Object(mut item)) = suspect.then(|| value_of(raw).ok()).flatten() else {
             return Some(raw.into());
         };
         if item.get("encrypted_content").is_some_and(Value::is_string) {
@@ -125,7 +126,7 @@ fn forgets(request: &Request) -> bool {
 
 /// A result with a placeholder for its output, and every other field as it was.
 fn held(raw: &str, placeholder: &str) -> String {
-    let mut item: Value = serde_json::from_str(raw).unwrap_or_default();
+    let mut item: Value = value_of(raw).unwrap_or_default();
     item["output"] = placeholder.into();
     item.to_string()
 }

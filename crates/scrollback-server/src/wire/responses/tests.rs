@@ -158,6 +158,15 @@ fn a_call_of_ours_leaves_no_trace_wherever_the_stream_is_split() {
 }
 
 #[test]
+fn an_end_that_tells_of_no_response_passes_as_it_came() {
+    let begun = r#"data: {"type":"response.created","response":{"id":"resp_1"}}"#;
+    for end in [r#"{"type":"response.completed","response":7}"#, r#"{"type":"response.failed"}"#] {
+        let stream = format!("{begun}\n\ndata: {end}\n\n");
+        assert_eq!(relayed(&[stream.as_bytes()]).0, stream);
+    }
+}
+
+#[test]
 fn whole_replies_are_read_and_edited() {
     let speech = Responses.speech();
     let call = json!({"type": "function_call", "call_id": "own_1", "name": "search_history", "arguments": "{}"});

@@ -54,6 +54,17 @@ fn the_items_of_a_conversation_tell_its_reasoning() {
     assert_eq!(kinds(listed["data"].as_array().unwrap()), ["user", "reasoning", "assistant"]);
 }
 
+#[test]
+fn a_reply_that_is_fetched_later_has_not_failed() {
+    let queued = json!({"id": "resp_1", "object": "response", "status": "queued", "output": []}).to_string();
+    let upstream = Upstream::new(move |_, _| plain("200 OK", "content-type: application/json\r\n", &queued));
+    let server = Server::new(upstream.port, "");
+    let answer = ask(&server, &json!({"model": "gpt-5", "input": "Look.", "background": true}));
+    assert_eq!((answer.status(), &answer.json()["status"]), (200, &json!("queued")));
+    let told = server.send("GET /metrics", "", "").text();
+    assert!(told.lines().any(|line| line == "scrollback_failed_turns_total 0"), "{told}");
+}
+
 /// Its reply would be fetched from the provider, and never come into the conversation.
 #[test]
 fn a_conversation_that_is_kept_here_is_not_answered_in_the_background() {

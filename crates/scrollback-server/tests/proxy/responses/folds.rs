@@ -55,6 +55,21 @@ fn a_conversation_that_is_sent_whole() {
 }
 
 #[test]
+fn a_result_that_ends_in_half_a_character_is_held_like_any_other() {
+    let upstream = Upstream::new(notes);
+    let server = Server::new(upstream.port, "");
+    let seen = "The tide gauge at the pier reads two metres. ".repeat(300) + "CUT";
+    let mut call = calls("c1", "look", &json!({}));
+    call.as_object_mut().unwrap().remove("id");
+    let items = [user("Look."), call, result("c1", &seen), says("msg_1", "Two metres."), user("And at night?")];
+    let body = full(&items).to_string().replace("CUT", r"\ud83d");
+    assert_eq!(server.send("POST /v1/responses", "", &body).status(), 200);
+    let sent = input(&upstream.asked().pop().unwrap());
+    assert_eq!((&sent[2]["type"], &sent[2]["call_id"]), (&json!("function_call_output"), &json!("c1")), "{sent:?}");
+    assert!(sent[2]["output"].as_str().unwrap().starts_with("[Tool result h"), "{sent:?}");
+}
+
+#[test]
 fn a_conversation_that_follows_by_response() {
     let upstream = Upstream::new(notes);
     let mut server = Server::new(upstream.port, SMALL);

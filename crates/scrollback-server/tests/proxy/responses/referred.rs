@@ -94,3 +94,25 @@ fn names_that_the_log_does_not_know_are_left_to_the_provider() {
         assert_eq!(upstream.asked().pop().unwrap().text(), body.to_string());
     }
 }
+
+#[test]
+fn a_session_may_have_a_name_that_looks_like_an_id() {
+    let upstream = Upstream::new(|_, _| replies("resp_1", &[says("msg_1", "Fine.")]));
+    let server = Server::new(upstream.port, "");
+    let history = [user("Look."), says("msg_1", "Fine."), user("And now?")];
+    let said = |input: &[Value], name: &str| {
+        let mut body = kept(input);
+        body["prompt_cache_key"] = name.into();
+        let said = ask(&server, &body);
+        assert_eq!(said.status(), 200, "{}", said.text());
+        said.header("x-scrollback-session").unwrap().to_owned()
+    };
+    let name = "0123456789abcdef0123456789abcdef";
+    let session = said(&history[..1], name);
+    assert_ne!(session, name);
+    let named = [vec![user("Look.")], names(&history[1..2]), vec![user("And now?")]].concat();
+    for name in [name, session.as_str()] {
+        said(&named, name);
+        assert_eq!(input(&upstream.asked().pop().unwrap()), history, "{name}");
+    }
+}

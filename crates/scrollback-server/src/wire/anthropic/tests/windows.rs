@@ -82,6 +82,19 @@ fn every_call_has_its_result_behind_it() {
     check(&[&one, &go, &one, &user(&[result("a")])], &[&one, &user(&[open("a")]), &go, &one, &user(&[result("a")])]);
 }
 
+#[test]
+fn a_result_that_ends_in_half_a_character_answers_its_call() {
+    let cut = user(&[result("a")]).to_string().replace("seen", r"seen \ud83d");
+    let last = user(&[text("And now?")]);
+    let lines = vec![
+        said(1, &assistant(&[call("a")])),
+        Line::new(cut.clone(), Source::Said(MessageId(2)), Reason::Open),
+        said(3, &last),
+    ];
+    let sent: Vec<_> = results::gathered(lines).into_iter().map(Line::into_text).collect();
+    assert_eq!(sent[1..], [cut, last.to_string()], "as it came");
+}
+
 fn marked(lines: &[Value]) -> Vec<usize> {
     let marks =
         |line: &Value| line["content"].as_array().into_iter().flatten().any(|block| block["cache_control"].is_object());
@@ -125,6 +138,19 @@ fn marks_are_placed_anew_and_are_four_at_most() {
     let automatic = r#"{"cache_control":{"type":"ephemeral","ttl":"1h"},"messages":[]}"#;
     let lines = placed(automatic, Reason::Covers);
     assert_eq!((marked(&lines), &lines[0]["content"][0]["cache_control"]["ttl"]), (vec![0, 2], &json!("1h")));
+}
+
+#[test]
+fn what_a_call_says_is_no_mark() {
+    let mark = |blocks: &[Value]| {
+        let lines = placed(&json!({"messages": [assistant(blocks)]}).to_string(), Reason::Covers);
+        lines[4]["content"][0]["cache_control"].clone()
+    };
+    let (mut marked, mut called) = (text("old"), call("a"));
+    marked["cache_control"] = json!({"type": "ephemeral", "ttl": "1h"});
+    called["input"] = json!({"properties": {"cache_control": {"type": "object"}}});
+    assert_eq!(mark(&[called.clone()]), json!({"type": "ephemeral"}));
+    assert_eq!(mark(&[marked.clone(), called]), marked["cache_control"]);
 }
 
 #[test]
