@@ -6,6 +6,13 @@ use crate::dataset::recall::{Asked, Said, Talk};
 use crate::index::Index;
 use crate::window::fill;
 
+/// What a message is lent of the scores of its nearest neighbours, on either side.
+const NEAR: [f64; 1] = [0.5];
+/// The same of the three nearest.
+const WIDE: [f64; 3] = [0.5, 0.3, 0.15];
+/// Messages below this size cost alike.
+const SMALL_TOKENS: u32 = 60;
+
 /// A way of choosing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choosing {
@@ -19,6 +26,12 @@ pub enum Choosing {
     People,
     /// The same with neighbours.
     PeopleAround,
+    /// The same with three neighbours on either side.
+    PeopleWide,
+    /// Messages by BM25 with three neighbours on either side, over the root of their size.
+    BySize,
+    /// The same, what people said first.
+    PeopleBySize,
     /// Whole sessions by BM25, as the data divides them.
     Sessions,
     /// Messages by how near their meaning is, where there are embeddings.
@@ -33,15 +46,28 @@ pub enum Choosing {
 
 impl Choosing {
     /// All that need no embeddings.
-    pub const ALL: [Self; 7] =
-        [Self::Last, Self::Words, Self::Neighbours, Self::People, Self::PeopleAround, Self::Sessions, Self::Oracle];
-    /// All of them.
-    pub const EMBEDDED: [Self; 10] = [
+    pub const ALL: [Self; 10] = [
         Self::Last,
         Self::Words,
         Self::Neighbours,
         Self::People,
         Self::PeopleAround,
+        Self::PeopleWide,
+        Self::BySize,
+        Self::PeopleBySize,
+        Self::Sessions,
+        Self::Oracle,
+    ];
+    /// All of them.
+    pub const EMBEDDED: [Self; 13] = [
+        Self::Last,
+        Self::Words,
+        Self::Neighbours,
+        Self::People,
+        Self::PeopleAround,
+        Self::PeopleWide,
+        Self::BySize,
+        Self::PeopleBySize,
         Self::Sessions,
         Self::Meaning,
         Self::Fused,
@@ -57,6 +83,9 @@ impl Choosing {
             Self::Neighbours => "BM25 with neighbours",
             Self::People => "BM25, people first",
             Self::PeopleAround => "BM25 with neighbours, people first",
+            Self::PeopleWide => "BM25 with three neighbours, people first",
+            Self::BySize => "BM25 with three neighbours, by size",
+            Self::PeopleBySize => "BM25 with three neighbours, by size, people first",
             Self::Sessions => "BM25, whole sessions",
             Self::Meaning => "embeddings",
             Self::Fused => "BM25 with neighbours and embeddings",
@@ -78,14 +107,19 @@ impl Choosing {
 
     fn order(self, (talk, index): (&Talk, &Index), (asked, near): (&Asked, &[f64])) -> Vec<usize> {
         let words = || index.bm25(&asked.text);
-        let around = || best_first(&with_neighbours(&words()));
-        let joined = || best_first(&fused([&with_neighbours(&words()), near]));
+        let around = || best_first(&with_neighbours(&words(), &NEAR));
+        let wide = || with_neighbours(&words(), &WIDE);
+        let by_size = || best_first(&over_size(&talk.messages, wide()));
+        let joined = || best_first(&fused([&with_neighbours(&words(), &NEAR), near]));
         match self {
             Self::Last => (0..index.len()).rev().collect(),
             Self::Words => best_first(&words()),
             Self::Neighbours => around(),
             Self::People => people_first(&talk.messages, &best_first(&words())),
             Self::PeopleAround => people_first(&talk.messages, &around()),
+            Self::PeopleWide => people_first(&talk.messages, &best_first(&wide())),
+            Self::BySize => by_size(),
+            Self::PeopleBySize => people_first(&talk.messages, &by_size()),
             Self::Sessions => sessions(&talk.messages, &words()),
             Self::Meaning => best_first(near),
             Self::Fused => joined(),
@@ -102,10 +136,18 @@ fn best_first(scores: &[f64]) -> Vec<usize> {
     order
 }
 
-fn with_neighbours(scores: &[f64]) -> Vec<f64> {
+/// Scores with what neighbours lend, the nearest first.
+fn with_neighbours(scores: &[f64], lent: &[f64]) -> Vec<f64> {
     let at = |place: Option<usize>| place.and_then(|place| scores.get(place)).copied().unwrap_or(0.0);
-    let around = |i: usize| scores[i] + 0.5 * (at(i.checked_sub(1)) + at(i.checked_add(1)));
+    let both = |i: usize, away: usize| at(i.checked_sub(away)) + at(i.checked_add(away));
+    let around = |i: usize| scores[i] + (1..).zip(lent).map(|(away, share)| share * both(i, away)).sum::<f64>();
     (0..scores.len()).map(around).collect()
+}
+
+/// What a message scores for the room it takes.
+fn over_size(messages: &[Said], scores: Vec<f64>) -> Vec<f64> {
+    let over = |(score, said): (f64, &Said)| score / f64::from(said.tokens.max(SMALL_TOKENS)).sqrt();
+    scores.into_iter().zip(messages).map(over).collect()
 }
 
 /// Reciprocal ranks, summed.
@@ -155,10 +197,29 @@ mod tests {
 
     #[test]
     fn neighbours_lend_half() {
-        assert_eq!(with_neighbours(&[0.0, 2.0, 0.0, 1.0]), [1.0, 2.0, 1.5, 1.0]);
+        assert_eq!(with_neighbours(&[0.0, 2.0, 0.0, 1.0], &NEAR), [1.0, 2.0, 1.5, 1.0]);
+        assert_eq!(with_neighbours(&[0.0, 0.0, 0.0, 4.0], &[0.5, 0.25]), [0.0, 1.0, 2.0, 4.0]);
         assert_eq!(best_first(&[1.0, 3.0, 1.0]), [1, 2, 0]);
         assert_eq!(best_first(&fused([&[3.0, 2.0, 1.0], &[0.1, 0.9, 0.8]])), [1, 0, 2], "second and first is best");
     }
+
+    #[test]
+    fn of_two_that_score_alike_the_smaller_is_worth_more() {
+        let voice = scrollback::search::gather::Voice::Person;
+        let said = |tokens| Said {
+            voice,
+            is_reply: false,
+            speaker: "Ann".into(),
+            is_named: true,
+            at: None,
+            session: 0,
+            text: String::new(),
+            tokens,
+        };
+        let scores = over_size(&[said(6_000), said(60), said(6)], vec![1.0; 3]);
+        assert!((scores[1] / scores[0] - 10.0).abs() < 1e-9 && (scores[1] - scores[2]).abs() < 1e-9, "{scores:?}");
+    }
+
     #[test]
     fn nothing_holds_more_evidence_than_the_oracle() {
         let said = |text: &str| {

@@ -297,7 +297,7 @@ mod tests {
         let told: Vec<_> = measured.results.iter().rev().take(4).map(told).collect();
         let expected = [("topics", true, false), ("truncate", false, false), ("passthrough", false, true)];
         assert_eq!((&told[..3], told[3]), (&expected[..], ("oracle", false, true)));
-        assert!((measured.results[7].sizes[0].all - 1.0).abs() < 1e-9, "it shows everything");
+        assert!((measured.results[10].sizes[0].all - 1.0).abs() < 1e-9, "it shows everything");
     }
 
     #[test]
@@ -333,6 +333,28 @@ mod tests {
         for (asked, windows) in long.questions.iter().zip(of_topics(&long, &[1_000])) {
             assert!(windows[0].contains(&asked.evidence[0]) && windows[0].len() < 60, "{windows:?}");
         }
+    }
+
+    /// A log that somebody pasted has every word of the question, and is larger than the window.
+    #[test]
+    fn what_is_too_large_to_be_quoted_hides_nothing() {
+        let mut long = talk();
+        let say = |long: &mut Talk, text: String| {
+            let tokens = line_tokens(long.messages.len(), "user", &text);
+            long.messages.push(Said { text, tokens, ..long.messages[0].clone() });
+        };
+        say(&mut long, "For the gateway we take the plan of Bruno.".into());
+        for i in 0..200 {
+            if i == 100 {
+                let log = "payment gateway timeouts decide plan take retry\n".repeat(300);
+                say(&mut long, format!("Timeouts of the payment gateway:\n```\n{log}```\n"));
+            }
+            say(&mut long, format!("Ship {i} came in at dusk and left with {} crates.", i * 7));
+        }
+        long.questions.truncate(1);
+        long.questions[0].text =
+            "What did we decide about the payment timeouts of the gateway, whose plan do we take?".into();
+        assert!(of_topics(&long, &[1_000])[0][0].contains(&5));
     }
 
     #[test]

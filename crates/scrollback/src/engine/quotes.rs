@@ -124,6 +124,10 @@ impl Engine {
         let (mut room, mut chosen) = (most_tokens.saturating_mul(2), Vec::new());
         for (place, _) in gather::ranked(&call.question, &call.known, leads) {
             let Some(stored) = by_place.remove(&place) else { continue };
+            // What is too large to be quoted at all takes nobody's place.
+            if stored.measure.tokens > most_tokens {
+                continue;
+            }
             if !past.archived && self.is_archived(session, past.lineage, &stored).await? {
                 continue;
             }

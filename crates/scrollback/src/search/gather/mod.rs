@@ -18,6 +18,7 @@ pub use near::Near;
 pub use words::{Question, stems};
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use crate::ids::At;
 use score::Scored;
@@ -30,8 +31,9 @@ pub const MODELS: usize = 128;
 /// How many messages are read for a question in all, those that [`beside`] names included.
 pub const READ: usize = 500;
 
-/// How much of a long text is read.
-const TEXT_CHARS: usize = 8_000;
+/// How much of a long text is read: its beginning, and its end, because people ask after what they paste.
+const HEAD_CHARS: usize = 6_000;
+const TAIL_CHARS: usize = 2_000;
 /// How far around a good message others may belong to it.
 const NEAR: u64 = 4;
 /// How many of the best messages have what is near them looked at.
@@ -86,8 +88,7 @@ pub struct Lead {
 impl Lead {
     /// Reads a message for a question.
     pub fn read(question: &Question, said: Said<'_>) -> Self {
-        let end = said.text.char_indices().nth(TEXT_CHARS).map_or(said.text.len(), |(at, _)| at);
-        let counts = question.count(&said.text[..end], said.voice);
+        let counts = question.count(said.text, &unread(said.text), said.voice);
         let named = question.named(said.name);
         let Said { place, at, voice, tokens, .. } = said;
         Self { place, at, voice, tokens, counts, named, near: 0.0 }
@@ -98,6 +99,13 @@ impl Lead {
     pub fn with_near(self, near: f64) -> Self {
         Self { near, ..self }
     }
+}
+
+/// The middle of a long text, which is not read; empty if the text is not long.
+fn unread(text: &str) -> Range<usize> {
+    let from = text.char_indices().nth(HEAD_CHARS).map_or(text.len(), |(at, _)| at);
+    let upto = text[from..].char_indices().nth_back(TAIL_CHARS - 1).map_or(from, |(at, _)| from + at);
+    from..upto
 }
 
 /// What an index knows of a question's terms.

@@ -98,10 +98,27 @@ fn no_more_is_read_than_allowed() {
 }
 
 #[test]
-fn what_stands_far_down_a_long_text_is_not_read() {
+fn the_middle_of_a_long_text_is_not_read() {
     let question = Question::read("boiler");
-    let counted = |before: usize| question_counts(&question, &format!("{}boiler", "é ".repeat(before)));
-    assert_eq!((counted(TEXT_CHARS / 2 - 10), counted(TEXT_CHARS / 2)), (1.0, 0.0));
+    let counted = |before: usize, after: usize| {
+        question_counts(&question, &format!("{}boiler{}", "é ".repeat(before), " é".repeat(after)))
+    };
+    let (head, tail) = (HEAD_CHARS / 2, TAIL_CHARS / 2);
+    assert_eq!((counted(head - 10, 9_000), counted(head, 9_000)), (1.0, 0.0));
+    assert_eq!((counted(9_000, tail - 10), counted(9_000, tail)), (1.0, 0.0));
+    assert_eq!((counted(head, tail - 10), counted(head, 0)), (1.0, 1.0), "nothing is read twice");
+}
+
+#[test]
+fn what_is_asked_after_a_long_paste_is_read() {
+    let config = "port: 8000\n".repeat(900);
+    let pasted = format!("It fails:\n```yaml\n{config}```\nThe gateway times out after 17 seconds. Why?");
+    let log = [said(0, None, &pasted), said(40, None, "The gateway has a new door.")];
+    let log = log.map(|said| Said { tokens: 900, ..said });
+    assert_eq!(best("After how many seconds did the gateway time out?", &log, 1), [0]);
+    let question = Question::read("seconds");
+    let length = Lead::read(&question, log[0]).counts.length;
+    assert!(length < 20.0, "the end is not taken for code: {length}");
 }
 
 fn question_counts(question: &Question, text: &str) -> f64 {
@@ -125,6 +142,25 @@ fn who_asks_how_it_began_gets_the_oldest() {
 }
 
 #[test]
+fn what_a_model_said_is_asked_for_in_many_words() {
+    for question in [
+        "Which guesthouse did you find?",
+        "Remind me of the podcast you recommended.",
+        "What was the fourth plant you listed?",
+        "你上次推荐的火锅店叫什么？",
+        "您之前说的是哪一本？",
+        "你提到的那首诗是谁写的？",
+    ] {
+        assert!(Question::read(question).asks_model, "{question}");
+    }
+    for question in
+        ["Can you suggest a dinner?", "Which phone would you recommend?", "你推荐哪个牌子？", "What did I say?"]
+    {
+        assert!(!Question::read(question).asks_model, "{question}");
+    }
+}
+
+#[test]
 fn code_that_a_person_shows_does_not_make_their_words_weigh_less() {
     let (code, prose) = ("alpha beta ".repeat(60), "gamma delta ".repeat(60));
     let shown = format!("The scheduler fails. ``` {code}```");
@@ -134,6 +170,26 @@ fn code_that_a_person_shows_does_not_make_their_words_weigh_less() {
     assert_eq!(best("Why does the scheduler fail?", &log, 1), [0]);
     let of_models = log.map(|said| Said { voice: Voice::Model, ..said });
     assert_eq!(best("Why does the scheduler fail?", &of_models, 1), [40]);
+}
+
+#[test]
+fn what_stands_beside_a_pasted_log_is_not_the_answer() {
+    let log = "invoice boiler repair francs total\n".repeat(40);
+    let pasted = format!("Here is the file:\n```\n{log}```\n");
+    let paste = |place| Said { tokens: 300, ..said(place, None, &pasted) };
+    let ship = |place| said(place, None, "Ship nine came in at dusk and left with many crates.");
+    let talk = [
+        said(0, None, "By the way the invoice for the boiler repair was 412 francs."),
+        ship(100),
+        ship(101),
+        paste(102),
+        ship(103),
+        ship(104),
+        ship(105),
+        paste(106),
+        ship(107),
+    ];
+    assert_eq!(best("How many francs was the invoice for the boiler repair?", &talk, 3), [0, 102, 106]);
 }
 
 #[test]

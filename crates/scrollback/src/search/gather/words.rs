@@ -4,6 +4,7 @@
 //! neither, in any language, is weighed by how rare it is.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::Voice;
@@ -36,8 +37,41 @@ const ASKING: &str = "ask tell told say said mention talk discuss discussion con
 /// Words that ask for how something began.
 const FIRST: &str = "first initial initially original originally begin beginning began start";
 
-/// How a question that asks for a model's own words is put.
-const ASKS_MODEL: [&str; 4] = ["did you", "have you", "you said", "you told"];
+/// How a question that asks for a model's own words is put: only what a model has done, as it is asked for new things
+/// with the same verbs.
+const ASKS_MODEL: [&str; 31] = [
+    "did you",
+    "have you",
+    "you said",
+    "you told",
+    "you mentioned",
+    "you recommended",
+    "you suggested",
+    "you advised",
+    "you proposed",
+    "you gave",
+    "you provided",
+    "you shared",
+    "you showed",
+    "you listed",
+    "you wrote",
+    "you explained",
+    "you described",
+    "你之前",
+    "你上次",
+    "你刚才",
+    "你当时",
+    "你告诉",
+    "你提到",
+    "你提过",
+    "你说过",
+    "你说的",
+    "你推荐的",
+    "你推荐过",
+    "你建议的",
+    "你给的",
+    "你写的",
+];
 
 static GRAMMAR_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| GRAMMAR.split_whitespace().collect());
 static FIRST_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| FIRST.split_whitespace().map(stem).collect());
@@ -163,7 +197,7 @@ impl Question {
         let asked: HashSet<String> = asking(text).into_iter().flat_map(stems).collect();
         let told = |term: &String| if asked.is_empty() || asked.contains(term) { 1.0 } else { TOLD_WEIGHT };
         let weights = terms.iter().map(|term| telling(term) * told(term)).collect();
-        let said = text.to_lowercase();
+        let said = text.to_lowercase().replace('您', "你");
         let asks_model = ASKS_MODEL.iter().any(|phrase| said.contains(phrase));
         let asks_first = terms.iter().any(|term| FIRST_STEMS.contains(term));
         let (pairs, beginnings) = (pairs(text, &numbers), Beginnings::of(terms.iter()));
@@ -205,15 +239,24 @@ impl Question {
         &self.pairs
     }
 
-    /// How often a text has what is asked for. The code a person shows does not make it longer: it comes with what they
-    /// say of it.
-    pub(super) fn count(&self, text: &str, voice: Voice) -> Counts {
+    /// How often a text has what is asked for, apart from a stretch that is not read. The code a person shows does not
+    /// make it longer: it comes with what they say of it. Nor does a log say more by repeating a word in every line: it
+    /// would lend all of that to what stands around it.
+    pub(super) fn count(&self, text: &str, unread: &Range<usize>, voice: Voice) -> Counts {
         let mut counts = Counts { terms: vec![0.0; self.terms.len()], pairs: vec![0.0; self.pairs.len()], length: 0.0 };
+        let mut at = 0;
         for (i, part) in text.split(FENCE).enumerate() {
-            let length = counts.length;
-            self.add(part, &mut counts);
-            if voice == Voice::Person && i % 2 == 1 {
-                counts.length = length;
+            let before = (voice == Voice::Person && i % 2 == 1).then(|| counts.clone());
+            // Fences are looked for in all of it: the end may be code, or stand after it.
+            let [from, upto] = [unread.start, unread.end].map(|end| end.clamp(at, at + part.len()) - at);
+            self.add(&part[..from], &mut counts);
+            self.add(&part[upto..], &mut counts);
+            at += part.len() + FENCE.len();
+            if let Some(before) = before {
+                counts.length = before.length;
+                for (now, before) in counts.terms.iter_mut().zip(before.terms) {
+                    *now = f64::min(*now, f64::max(before, 1.0));
+                }
             }
         }
         counts
