@@ -101,8 +101,11 @@ impl Proxy {
     ) -> Result<Option<(Fold, Fold)>> {
         let session = &received.session;
         let controls = self.engine.controls(session).await?;
-        let usual = (plan.budget, plan.limit);
-        let (budget, limit) = if plan.is_assumed { self.engine.unsure(&controls, usual) } else { usual };
+        let (budget, limit) = if plan.is_assumed {
+            self.engine.unsure(&controls, plan.budget, plan.limit)
+        } else {
+            (plan.budget, plan.limit)
+        };
         let layout = self.engine.layout_with(&controls, limit);
         let (_, before) = self.engine.fold_at(session, head, &layout).await?;
         let (layout, model, recalls) = (&*layout, &*plan.model, plan.recalls);

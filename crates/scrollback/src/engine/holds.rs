@@ -158,7 +158,7 @@ impl Engine {
             self.keep_held(session, leaf, told).await?;
             kept.push(leaf.stored.clone());
         }
-        self.unquote_erased(session, (lane, &kept)).await
+        self.unquote_erased(session, lane, &kept).await
     }
 
     async fn keep_held(&self, session: &SessionKey, leaf: &Leaf, told: Told) -> Result<()> {

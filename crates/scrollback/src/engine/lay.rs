@@ -8,7 +8,7 @@ use super::control::LESS_KEPT;
 use super::folds::Folds;
 use super::lanes::Lane;
 use super::quotes::Call;
-use super::topics::Consulted;
+use super::topics::{Consultation, Consulted};
 use super::turn::Ask;
 use super::writing::editions;
 use crate::error::{Error, Result};
@@ -24,6 +24,19 @@ use crate::window::{Budget, Reason, Window};
 const TRIES: usize = 4;
 /// How many instructions a fold remembers: all of them are read whenever something is folded.
 const INSTRUCTIONS: usize = 64;
+
+/// A request whose window is laid out: for the first time, or once more.
+#[derive(Clone, Copy)]
+pub(super) struct Request<'a> {
+    pub(super) ask: &'a Ask<'a>,
+    pub(super) received: &'a Received,
+    /// Its last message.
+    pub(super) head: Position,
+    /// What was found for it when it was laid out before.
+    pub(super) consulted: Option<&'a Consulted>,
+    /// How many tokens of its budget are not for its window: recalls have taken them, or are going to.
+    pub(super) taken: u32,
+}
 
 /// A turn laid out.
 pub(super) struct Laid {
@@ -45,25 +58,48 @@ pub(super) struct Fitted {
     fold: Option<Fold>,
 }
 
-/// Why a fold may come before its time.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Pressed {
-    /// Somebody asked for it.
+/// What a window may cost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Budgets {
+    /// All of it.
+    pub(super) whole: Budget,
+    /// What is left of that for what a strategy shows: the client never saw the rest, which is put back around it.
+    pub(super) shown: Budget,
+}
+
+impl Budgets {
+    /// For a window of a lane.
+    pub(super) fn of(lane: &Lane, whole: Budget) -> Self {
+        let hidden: u32 = lane.hidden_now().map(|(_, hidden)| hidden.tokens()).sum();
+        Self { whole, shown: Budget { tokens: whole.tokens.saturating_sub(hidden) } }
+    }
+}
+
+/// What the window of a lane is made from.
+#[derive(Clone, Copy)]
+struct Ingredients<'a> {
+    /// A fold that is not recorded yet, if there is one.
+    fold: Option<&'a Fold>,
+    kept: Option<&'a Kept>,
+    consulted: Option<&'a Consulted>,
+}
+
+/// On what occasion a lane is folded, if its strategy wants that.
+#[derive(Clone, Copy)]
+pub(super) struct Occasion<'a> {
+    pub(super) session: &'a SessionKey,
+    /// What its window may cost.
+    pub(super) budget: Budget,
+    pub(super) at: At,
+    /// Whether somebody asked for a fold: it need not be time.
     pub(super) forced: bool,
-    /// A turn begins, which may call for quotes.
+    /// Whether a turn begins, which may call for quotes.
     pub(super) begins: bool,
 }
 
-/// What a turn has already that is laid out once more.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Known<'a> {
-    pub(super) consulted: Option<&'a Consulted>,
-    /// What of its budget is taken, for as long as the turn takes.
-    pub(super) taken: u32,
-}
-
-/// What was folded.
-pub(super) struct Folding {
+/// What is to be folded now.
+pub(super) struct DueFold {
+    /// One fold over all of it; it is not recorded yet.
     pub(super) fold: Option<Fold>,
     /// What the turn asks of the past and how much of it, if that was looked at.
     call: Option<(Call, QuoteNeed)>,
@@ -80,44 +116,38 @@ pub(super) struct Quoted {
 impl Engine {
     /// Lays out a lane. What the helper was asked for one that cannot be laid out is in the ledger at once: nobody
     /// finishes that turn.
-    pub(super) async fn laid(
-        &self,
-        lane: Result<Lane>,
-        ask: &Ask<'_>,
-        (received, head): (&Received, Position),
-        known: Known<'_>,
-    ) -> Result<Laid> {
+    pub(super) async fn lay(&self, lane: Result<Lane>, request: &Request<'_>) -> Result<Laid> {
         let mut asked = Vec::new();
-        let laid = self.laid_at_last(lane, ask, (received, head), (known, &mut asked)).await;
+        let laid = self.lay_until_kept(lane, request, &mut asked).await;
         if laid.is_err() {
-            self.keep_asked(&received.session, &asked, ask.arrival.at).await?;
+            self.keep_asked(&request.received.session, &asked, request.ask.arrival.at).await?;
         }
         laid.map(|laid| Laid { asked, ..laid })
     }
 
-    /// The same. If another request has folded or held something meanwhile, what counts is read from the store.
-    async fn laid_at_last(
+    /// Lays out a lane. If another request has folded or held something meanwhile, what counts is read from the store.
+    async fn lay_until_kept(
         &self,
         mut lane: Result<Lane>,
-        ask: &Ask<'_>,
-        (received, head): (&Received, Position),
-        (known, asked): (Known<'_>, &mut Vec<task::Asked>),
+        request: &Request<'_>,
+        asked: &mut Vec<task::Asked>,
     ) -> Result<Laid> {
         for _ in 1..TRIES {
             let laid = match lane {
-                Ok(lane) => self.lay_out(lane, ask, received, (known, &mut *asked)).await,
+                Ok(lane) => self.lay_out(lane, request, asked).await,
                 Err(error) => Err(error),
             };
             if !matches!(laid, Err(Error::Conflict(_))) {
                 return laid;
             }
-            self.lanes.forget(Some(received.session.id));
-            lane = self.reload(ask, received, head).await;
+            self.lanes.forget(Some(request.received.session.id));
+            lane = self.reload(request).await;
         }
-        self.lay_out(lane?, ask, received, (known, asked)).await
+        self.lay_out(lane?, request, asked).await
     }
 
-    async fn reload(&self, ask: &Ask<'_>, received: &Received, head: Position) -> Result<Lane> {
+    async fn reload(&self, request: &Request<'_>) -> Result<Lane> {
+        let Request { ask, received, head, .. } = *request;
         let controls = ask.governed(self.controls(&received.session).await?);
         let layout = self.layout_with(&controls, ask.limit_tokens);
         let lane = self.load(ask, received, head, layout).await?;
@@ -125,40 +155,31 @@ impl Engine {
     }
 
     /// Folds as often as the strategy wants to, then fits. Always ends, because every fold covers more of the path.
-    async fn lay_out(
-        &self,
-        mut lane: Lane,
-        ask: &Ask<'_>,
-        received: &Received,
-        (known, asked): (Known<'_>, &mut Vec<task::Asked>),
-    ) -> Result<Laid> {
-        let session = &received.session;
+    async fn lay_out(&self, mut lane: Lane, request: &Request<'_>, asked: &mut Vec<task::Asked>) -> Result<Laid> {
+        let Request { ask, received, consulted: found, taken, .. } = *request;
+        let (session, at) = (&received.session, ask.arrival.at);
         // Somebody else may have erased it since its messages came.
         let begun = lane.open.get(turns::last(&lane.open)).ok_or_else(|| unkept(session))?.stored.id;
         (lane.model, lane.recalls, lane.reserved) = (ask.arrival.model.into(), ask.recalls, ask.reserved);
         self.settle(session, &lane).await?;
         self.shelve(session, &mut lane).await?;
         self.decide(session, &mut lane).await?;
-        let hidden: u32 = lane.hidden_now().map(|(_, hidden)| hidden.tokens()).sum();
-        let Known { consulted: found, taken } = known;
-        let budget = Budget { tokens: ask.budget.tokens.saturating_sub(taken) };
-        let lessened = Budget { tokens: budget.tokens.saturating_sub(hidden) };
-        let at = ask.arrival.at;
+        let budgets = Budgets::of(&lane, Budget { tokens: ask.budget.tokens.saturating_sub(taken) });
         // A client that has summed up its past wants it out of sight.
         let forced = ask.forced || received.outcome == Outcome::Compacted;
         let begins = found.is_none() && lane.head.id == begun;
-        let pressed = Pressed { forced, begins };
-        let Folding { fold: folded, call } =
-            self.folded(&mut lane, (session, &mut *asked), (lessened, at), pressed).await?;
+        let occasion = Occasion { session, budget: budgets.shown, at, forced, begins };
+        let DueFold { fold: folded, call } = self.due_fold(&mut lane, &occasion, asked).await?;
         // What is taken is free again with the next turn, and the fold stays.
         let folded = folded.map(|fold| Fold { budget: ask.budget.tokens, ..fold });
         let known = folded.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
-        let consulted = match found {
-            Some(found) => Some(found.clone().without(lane.excluded())),
-            None => self.consult(session, (&mut lane, asked), (&known, call.as_ref(), lessened), at).await?,
+        let consulted = if let Some(found) = found {
+            Some(found.clone().without(lane.excluded()))
+        } else {
+            let wanted = Consultation { session, fold: &known, call: call.as_ref(), budget: budgets.shown, at };
+            self.consult(&mut lane, &wanted, asked).await?
         };
-        let Fitted { window, quoted, kept, fold } =
-            self.fitted(&lane, folded, consulted.as_ref(), (lessened, budget))?;
+        let Fitted { window, quoted, kept, fold } = self.fit(&lane, folded, consulted.as_ref(), budgets)?;
         // Nothing is recorded before it is known that the request can be answered.
         self.keep_shown(session, &lane, &window).await?;
         let folded = fold.as_ref().is_some_and(|fold| fold.open() > lane.folded.fold.open());
@@ -173,49 +194,51 @@ impl Engine {
     pub(super) async fn put_fold(&self, session: &SessionKey, lane: &mut Lane, fold: Fold, at: At) -> Result<()> {
         let (folds, read) = (Folds { store: self.store(), session, layout: &lane.layout }, lane.results());
         let covered = (fold.open().0 - lane.folded.fold.open().0) as usize;
-        let editions = editions(session, &lane.artifacts, (&lane.folded.fold, &fold), at);
+        let editions = editions(session, &lane.artifacts, &lane.folded.fold, &fold, at);
         let folded = folds.put(lane.head, &lane.folded, (fold, editions), at).await;
         // A database whose answer was lost may have written it: then the lanes in mind are out of date.
         let folded = folded.inspect_err(|_| self.lanes.forget(Some(session.id)))?;
         lane.pinned_for = (lane.controlled.version, folded.id);
         lane.fold_to(folded, covered);
         self.renew_lane(lane);
-        self.unquote_erased(session, (lane, &read)).await
+        self.unquote_erased(session, lane, &read).await
     }
 
     /// The window over a fold. If it does not fit, the fold's list is made shorter, then less is kept: the client's own
     /// messages cannot wait.
-    pub(super) fn fitted(
+    pub(super) fn fit(
         &self,
         lane: &Lane,
         fold: Option<Fold>,
         consulted: Option<&Consulted>,
-        budgets: (Budget, Budget),
+        budgets: Budgets,
     ) -> Result<Fitted> {
-        let fit = |fold: Option<&Fold>, kept: Option<&Kept>| self.fitted_over(lane, (fold, kept), consulted, budgets);
-        let less = LESS_KEPT.into_iter().map(|shares| KeepLimits::shares(budgets.0, shares));
+        let fit = |fold: Option<&Fold>, kept: Option<&Kept>| {
+            self.fit_with(lane, Ingredients { fold, kept, consulted }, budgets)
+        };
+        let less = LESS_KEPT.into_iter().map(|shares| KeepLimits::shares(budgets.shown, shares));
         let usual = self.keep_limits(lane, fold.as_ref(), budgets);
         for limits in std::iter::once(usual).chain(less) {
             let kept = lane.kept_within(fold.as_ref().unwrap_or(&lane.folded.fold), limits);
             if let Ok((window, quoted)) = fit(fold.as_ref(), kept.as_ref()) {
                 return Ok(Fitted { window, quoted, kept, fold });
             }
-            let shorter = self.relisted(lane, fold.as_ref(), (budgets.0, kept.as_ref()));
+            let shorter = self.shorter_list(lane, fold.as_ref(), kept.as_ref(), budgets.shown);
             if let Some(Ok((window, quoted))) = shorter.as_ref().map(|shorter| fit(Some(shorter), kept.as_ref())) {
                 return Ok(Fitted { window, quoted, kept, fold: shorter });
             }
         }
         // Nothing is kept.
-        let least = self.relisted(lane, fold.as_ref(), (budgets.0, None)).or(fold);
+        let least = self.shorter_list(lane, fold.as_ref(), None, budgets.shown).or(fold);
         fit(least.as_ref(), None).map(|(window, quoted)| Fitted { window, quoted, kept: None, fold: least })
     }
 
     /// How much is kept over a fold: as much as when it was made, whatever a later request may cost, so that it stays as
     /// it is; less where that leaves no room for what is shown.
-    fn keep_limits(&self, lane: &Lane, fold: Option<&Fold>, (lessened, budget): (Budget, Budget)) -> KeepLimits {
-        let now = KeepLimits::usual(lessened);
-        let scene = lane.scene_after(fold, lessened);
-        let made_for = if scene.fold.budget > 0 { Budget { tokens: scene.fold.budget } } else { budget };
+    fn keep_limits(&self, lane: &Lane, fold: Option<&Fold>, budgets: Budgets) -> KeepLimits {
+        let now = KeepLimits::usual(budgets.shown);
+        let scene = lane.scene_after(fold, budgets.shown);
+        let made_for = if scene.fold.budget > 0 { Budget { tokens: scene.fold.budget } } else { budgets.whole };
         let then = KeepLimits::usual(made_for);
         let kept = if then == now { None } else { lane.kept_within(scene.fold, then) };
         let fits = || self.strategy(lane.strategy).room(&Scene { kept: kept.as_ref(), ..scene }) > 0;
@@ -223,25 +246,24 @@ impl Engine {
     }
 
     /// The window over a fold, with what the client never saw put back, and what it quotes from topics.
-    fn fitted_over(
+    fn fit_with(
         &self,
         lane: &Lane,
-        (fold, kept): (Option<&Fold>, Option<&Kept>),
-        consulted: Option<&Consulted>,
-        (lessened, budget): (Budget, Budget),
+        Ingredients { fold, kept, consulted }: Ingredients<'_>,
+        Budgets { whole, shown }: Budgets,
     ) -> Result<(Window, Quoted)> {
         let strategy = self.strategy(lane.strategy);
-        let mut scene = Scene { kept, ..lane.scene_after(fold, lessened) };
-        let room = consulted.map_or(0, |consulted| self.most(consulted, lessened).min(strategy.room(&scene)));
+        let mut scene = Scene { kept, ..lane.scene_after(fold, shown) };
+        let room = consulted.map_or(0, |consulted| self.most(consulted, shown).min(strategy.room(&scene)));
         let excerpt = consulted.and_then(|consulted| self.excerpt_within(consulted, room));
         scene.excerpt = excerpt.as_ref();
         let fitted = match strategy.fit(&scene) {
             Ok(window) => {
-                let window = window.within(budget);
+                let window = window.within(whole);
                 lane.hidden_now().fold(window, |window, (id, hidden)| window.with_hidden(id, hidden))
             }
             // What was recalled earlier in the turn can be recalled again; the client's own messages cannot wait.
-            Err(_) if lessened != budget => strategy.fit(&Scene { budget, ..scene })?,
+            Err(_) if shown != whole => strategy.fit(&Scene { budget: whole, ..scene })?,
             Err(error) => return Err(error),
         };
         let is_quoted = fitted.blocks().iter().any(|block| block.reason == Reason::Relevant);
@@ -250,20 +272,20 @@ impl Engine {
     }
 
     /// A fold that was made for a larger window, with a shorter list.
-    fn relisted(&self, lane: &Lane, fold: Option<&Fold>, (budget, kept): (Budget, Option<&Kept>)) -> Option<Fold> {
+    fn shorter_list(&self, lane: &Lane, fold: Option<&Fold>, kept: Option<&Kept>, budget: Budget) -> Option<Fold> {
         let scene = Scene { kept, ..lane.scene_after(fold, budget) };
         let shorter = self.strategy(lane.strategy).file(&scene, Vec::new()).knowing(scene.fold);
         (shorter.tokens < scene.fold.tokens).then_some(shorter)
     }
 
     /// What the strategy wants to fold now, all of it in one. Notes what the helper was asked, also if something fails.
-    pub(super) async fn folded(
+    pub(super) async fn due_fold(
         &self,
         lane: &mut Lane,
-        (session, asked): (&SessionKey, &mut Vec<task::Asked>),
-        (budget, at): (Budget, At),
-        Pressed { mut forced, begins }: Pressed,
-    ) -> Result<Folding> {
+        occasion: &Occasion<'_>,
+        asked: &mut Vec<task::Asked>,
+    ) -> Result<DueFold> {
+        let Occasion { session, budget, at, mut forced, begins } = *occasion;
         let strategy = self.strategy(lane.strategy);
         let (mut fold, mut covered, mut call) = (None::<Fold>, 0, None);
         loop {
@@ -271,7 +293,7 @@ impl Engine {
             if call.is_none() && begins && known.covers.is_some() {
                 call = self.call(session, lane).await?;
             }
-            let need = call.as_ref().map(|call| self.need(call, (lane, known.open()), budget));
+            let need = call.as_ref().map(|call| self.need(call, lane, known.open(), budget));
             let called = need.filter(|need| *need != QuoteNeed::Little);
             let called = called.map_or(0, |need| self.settings.strategies.quotes.room(need, budget));
             let kept = lane.kept_over(&known, budget);
@@ -285,15 +307,13 @@ impl Engine {
             };
             let mut stretches = strategy.fold(&scene);
             let Some(last) = stretches.last().copied() else {
-                return Ok(Folding { fold, call: call.zip(need) });
+                return Ok(DueFold { fold, call: call.zip(need) });
             };
             if lane.strategy == StrategyName::Topics {
-                let mut shelf = lane.shelf.clone();
-                let sorted = (&*lane, Arc::make_mut(&mut shelf));
-                self.sort_upto(session, sorted, (last.covers.to, at), asked).await?;
-                lane.shelf = shelf;
+                self.sort_upto(lane, occasion, last.covers.to, asked).await?;
             }
-            let filing = self.filing(session, lane, (&known, &lane.open[covered..], budget), last).await?;
+            let scene = Scene { fold: &known, open: &lane.open[covered..], ..lane.scene(budget) };
+            let filing = self.filing(session, lane, &scene, last).await?;
             if let Some(last) = stretches.last_mut() {
                 *last = filing.stretch;
             }
@@ -309,7 +329,7 @@ impl Engine {
             folded.original_tokens =
                 open[..count].iter().fold(known.original_tokens, |sum, leaf| sum.saturating_add(leaf.tokens()));
             folded.instructions = instructed(&known.instructions, &lane.pinned, &open[..count]);
-            folded.question = question(open.split_at(count), known.question);
+            folded.question = parted_question(&open[..count], &open[count..], known.question);
             covered += count;
             lane.pinned = self.pinned(session, lane, &folded).await?;
             fold = Some(folded);
@@ -354,7 +374,11 @@ pub(super) fn instructed(before: &[MessageId], known: &[Arc<Stored>], more: &[Ar
 
 /// What began the turn that is parted between what is folded and what stays open, if one is; `before` began the one
 /// that was parted by the fold before.
-pub(super) fn question((folded, open): (&[Arc<Leaf>], &[Arc<Leaf>]), before: Option<MessageId>) -> Option<MessageId> {
+pub(super) fn parted_question(
+    folded: &[Arc<Leaf>],
+    open: &[Arc<Leaf>],
+    before: Option<MessageId>,
+) -> Option<MessageId> {
     if open.first().is_none_or(|leaf| leaf.begins_turn) {
         return None;
     }

@@ -10,7 +10,7 @@ use super::Engine;
 use super::control::Folding;
 use super::folds::Folds;
 use super::lanes::{Hidden, Lane};
-use super::lay::{instructed, question};
+use super::lay::{instructed, parted_question};
 use super::turn::Ask;
 use crate::error::{Error, Result};
 use crate::ids::{At, Depth, MessageId, SessionId, SessionKey};
@@ -293,7 +293,8 @@ impl Engine {
             lane.folded.fold.original_tokens.saturating_add(u32::try_from(guess).unwrap_or(u32::MAX));
         fold.budget = budget.tokens;
         fold.instructions = instructed(&lane.folded.fold.instructions, &lane.pinned, &lane.open[..begins]);
-        fold.question = question(lane.open.split_at(begins), lane.folded.fold.question);
+        let (folded, open) = lane.open.split_at(begins);
+        fold.question = parted_question(folded, open, lane.folded.fold.question);
         Ok(Some((fold, begins)))
     }
 

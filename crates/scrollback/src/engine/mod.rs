@@ -101,9 +101,17 @@ impl Engine {
             settings.strategies.topics = settings.strategies.topics.with_readings();
         }
         let strategies = StrategyName::ALL.map(|name| (name, name.build(&settings.strategies))).into();
-        let (helpers, lanes, due, meaning) = Default::default();
-        let cues = Cues::new(&settings.strategies.topics.cues);
-        Self { log: Log::new(store), tasks, helpers, strategies, settings, cues, lanes, due, meaning }
+        Self {
+            log: Log::new(store),
+            tasks,
+            helpers: BTreeMap::new(),
+            strategies,
+            cues: Cues::new(&settings.strategies.topics.cues),
+            settings,
+            lanes: Lanes::default(),
+            due: Due::default(),
+            meaning: None,
+        }
     }
 
     /// The same with a helper that settings name beside the usual one.
@@ -150,7 +158,7 @@ impl Engine {
 
     /// What windows of a session may cost for a model whose limit nobody knows, and that limit: as assumed, or nothing
     /// that is ever reached where folding waits for a limit that is known.
-    pub fn unsure(&self, controls: &Controls, (budget, limit_tokens): (Budget, u32)) -> (Budget, u32) {
+    pub fn unsure(&self, controls: &Controls, budget: Budget, limit_tokens: u32) -> (Budget, u32) {
         match controls.strategy.unwrap_or(self.settings.strategy) {
             StrategyName::Summary => (Budget { tokens: BOUNDLESS }, BOUNDLESS),
             StrategyName::Pages

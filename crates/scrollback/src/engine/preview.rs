@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::lanes::Lane;
+use super::lay::Budgets;
 use super::turn::Ask;
 use super::{BOUNDLESS, Engine};
 use crate::error::{Error, Result};
@@ -60,13 +61,12 @@ impl Engine {
 
     /// The window over a lane as it is. What does not fit is shown all the same: it is to be counted.
     fn window_seen(&self, lane: &Lane, budget: Budget) -> Result<Window> {
-        let hidden: u32 = lane.hidden_now().map(|(_, hidden)| hidden.tokens()).sum();
-        let lessened = Budget { tokens: budget.tokens.saturating_sub(hidden) };
-        match self.fitted(lane, None, None, (lessened, budget)) {
+        match self.fit(lane, None, None, Budgets::of(lane, budget)) {
             Ok(fitted) => Ok(fitted.window),
             Err(Error::TooLarge(_)) => {
                 let boundless = Budget { tokens: BOUNDLESS };
-                self.fitted(lane, None, None, (boundless, boundless)).map(|fitted| fitted.window)
+                let budgets = Budgets { whole: boundless, shown: boundless };
+                self.fit(lane, None, None, budgets).map(|fitted| fitted.window)
             }
             Err(error) => Err(error),
         }

@@ -83,10 +83,10 @@ impl Engine {
         Ok(Some(Call { question, text, known, deep: forgotten || past, leans: leans(lane), goes_on }))
     }
 
-    /// How much a call asks for, given a lane whose messages are open from a depth on.
-    pub(super) fn need(&self, call: &Call, (lane, open): (&Lane, Depth), budget: Budget) -> QuoteNeed {
+    /// How much a call asks for, if the messages of its lane are open from a depth on.
+    pub(super) fn need(&self, call: &Call, lane: &Lane, open: Depth, budget: Budget) -> QuoteNeed {
         let settings = &self.settings.strategies.quotes;
-        let lacks = || missing(&call.question, &call.known, (lane, open));
+        let lacks = || missing(&call.question, &call.known, lane, open);
         // What is asked in words that nobody used may have been said in others.
         let is_new = self.meaning.is_some() && call.asks() && call.known.frequencies.iter().all(|count| *count == 0);
         let enough = if call.goes_on { settings.missing } else { settings.enough(budget) };
@@ -221,7 +221,7 @@ fn place_of(stored: &Stored) -> Option<u64> {
 }
 
 /// How much of a question the open messages before it do not speak of, by the weight of its terms that the past knows.
-fn missing(question: &Question, known: &Known, (lane, open): (&Lane, Depth)) -> f64 {
+fn missing(question: &Question, known: &Known, lane: &Lane, open: Depth) -> f64 {
     let is_open = |stored: &Stored| stored.position().is_some_and(|at| at.depth >= open);
     let shown = |leaf: &&Arc<Leaf>| is_open(&leaf.stored) && !lane.excluded().contains(&leaf.stored.id);
     let before = lane.open[..turns::last(&lane.open)].iter().filter(shown);

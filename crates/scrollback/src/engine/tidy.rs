@@ -120,7 +120,7 @@ impl Engine {
         let mut asked = Vec::new();
         let tidied = self.tidied_asking(session, lane, (budget, at), &mut asked).await;
         self.keep_asked(session, &asked, at).await?;
-        self.unquote_erased(session, (lane, &lane.results())).await?;
+        self.unquote_erased(session, lane, &lane.results()).await?;
         tidied
     }
 

@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 
 use super::Engine;
 use super::lanes::Lane;
-use super::lay::{Known, Laid, Quoted};
+use super::lay::{Laid, Quoted, Request};
 use super::topics::{Consulted, Event};
 use crate::control::Controls;
 use crate::error::{Error, Result};
@@ -65,8 +65,17 @@ pub struct Ask<'a> {
 impl<'a> Ask<'a> {
     /// A request with its whole history, for a model of which a limit is known.
     pub fn new(arrival: Arrival<'a>, history: &'a History<'a>, budget: Budget, limit_tokens: u32) -> Self {
-        let (after, reserved, strategy) = Default::default();
-        Self { arrival, history, after, budget, reserved, limit_tokens, strategy, forced: false, recalls: true }
+        Self {
+            arrival,
+            history,
+            after: None,
+            budget,
+            reserved: Reserved::default(),
+            limit_tokens,
+            strategy: None,
+            forced: false,
+            recalls: true,
+        }
     }
 
     /// What a person decided about its session, as far as it counts for this turn.
@@ -190,19 +199,20 @@ impl Turn {
 impl Engine {
     /// Takes a request into the log and lays out its window. When this returns, nothing of the request can be lost.
     pub async fn begin(&self, ask: Ask<'_>) -> Result<Turn> {
-        Box::pin(self.begun(ask, |_| ask)).await
+        Box::pin(self.begin_within(ask, |_| ask)).await
     }
 
     /// The same for a model whose limit is only assumed; see [`Engine::unsure`].
     pub async fn begin_unsure(&self, ask: Ask<'_>) -> Result<Turn> {
         let bounded = |controls: &Controls| {
-            let (budget, limit_tokens) = self.unsure(controls, (ask.budget, ask.limit_tokens));
+            let (budget, limit_tokens) = self.unsure(controls, ask.budget, ask.limit_tokens);
             Ask { budget, limit_tokens, ..ask }
         };
-        Box::pin(self.begun(ask, bounded)).await
+        Box::pin(self.begin_within(ask, bounded)).await
     }
 
-    async fn begun<'a>(&self, ask: Ask<'a>, bounded: impl FnOnce(&Controls) -> Ask<'a>) -> Result<Turn> {
+    /// Begins a turn within the bounds that what a person decided leaves it.
+    async fn begin_within<'a>(&self, ask: Ask<'a>, bounded: impl FnOnce(&Controls) -> Ask<'a>) -> Result<Turn> {
         let received = match ask.after {
             None => self.log.receive(ask.arrival, ask.history).await?,
             Some(after) => self.log.receive_new(ask.arrival, after, ask.history).await?,
@@ -213,12 +223,12 @@ impl Engine {
         let layout = self.layout_with(&controls, ask.limit_tokens);
         let ask = self.less_tools(ask, &controls);
         let lane = self.lane(&ask, &received, head, layout).await;
-        let laid = self.laid(lane, &ask, (&received, head), Known::default()).await;
+        let request = Request { ask: &ask, received: &received, head, consulted: None, taken: 0 };
+        let laid = self.lay(lane, &request).await;
         // What was sorted on the way is in the store, whether the window fits or not.
         let Laid { lane, window, consulted, quoted, asked, folded } =
             laid.inspect_err(|_| self.lanes.forget(Some(received.session.id)))?;
         self.lanes.keep(lane.clone());
-        let (rounds, recalls, pages, woken, activated) = Default::default();
         let tools = self.strategy(lane.strategy).recalls();
         Ok(Turn {
             received,
@@ -226,13 +236,13 @@ impl Engine {
             at: ask.arrival.at,
             lane,
             window,
-            rounds,
-            recalls,
-            pages,
+            rounds: Vec::new(),
+            recalls: Vec::new(),
+            pages: Vec::new(),
             consulted,
             quoted,
-            woken,
-            activated,
+            woken: Vec::new(),
+            activated: Vec::new(),
             asked,
             folded,
             tools,
@@ -273,10 +283,9 @@ impl Engine {
         let ask =
             Ask { reserved, strategy, forced, recalls, ..Ask::new(arrival, &history, budget, turn.limit_tokens()) };
         // What topics had to say does not depend on how much of it fits.
-        let known = Known { consulted: turn.consulted.as_ref(), taken: rounds + free };
-        let lane = Ok(turn.lane.clone());
-        let laid = self.laid(lane, &ask, (&received, turn.head), known).await?;
-        let Laid { lane, window, consulted, quoted, asked, folded } = laid;
+        let consulted = turn.consulted.as_ref();
+        let request = Request { ask: &ask, received: &received, head: turn.head, consulted, taken: rounds + free };
+        let Laid { lane, window, consulted, quoted, asked, folded } = self.lay(Ok(turn.lane.clone()), &request).await?;
         let lane = Lane { heads: turn.lane.heads.clone(), ..lane };
         let mut window = window.within(budget);
         turn.rounds.iter().for_each(|(raw, tokens)| window.recall(raw.clone(), *tokens));

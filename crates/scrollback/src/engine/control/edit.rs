@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::artifact::{Artifact, ArtifactId};
 use crate::engine::Engine;
 use crate::engine::lanes::Lane;
-use crate::engine::lay::Pressed;
+use crate::engine::lay::Occasion;
 use crate::error::{Error, Result};
 use crate::ids::{At, SessionKey};
 use crate::note::{Author, Fold};
@@ -114,11 +114,12 @@ impl Engine {
             self.keep_asked(folding.session, &asked, at).await?;
             written?;
         }
-        let pressed = Pressed { forced: true, begins: false };
+        let Folding { session, budget, .. } = folding;
+        let occasion = Occasion { session, budget, at, forced: true, begins: false };
         let mut asked = Vec::new();
-        let folded = self.folded(&mut lane, (folding.session, &mut asked), (folding.budget, at), pressed).await;
-        self.keep_asked(folding.session, &asked, at).await?;
-        let Some(fold) = folded?.fold else { return Ok(None) };
+        let due = self.due_fold(&mut lane, &occasion, &mut asked).await;
+        self.keep_asked(session, &asked, at).await?;
+        let Some(fold) = due?.fold else { return Ok(None) };
         let fold = Fold { budget: folding.budget.tokens, ..fold };
         self.put_fold(folding.session, &mut lane, fold, at).await?;
         self.lanes.forget(Some(folding.session.id));

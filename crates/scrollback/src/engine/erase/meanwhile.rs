@@ -27,7 +27,8 @@ impl Engine {
     pub(in crate::engine) async fn unquote_erased(
         &self,
         session: &SessionKey,
-        (lane, read): (&Lane, &[Arc<Stored>]),
+        lane: &Lane,
+        read: &[Arc<Stored>],
     ) -> Result<()> {
         if read.is_empty() || lane.stint == Stint::Alone {
             return Ok(());

@@ -34,10 +34,11 @@ pub(super) use wake::{Wanted, Woken, recorded};
 
 use super::Engine;
 use super::lanes::Lane;
+use super::lay::Occasion;
 use super::quotes::{Call, Past};
 use super::turn::Turn;
 use crate::error::Result;
-use crate::ids::{At, Depth, MessageId, SessionKey};
+use crate::ids::{At, Depth, SessionKey};
 use crate::note::Fold;
 use crate::store::{Kind, Lineage, Position, Put, Stored};
 use crate::strategy::topics::{Excerpt, Shown, activation, excerpt};
@@ -57,6 +58,19 @@ pub(super) struct Deep {
     pub(super) forgotten: bool,
     /// They ask for what is long past.
     pub(super) past: bool,
+}
+
+/// For what a turn is consulted about the past.
+#[derive(Clone, Copy)]
+pub(super) struct Consultation<'a> {
+    pub(super) session: &'a SessionKey,
+    /// What is folded, as the turn will see it.
+    pub(super) fold: &'a Fold,
+    /// What the turn asks of the past and how much of it, if that was looked at.
+    pub(super) call: Option<&'a (Call, QuoteNeed)>,
+    /// What its window may cost.
+    pub(super) budget: Budget,
+    pub(super) at: At,
 }
 
 /// How many batches a turn waits for at most.
@@ -86,21 +100,27 @@ impl Engine {
     /// Notes what the helper was asked, also if something fails.
     pub(super) async fn sort_upto(
         &self,
-        session: &SessionKey,
-        (lane, shelf): (&Lane, &mut Shelf),
-        (to, at): (Depth, At),
+        lane: &mut Lane,
+        occasion: &Occasion<'_>,
+        to: Depth,
         asked: &mut Vec<task::Asked>,
     ) -> Result<()> {
+        let Occasion { session, at, .. } = *occasion;
+        let mut shelf = Shelf::clone(&lane.shelf);
         shelf.progress.skip_to(lane.folded.fold.open());
         let unsorted = |depth: Depth| depth >= shelf.progress.frontier && depth <= to;
         let wanted = |leaf: &&Arc<Leaf>| leaf.stored.position().is_some_and(|at| unsorted(at.depth));
         let leaves: Vec<_> = lane.open.iter().filter(wanted).cloned().collect();
         let leaves = &leaves[self.too_many(&leaves)..];
-        let Some(first) = leaves.first().and_then(|leaf| leaf.stored.position()) else { return Ok(()) };
-        shelf.progress.skip_to(first.depth);
-        let lineage = self.store().lineage(session, lane.head).await?;
-        let until = Some(Instant::now() + self.deadline());
-        self.sort(&Sorting { session, lineage: &lineage, at, until }, (shelf, asked), leaves).await
+        if let Some(first) = leaves.first().and_then(|leaf| leaf.stored.position()) {
+            shelf.progress.skip_to(first.depth);
+            let lineage = self.store().lineage(session, lane.head).await?;
+            let until = Some(Instant::now() + self.deadline());
+            let sorting = Sorting { session, lineage: &lineage, at, until };
+            self.sort(&sorting, (&mut shelf, asked), leaves).await?;
+        }
+        lane.shelf = Arc::new(shelf);
+        Ok(())
     }
 
     /// How many of the oldest of some messages are more than a turn can wait for: up to where a turn begins, or in the
@@ -125,18 +145,18 @@ impl Engine {
     /// asked.
     pub(super) async fn consult(
         &self,
-        session: &SessionKey,
-        (lane, asked): (&mut Lane, &mut Vec<task::Asked>),
-        (fold, call, budget): (&Fold, Option<&(Call, QuoteNeed)>, Budget),
-        at: At,
+        lane: &mut Lane,
+        wanted: &Consultation<'_>,
+        asked: &mut Vec<task::Asked>,
     ) -> Result<Option<Consulted>> {
+        let Consultation { session, fold, call, budget, at } = *wanted;
         if fold.covers.is_none() || lane.strategy != StrategyName::Topics && !self.quotes(lane) {
             return Ok(None);
         }
         let began = lane.open[turns::last(&lane.open)].stored.id;
         let lineage = self.store().lineage(session, lane.head).await?;
         if lane.head.id != began
-            && let Some(before) = self.consulted_before(session, &lineage, (lane, began), fold.open()).await?
+            && let Some(before) = self.consulted_before(session, &lineage, lane, fold.open()).await?
         {
             return Ok(Some(before.without(lane.excluded())));
         }
@@ -149,7 +169,7 @@ impl Engine {
         // In the middle of a turn nobody has asked yet.
         let late = if call.is_none() { self.call(session, lane).await? } else { None };
         let late = late.map(|call| {
-            let need = self.need(&call, (lane, fold.open()), budget);
+            let need = self.need(&call, lane, fold.open(), budget);
             (call, need)
         });
         if let Some((call, need)) = call.or(late.as_ref()) {
@@ -185,13 +205,15 @@ impl Engine {
         &self,
         session: &SessionKey,
         lineage: &Lineage,
-        (lane, began): (&Lane, MessageId),
+        lane: &Lane,
         open: Depth,
     ) -> Result<Option<Consulted>> {
+        let turn = &lane.open[turns::last(&lane.open)..];
+        let began = turn[0].stored.id;
         if let Some(before) = lane.consulted.as_ref().filter(|before| before.turn == began) {
             return Ok(Some(before.again()));
         }
-        for leaf in lane.open[turns::last(&lane.open)..].iter().rev() {
+        for leaf in turn.iter().rev() {
             let view = self.last_view(session, leaf.stored.id).await?;
             // Before anything was folded there was nothing to ask.
             if let Some(view) = view.filter(|view| view.fold.is_some()) {

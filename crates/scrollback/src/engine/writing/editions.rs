@@ -109,7 +109,8 @@ impl Engine {
 pub(in crate::engine) fn editions(
     session: &SessionKey,
     filed: &[Filed],
-    (before, after): (&Fold, &Fold),
+    before: &Fold,
+    after: &Fold,
     at: At,
 ) -> Vec<Put> {
     let edition_of = |id: ArtifactId| before.artifacts.iter().find(|edition| edition.id == id).copied();

@@ -64,15 +64,16 @@ pub(super) struct Filing {
 }
 
 impl Engine {
-    /// What is known of a stretch that is folded now: as it was written ahead of need, as far as that goes, or else
+    /// What is known of a stretch of a scene that is folded now: as it was written ahead of need, as far as that goes, or else
     /// offline.
     pub(super) async fn filing(
         &self,
         session: &SessionKey,
         lane: &Lane,
-        (fold, open, budget): (&Fold, &[Arc<Leaf>], Budget),
+        scene: &Scene<'_>,
         stretch: Stretch,
     ) -> Result<Filing> {
+        let Scene { fold, open, budget, .. } = *scene;
         let artifacts = lane.artifacts.clone();
         if !lane.strategy.writes() {
             return Ok(Filing { stretch, summary: None, artifacts });
