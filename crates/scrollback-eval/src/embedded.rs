@@ -79,7 +79,7 @@ impl Embedder for Cached {
             TextKind::Passage => "passage",
         };
         let hashes: Vec<Hash128> = texts.iter().map(|text| Hash128::of(of_kind, &[text.as_bytes()])).collect();
-        let (mut missing, mut unknown): (Vec<&str>, Vec<Hash128>) = Default::default();
+        let (mut missing, mut unknown): (Vec<&str>, Vec<Hash128>) = (Vec::new(), Vec::new());
         for (text, hash) in texts.iter().zip(&hashes) {
             if self.get(hash).is_none() && !unknown.contains(hash) {
                 missing.push(text);

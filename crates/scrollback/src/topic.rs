@@ -70,6 +70,21 @@ pub struct Card {
 }
 
 impl Card {
+    /// The card of a topic that holds no message yet.
+    pub(crate) fn empty(id: TopicId, name: String) -> Self {
+        Self {
+            id,
+            parent: None,
+            name,
+            brief: String::new(),
+            messages: 0,
+            tokens: 0,
+            first: At::default(),
+            last: At::default(),
+            refers: Vec::new(),
+        }
+    }
+
     /// The file it is written to when topics are written to files.
     pub fn file(&self) -> String {
         format!("topics/topic-{}.jsonl", self.id.0.0)

@@ -27,14 +27,13 @@ pub(super) struct SaidEmbeddings {
 impl Default for SaidEmbeddings {
     fn default() -> Self {
         let EmbedSettings { question_ms, batch, passages, reply_passages, memory_megabytes } = EmbedSettings::default();
-        let (from, model, key_env, dimensions, question_prefix, passage_prefix) = Default::default();
         Self {
-            from,
-            model,
-            key_env,
-            dimensions,
-            question_prefix,
-            passage_prefix,
+            from: String::new(),
+            model: String::new(),
+            key_env: String::new(),
+            dimensions: 0,
+            question_prefix: String::new(),
+            passage_prefix: String::new(),
             question_ms,
             batch,
             passages,

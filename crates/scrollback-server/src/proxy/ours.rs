@@ -72,26 +72,23 @@ pub(crate) struct Kept {
 impl Kept {
     /// An answer that took nothing.
     pub(super) fn nothing(received: &Received) -> Self {
-        let (view, layout, tokens, budget, saved_tokens, saved_dollars) = Default::default();
-        let (message, branch, folded, covers, recalls, notices, model, upstream) = Default::default();
-        let (session, question) = (received.session.id, received.head.map_or(MessageId(0), |head| head.id));
         Self {
-            session,
-            question,
-            message,
-            branch,
-            view,
-            layout,
-            tokens,
-            budget,
-            saved_tokens,
-            saved_dollars,
-            folded,
-            covers,
-            recalls,
-            notices,
-            model,
-            upstream,
+            session: received.session.id,
+            question: received.head.map_or(MessageId(0), |head| head.id),
+            message: None,
+            branch: 0,
+            view: None,
+            layout: None,
+            tokens: 0,
+            budget: 0,
+            saved_tokens: 0,
+            saved_dollars: None,
+            folded: false,
+            covers: None,
+            recalls: 0,
+            notices: Vec::new(),
+            model: String::new(),
+            upstream: String::new(),
         }
     }
 }

@@ -84,9 +84,13 @@ pub(super) fn respond(exchange: Exchange, answer: Answer) -> Response<Body> {
     headers.extend(exchange.labels());
     let mut relay = exchange.wire.speech().relay(exchange.hides_markers());
     relay.expect(exchange.echo());
-    let phase = Phase::Coming(Box::new(exchange), answer.body);
-    let (splitter, out, ready) = Default::default();
-    let streaming = Streaming { phase, splitter, relay, out, ready };
+    let streaming = Streaming {
+        phase: Phase::Coming(Box::new(exchange), answer.body),
+        splitter: Splitter::default(),
+        relay,
+        out: BytesMut::new(),
+        ready: VecDeque::new(),
+    };
     let body = stream::unfold(streaming, |mut streaming| async {
         let piece = streaming.next().await?;
         Some((piece, streaming))

@@ -156,8 +156,7 @@ mod tests {
         let thought = |id: &str| Piece::Other(serde_json::json!({"type": "reasoning", "id": id}));
         let found = || Piece::Other(serde_json::json!({"type": "web_search_call"}));
         let call = |name: &str| {
-            let (id, arguments) = Default::default();
-            Piece::Call(Called { id, name: name.into(), arguments, value: Value::Null })
+            Piece::Call(Called { id: String::new(), name: name.into(), arguments: String::new(), value: Value::Null })
         };
         let words = |text: &str| Piece::Words { text: text.into(), value: Value::Null };
         let check = |pieces: &[Piece], text: &str, left: &[Piece]| {
@@ -180,7 +179,7 @@ mod tests {
     #[test]
     fn of_a_stopped_reply_its_words_count() {
         let words = |text: &str| Piece::Words { text: text.into(), value: Value::Null };
-        let (id, name, arguments) = Default::default();
+        let (id, name, arguments) = (String::new(), String::new(), String::new());
         let call = Piece::Call(Called { id, name, arguments, value: Value::Null });
         let said =
             Said { pieces: vec![Piece::Other(Value::Null), words("It begins"), words(" "), call], ..Said::default() };

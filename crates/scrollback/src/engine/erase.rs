@@ -137,7 +137,7 @@ struct Erased<'a> {
 impl<'a> Erased<'a> {
     fn new(results: &'a [MessageId], stored: &'a [Stored], topics: HashMap<TopicId, HashSet<String>>) -> Self {
         let texts = stored.iter().map(|stored| stored.message().to_text()).collect();
-        let (names, retold) = Default::default();
+        let (names, retold) = (Vec::new(), Retold::default());
         let mut erased = Self { results, stored, texts, topics: topics.keys().copied().collect(), names, retold };
         let names = topics.into_iter().flat_map(|(topic, names)| names.into_iter().map(move |name| (topic, name)));
         erased.names = names.filter(|(_, name)| erased.tells(name)).collect();

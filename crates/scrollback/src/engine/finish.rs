@@ -59,8 +59,18 @@ pub struct Around {
 impl<'a> Finish<'a> {
     /// A turn that brought no reply that can be kept.
     pub fn nothing(model: &'a str, at: At) -> Self {
-        let (messages, lead, around, response, calls, notices, bound) = Default::default();
-        Self { messages, lead, around, model, response, calls, notices, bound, urgency: Urgency::Now, at }
+        Self {
+            messages: Vec::new(),
+            lead: None,
+            around: Vec::new(),
+            model,
+            response: None,
+            calls: Vec::new(),
+            notices: Vec::new(),
+            bound: None,
+            urgency: Urgency::Now,
+            at,
+        }
     }
 
     /// A turn that was answered with one message.
@@ -123,9 +133,9 @@ fn viewed(turn: &Turn, finish: &mut Finish<'_>) -> View {
     view.kept = turn.lane.kept.filter(|_| view.kept_tokens > 0);
     view.recalls.clone_from(&turn.recalls);
     if let Some(consulted) = &turn.consulted {
-        view.consulted(consulted.shown(), consulted.remark().cloned(), turn.quoted.room);
+        view.consulted(consulted.shown(), consulted.remark.clone(), turn.quoted.room);
         view.quoted.clone_from(&turn.quoted.messages);
-        view.passed_over = consulted.passed_over();
+        view.passed_over = consulted.passed_over;
     }
     view.calls = std::mem::take(&mut finish.calls);
     view.notices = std::mem::take(&mut finish.notices);

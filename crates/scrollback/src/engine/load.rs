@@ -1,23 +1,25 @@
 //! Reading a lane from the store: the fold that counts, and the messages after it. Costs what the window costs, however
 //! long the conversation is.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Engine;
-use super::control::Folding;
-use super::folds::Folds;
+use super::control::{Controlled, Folding};
+use super::folds::{Folded, Folds};
 use super::lanes::{Hidden, Lane};
 use super::lay::{instructed, parted_question};
 use super::turn::Ask;
 use crate::error::{Error, Result};
 use crate::ids::{At, Depth, MessageId, SessionId, SessionKey};
 use crate::log::Received;
-use crate::note::{Covers, Fold, Note};
+use crate::note::{Covers, Fold};
 use crate::store::{Beside, Keys, Kind, Origin, Place, Position, Scope, Span, Stint, Stored};
-use crate::strategy::{Leaf, Scene, StrategyName, turns};
+use crate::strategy::{Leaf, Scene, StrategyName, Stretch, turns};
+use crate::task::Digest;
 use crate::view::View;
 use crate::window::{Budget, Reserved};
 
@@ -64,33 +66,30 @@ impl Parked {
 
 impl Lane {
     pub(super) fn new(session: SessionId, layout: Arc<str>, head: Position) -> Self {
-        let (folded, preamble, open, hidden, bound) = Default::default();
-        let (shelf, consulted, artifacts, controlled, pinned, pinned_for, rules, kept) = Default::default();
         let strategy = layout.split('@').next().and_then(|name| name.parse().ok()).unwrap_or(StrategyName::Pages);
-        let (model, hidden_from) = ("".into(), Depth(0));
         Self {
             session,
             layout,
             head,
             strategy,
-            model,
+            model: "".into(),
             recalls: true,
             reserved: Reserved::default(),
-            folded,
-            preamble,
+            folded: Folded::default(),
+            preamble: Vec::new(),
             heads: Vec::new(),
-            open,
-            hidden,
-            hidden_from,
-            bound,
-            shelf,
-            consulted,
-            artifacts,
-            controlled,
-            pinned,
-            pinned_for,
-            rules,
-            kept,
+            open: Vec::new(),
+            hidden: HashMap::new(),
+            hidden_from: Depth(0),
+            bound: HashMap::new(),
+            shelf: Arc::default(),
+            consulted: None,
+            artifacts: Arc::default(),
+            controlled: Controlled::default(),
+            pinned: Vec::new(),
+            pinned_for: (0, None),
+            rules: Arc::default(),
+            kept: None,
             born: 0,
             stint: Stint::Alone,
         }
@@ -281,8 +280,7 @@ impl Engine {
         let covers = Covers { first: first.id, from: first.depth, last: last.id, to: last.depth };
         // Nobody counted the turns in it; two messages make one, as a rule.
         let turn = lane.folded.fold.turns + covers.count() / 2;
-        let (title, lines, recalls, recalled, by) = Default::default();
-        let note = Note { covers, title, lines, turn, recalls, recalled, by };
+        let note = Stretch { covers, listed: false, turn }.note(Digest::default());
         let known = Fold::clone(&lane.folded.fold);
         let known = if lane.strategy.writes() { known.not_telling(covers) } else { known };
         let scene = Scene { fold: &known, open: &[], ..lane.scene(budget) };

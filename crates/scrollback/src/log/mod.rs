@@ -96,12 +96,21 @@ pub struct Received {
 
 impl Received {
     fn nothing_new(outcome: Outcome, session: SessionKey, base: Option<Position>) -> Self {
-        let (fresh, asides, preamble, added, stint, arrived, as_sent) = Default::default();
-        Self { outcome, session, base, head: base, fresh, asides, preamble, added, stint, arrived, as_sent }
+        Self {
+            outcome,
+            session,
+            base,
+            head: base,
+            fresh: Vec::new(),
+            asides: Vec::new(),
+            preamble: None,
+            added: 0,
+            stint: Stint::default(),
+            arrived: 0,
+            as_sent: false,
+        }
     }
-}
 
-impl Received {
     /// Notes reasoning that stands before a fresh message, if it was stored next to it and that message follows
     /// another.
     fn reason(&mut self, before: usize, aside: Stored) {

@@ -52,10 +52,20 @@ impl Default for Stretch {
         let (id, node) = (SessionId(Hash128::default()), NodeId(Hash128::default()));
         let (branch, depth) = (crate::ids::BranchId(0), crate::ids::Depth(0));
         let at = Position { id: crate::ids::MessageId(0), branch, depth, node };
-        let (preamble, declared, arrived) = Default::default();
-        let (claimed, session, chain, as_sent) = (id, id, node, true);
-        let (count, bytes, hash, links) = Default::default();
-        Self { count, bytes, hash, declared, claimed, session, arrived, at, chain, links, preamble, as_sent }
+        Self {
+            count: 0,
+            bytes: 0,
+            hash: 0,
+            declared: None,
+            claimed: id,
+            session: id,
+            arrived: 0,
+            at,
+            chain: node,
+            links: 0,
+            preamble: Hash128::default(),
+            as_sent: true,
+        }
     }
 }
 

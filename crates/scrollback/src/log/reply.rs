@@ -35,8 +35,7 @@ pub struct Answer<'a> {
 impl<'a> Answer<'a> {
     /// An answer of one message, for which somebody waits.
     pub fn of(message: Message, model: &'a str, at: At) -> Self {
-        let (response, records) = Default::default();
-        Self { messages: vec![message], model, response, records, urgency: Urgency::Now, at }
+        Self { messages: vec![message], model, response: None, records: Vec::new(), urgency: Urgency::Now, at }
     }
 }
 
@@ -68,8 +67,14 @@ impl Log {
 
     /// Gives the last message of a request a name by which a later request may follow it.
     pub async fn name(&self, received: &Received, name: &str, at: At) -> Result<()> {
-        let (messages, records) = Default::default();
-        let answer = Answer { messages, model: "", response: Some(name), records, urgency: Urgency::Now, at };
+        let answer = Answer {
+            messages: Vec::new(),
+            model: "",
+            response: Some(name),
+            records: Vec::new(),
+            urgency: Urgency::Now,
+            at,
+        };
         self.replied(received, answer).await.map(drop)
     }
 

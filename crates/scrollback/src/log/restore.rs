@@ -49,8 +49,16 @@ impl Log {
         let id = arrival.declared.map_or_else(opening, |name| SessionId::declared(arrival.tenant, name));
         let session = SessionKey { tenant: arrival.tenant.clone(), id };
         let received = Received::nothing_new(Outcome::Replay, session, None);
-        let (strand, links, end, last, places) = Default::default();
-        let mut back = Return { log: self, arrival, received, strand, links, end, last, places };
+        let mut back = Return {
+            log: self,
+            arrival,
+            received,
+            strand: None,
+            links: Vec::new(),
+            end: None,
+            last: None,
+            places: HashMap::new(),
+        };
         for returning in messages {
             back.take(returning).await?;
         }

@@ -144,8 +144,14 @@ struct Sent {
 impl Sent {
     fn new(models: &dyn Models) -> Self {
         let tariff = models.name(Who::Main).and_then(Tariff::of_model).unwrap_or_else(Tariff::plain);
-        let (bill, helped) = Default::default();
-        Self { meter: Meter::new(&[tariff]), bill, helped, done: 0, refused: 0, failed: 0 }
+        Self {
+            meter: Meter::new(&[tariff]),
+            bill: Bill::default(),
+            helped: Bill::default(),
+            done: 0,
+            refused: 0,
+            failed: 0,
+        }
     }
 
     fn refuse(&mut self) {

@@ -207,7 +207,7 @@ async fn judged<'a>(
     models: &dyn Models,
     file: &str,
 ) -> Option<Outcome<'a>> {
-    let (bill, judged) = Default::default();
+    let (bill, judged) = (Bill::default(), Bill::default());
     let mut outcome = Outcome { asked, held, rounds: None, verdict: None, bill, judged };
     let answer = match answer {
         Ok(answer) => answer,

@@ -95,8 +95,15 @@ impl Talk {
     ) -> Result<Self, Refusal> {
         let kind = response.headers().get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let streams = kind.is_some_and(|kind| kind.starts_with("text/event-stream"));
-        let (splitter, kept, failure, ready) = Default::default();
-        let mut talk = Self { wire, phase: Phase::Ending, splitter, words, kept, failure, ready };
+        let mut talk = Self {
+            wire,
+            phase: Phase::Ending,
+            splitter: Splitter::default(),
+            words,
+            kept: None,
+            failure: None,
+            ready: VecDeque::new(),
+        };
         if streams {
             talk.phase = Phase::Coming(response.into_body().into_data_stream());
             return Ok(talk);

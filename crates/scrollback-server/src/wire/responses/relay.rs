@@ -67,9 +67,18 @@ impl Numbers {
 
 impl Items {
     pub(super) fn new(hides_markers: bool) -> Self {
-        let (gathered, numbers, nameless, shown, first_id, last, done, echo) = Default::default();
-        let sieved = hides_markers.then(Sieved::default);
-        Self { gathered, sieved, numbers, nameless, shown, first_id, last, done, echo, later: false }
+        Self {
+            gathered: Gathered::default(),
+            sieved: hides_markers.then(Sieved::default),
+            numbers: Numbers::default(),
+            nameless: Vec::new(),
+            shown: Vec::new(),
+            first_id: None,
+            last: None,
+            done: Bytes::new(),
+            echo: None,
+            later: false,
+        }
     }
 
     /// An event that tells of the response as a whole, and not of its end.
@@ -203,7 +212,10 @@ impl Relay for Items {
         }
         self.numbers.places.clear();
         (self.numbers.shifted, self.later) = (true, true);
-        (self.gathered, self.nameless, self.last, self.done) = Default::default();
+        self.gathered = Gathered::default();
+        self.nameless.clear();
+        self.last = None;
+        self.done = Bytes::new();
     }
 
     fn close(&mut self, _: &Said, out: &mut BytesMut) {

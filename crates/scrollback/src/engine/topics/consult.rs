@@ -61,10 +61,12 @@ pub(in crate::engine) struct Consulted {
     pub(super) gathered: Vec<Arc<Leaf>>,
     /// How many tokens of them are quoted at most.
     pub(super) most: u32,
-    pub(super) remark: Option<String>,
+    /// What the model is told beside the quotes.
+    pub(in crate::engine) remark: Option<String>,
     pub(super) scores: Vec<(TopicId, f32)>,
     pub(super) woken: Vec<(TopicId, Why)>,
-    pub(super) passed_over: u32,
+    /// How many topics were not asked.
+    pub(in crate::engine) passed_over: u32,
     pub(super) cue: bool,
     /// Whether the person asks for what is long past.
     pub(super) past: bool,
@@ -76,10 +78,20 @@ pub(in crate::engine) struct Consulted {
 impl Consulted {
     /// Nothing was found yet.
     pub(super) fn new(turn: MessageId) -> Self {
-        let (findings, gathered, remark, scores, woken, calls) = Default::default();
-        let (passed_over, cue, past, is_again) = Default::default();
-        let most = u32::MAX;
-        Self { turn, findings, gathered, most, remark, scores, woken, passed_over, cue, past, is_again, calls }
+        Self {
+            turn,
+            findings: Vec::new(),
+            gathered: Vec::new(),
+            most: u32::MAX,
+            remark: None,
+            scores: Vec::new(),
+            woken: Vec::new(),
+            passed_over: 0,
+            cue: false,
+            past: false,
+            is_again: false,
+            calls: Vec::new(),
+        }
     }
 
     /// The same, for a later request of its turn.
@@ -107,16 +119,6 @@ impl Consulted {
     pub(in crate::engine) fn bytes(&self) -> usize {
         let quoted = self.findings.iter().flat_map(|finding| &finding.quoted);
         quoted.chain(&self.gathered).map(|leaf| leaf.stored.raw.get().len() + 256).sum()
-    }
-
-    /// What the model was told beside the quotes.
-    pub(in crate::engine) fn remark(&self) -> Option<&String> {
-        self.remark.as_ref()
-    }
-
-    /// How many topics were not asked.
-    pub(in crate::engine) fn passed_over(&self) -> u32 {
-        self.passed_over
     }
 
     /// What a view records of it.
@@ -332,10 +334,7 @@ pub(super) fn offline<T: Task>(task: &T) -> Answered<T::Answer> {
 
 /// What stands for messages that are in no topic yet.
 pub(super) fn loose(topic: TopicId) -> Shelved {
-    let (parent, messages, tokens, refers) = Default::default();
-    let (first, last) = Default::default();
-    let (name, brief) = ("Not sorted yet".to_owned(), String::new());
-    let card = Card { id: topic, parent, name, brief, messages, tokens, first, last, refers };
+    let card = Card::empty(topic, "Not sorted yet".to_owned());
     Shelved { card: Arc::new(card), edition: 0, archived: false }
 }
 

@@ -71,22 +71,20 @@ pub(super) struct Edition {
 impl Edition {
     /// The first edition of a topic.
     pub(super) fn new(card: Card, upto: Depth) -> Self {
-        let (added, moved, parted, merged, archived) = Default::default();
-        let (summary, importance, once, reviewed, stale) = Default::default();
         Self {
             number: 0,
             upto,
             card,
-            added,
-            moved,
-            parted,
-            merged,
-            archived,
-            summary,
-            importance,
-            once,
-            reviewed,
-            stale,
+            added: Vec::new(),
+            moved: Vec::new(),
+            parted: false,
+            merged: None,
+            archived: None,
+            summary: String::new(),
+            importance: None,
+            once: false,
+            reviewed: None,
+            stale: false,
         }
     }
 
@@ -305,7 +303,8 @@ pub(super) fn put(session: &SessionKey, branch: BranchId, edition: &Edition, at:
 
 /// The topics that ever held one of these messages, with every name they had, as records of editions tell.
 pub(in crate::engine) fn holding(records: &[Record], ids: &[MessageId]) -> Result<HashMap<TopicId, HashSet<String>>> {
-    let (mut names, mut holding): (HashMap<TopicId, HashSet<String>>, HashSet<TopicId>) = Default::default();
+    let mut names: HashMap<TopicId, HashSet<String>> = HashMap::new();
+    let mut holding: HashSet<TopicId> = HashSet::new();
     for record in records.iter().filter(|record| record.key.starts_with(TOPIC)) {
         let edition: Edition = record.read()?;
         if edition.added.iter().any(|(id, _)| ids.contains(id)) {

@@ -251,9 +251,7 @@ impl Desk {
 
     /// A topic that is not there yet.
     fn begun(&self, topic: TopicId, closing: &Closing) -> Edition {
-        let (parent, messages, tokens, first, last, refers, brief) = Default::default();
-        let card = Card { id: topic, parent, name: closing.name.clone(), brief, messages, tokens, first, last, refers };
-        let mut edition = Edition::new(card, self.upto);
+        let mut edition = Edition::new(Card::empty(topic, closing.name.clone()), self.upto);
         (edition.importance, edition.archived) = (closing.importance, closing.archived);
         edition
     }

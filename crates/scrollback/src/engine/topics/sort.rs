@@ -191,9 +191,7 @@ impl Engine {
         let mut edition = if let Some(before) = before {
             before.next(upto)
         } else {
-            let (name, brief) = Default::default();
-            let (parent, messages, tokens, refers) = Default::default();
-            Edition::new(Card { id: topic, parent, name, brief, messages, tokens, first, last, refers }, upto)
+            Edition::new(Card { first, last, ..Card::empty(topic, String::new()) }, upto)
         };
         edition.number += 1;
         edition.archived = None;

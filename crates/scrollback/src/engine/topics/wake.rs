@@ -148,7 +148,7 @@ impl Engine {
     ) -> Result<(Vec<(Shelved, Reading)>, Vec<task::Asked>)> {
         let known = self.indexed(wanted, reader).await?;
         if known.is_empty() {
-            return Ok(Default::default());
+            return Ok((Vec::new(), Vec::new()));
         }
         let cards: Vec<_> = known.iter().map(|(shelved, _)| (*shelved.card).clone()).collect();
         let by_words = known.iter().map(|(shelved, found)| (shelved.card.id, found.relevance));

@@ -207,9 +207,9 @@ mod tests {
     fn only_the_newest_images_are_remembered() {
         let covers = Covers { first: MessageId(0), from: Depth(0), last: MessageId(40), to: Depth(40) };
         let media: Vec<MessageId> = (0..40).map(MessageId).collect();
-        let (text, kept, lost, by) = Default::default();
+        let (text, kept, lost, by) = (String::new(), Vec::new(), Vec::new(), Author::Offline);
         let before = Summary { covers, text, kept, media, lost, by };
-        let after = joined(Some(&before), covers, Default::default(), Default::default(), &[]);
+        let after = joined(Some(&before), covers, (String::new(), by), (Vec::new(), Vec::new()), &[]);
         assert_eq!(after.media, (24..40).map(MessageId).collect::<Vec<_>>());
     }
 

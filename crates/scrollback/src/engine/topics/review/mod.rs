@@ -135,8 +135,19 @@ impl<'a> Sitting<'a> {
         let lineage = engine.lineage_now(session, head).await?;
         let all = Editions { store: engine.store(), session, lineage: &lineage }.newest().await?;
         let open = all.into_iter().filter(Edition::is_open).map(|edition| (edition.card.id, edition)).collect();
-        let (verdicts, left, wrote, calls) = Default::default();
-        Ok(Self { engine, session, head, lineage, at, mode, open, verdicts, left, wrote, calls })
+        Ok(Self {
+            engine,
+            session,
+            head,
+            lineage,
+            at,
+            mode,
+            open,
+            verdicts: BTreeMap::new(),
+            left: 0,
+            wrote: false,
+            calls: Vec::new(),
+        })
     }
 
     async fn go_through(&mut self) -> Result<()> {
