@@ -106,7 +106,9 @@ impl Engine {
         layout: Arc<str>,
     ) -> Result<Lane> {
         let session = &received.session;
-        let mut lane = self.opened(session, head, layout, (ask.budget, ask.recalls, ask.arrival.at)).await?;
+        let (model, budget, recalls) = (ask.arrival.model, ask.budget, ask.recalls);
+        let folding = Folding { session, head, layout: &layout, model, budget, recalls };
+        let mut lane = self.opened(&folding, ask.arrival.at).await?;
         lane.stint = received.stint;
         self.unpark(session, &mut lane).await?;
         lane.bound = self.bounds(session, &lane.open).await?;
@@ -131,14 +133,9 @@ impl Engine {
     }
 
     /// A lane as it is, with no fold recorded that it may need.
-    pub(super) async fn lane_unfolded(
-        &self,
-        session: &SessionKey,
-        head: Position,
-        layout: Arc<str>,
-        (budget, recalls): (Budget, bool),
-    ) -> Result<Lane> {
-        let (mut lane, mut is_whole) = self.read_lane(session, head, layout, (budget, recalls)).await?;
+    pub(super) async fn lane_unfolded(&self, folding: &Folding<'_>) -> Result<Lane> {
+        let Folding { session, budget, .. } = *folding;
+        let (mut lane, mut is_whole) = self.read_lane(folding).await?;
         if !is_whole && let Some(fold) = self.longest(session, &lane, budget).await? {
             lane.folded.fold = Arc::new(fold);
             is_whole = self.read_open(session, &mut lane, budget).await?;
@@ -155,39 +152,29 @@ impl Engine {
     }
 
     /// The fold of a path that counts, and what is open after it.
-    async fn opened(
-        &self,
-        session: &SessionKey,
-        head: Position,
-        layout: Arc<str>,
-        (budget, recalls, at): (Budget, bool, At),
-    ) -> Result<Lane> {
-        let (mut lane, mut is_whole) = self.read_lane(session, head, layout.clone(), (budget, recalls)).await?;
+    async fn opened(&self, folding: &Folding<'_>, at: At) -> Result<Lane> {
+        let Folding { session, head, layout, budget, .. } = *folding;
+        let (mut lane, mut is_whole) = self.read_lane(folding).await?;
         if !is_whole && let Some(fold) = self.longest(session, &lane, budget).await? {
-            let folds = Folds { store: self.store(), session, layout: &layout };
+            let folds = Folds { store: self.store(), session, layout };
             folds.put(head, &lane.folded, (fold, Vec::new()), at).await?;
             self.lanes.forget(Some(session.id));
-            (lane, is_whole) = self.read_lane(session, head, layout, (budget, recalls)).await?;
+            (lane, is_whole) = self.read_lane(folding).await?;
         }
         if !is_whole {
             self.shelve(session, &mut lane).await?;
-            self.fold_unread(&mut lane, session, (budget, at)).await?;
+            self.fold_unread(&mut lane, session, budget, at).await?;
         }
         Ok(lane)
     }
 
     /// The fold of a path that counts and what is open after it, as far as it was read; and whether that is all.
-    async fn read_lane(
-        &self,
-        session: &SessionKey,
-        head: Position,
-        layout: Arc<str>,
-        (budget, recalls): (Budget, bool),
-    ) -> Result<(Lane, bool)> {
+    async fn read_lane(&self, folding: &Folding<'_>) -> Result<(Lane, bool)> {
+        let Folding { session, head, layout, budget, recalls, .. } = *folding;
         let born = self.lanes.now();
-        let folds = Folds { store: self.store(), session, layout: &layout };
+        let folds = Folds { store: self.store(), session, layout };
         let folded = folds.of(head).await?;
-        let mut lane = Lane { recalls, folded, born, ..Lane::new(session.id, layout.clone(), head) };
+        let mut lane = Lane { recalls, folded, born, ..Lane::new(session.id, layout.into(), head) };
         lane.rules = Arc::new(self.rules_of(session, head).await?);
         let is_whole = self.read_open(session, &mut lane, budget).await?;
         Ok((lane, is_whole))
@@ -224,12 +211,12 @@ impl Engine {
 
     /// A lane for work that no request began.
     pub(super) async fn lane_at(&self, folding: Folding<'_>, at: At) -> Result<Lane> {
-        let Folding { session, head, layout, model, budget, recalls } = folding;
-        let stint = self.log.stint(session, head.node_ref()).await?;
-        let mut lane = self.opened(session, head, layout.into(), (budget, recalls, at)).await?;
+        let session = folding.session;
+        let stint = self.log.stint(session, folding.head.node_ref()).await?;
+        let mut lane = self.opened(&folding, at).await?;
         lane.stint = stint;
         self.instruct(session, &mut lane).await?;
-        lane.model = model.into();
+        lane.model = folding.model.into();
         self.shelve(session, &mut lane).await?;
         self.decide(session, &mut lane).await?;
         Ok(lane)
@@ -260,7 +247,7 @@ impl Engine {
     }
 
     /// Puts what was not read under a fold, which says so: it does not fit in any case, and search finds it.
-    async fn fold_unread(&self, lane: &mut Lane, session: &SessionKey, (budget, at): (Budget, At)) -> Result<()> {
+    async fn fold_unread(&self, lane: &mut Lane, session: &SessionKey, budget: Budget, at: At) -> Result<()> {
         let Some((fold, begins)) = self.unread_fold(lane, session, budget).await? else { return Ok(()) };
         let folds = Folds { store: self.store(), session, layout: &lane.layout };
         let folded = folds.put(lane.head, &lane.folded, (fold, Vec::new()), at).await?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::control::Folding;
 use super::lanes::Lane;
 use super::lay::Budgets;
 use super::turn::Ask;
@@ -50,7 +51,11 @@ impl Engine {
         let layout = self.layout_with(&controls, ask.limit_tokens);
         let mut lane = match self.in_mind(session, base, &layout).await? {
             Some(lane) => lane.apart(&self.settings.strategies.holds),
-            None => self.lane_unfolded(session, base, layout, (ask.budget, ask.recalls)).await?,
+            None => {
+                let (model, budget, recalls) = (ask.arrival.model, ask.budget, ask.recalls);
+                let folding = Folding { session, head: base, layout: &layout, model, budget, recalls };
+                self.lane_unfolded(&folding).await?
+            }
         };
         (lane.model, lane.recalls, lane.reserved) = (ask.arrival.model.into(), ask.recalls, ask.reserved);
         self.settle(session, &lane).await?;

@@ -52,6 +52,16 @@ pub struct Chores {
     budget: Budget,
 }
 
+/// A lane that is tidied, for whom and with what.
+#[derive(Clone, Copy)]
+pub(super) struct Upkeep<'a> {
+    pub(super) session: &'a SessionKey,
+    pub(super) lane: &'a Lane,
+    /// What its windows may cost.
+    pub(super) budget: Budget,
+    pub(super) at: At,
+}
+
 impl Turn {
     /// What is to be tidied once its reply is kept.
     pub fn chores(&self) -> Chores {
@@ -96,7 +106,8 @@ impl Engine {
             self.submit(tenant, chores.job(JobKind::Embed, &lane), at).await?;
         }
         if !self.tasks.has_helper() {
-            self.tidied(&chores.session, &lane, (chores.budget, at)).await?;
+            let (session, budget) = (&chores.session, chores.budget);
+            self.tidy_lane(&Upkeep { session, lane: &lane, budget, at }).await?;
         } else if self.has_chores(&lane, chores.budget) {
             self.submit(tenant, chores.job(JobKind::Tidy, &lane), at).await?;
         }
@@ -116,30 +127,24 @@ impl Engine {
     }
 
     /// Tidies a lane. What the helper was asked is in the ledger, also if something fails.
-    pub(super) async fn tidied(&self, session: &SessionKey, lane: &Lane, (budget, at): (Budget, At)) -> Result<()> {
+    pub(super) async fn tidy_lane(&self, upkeep: &Upkeep<'_>) -> Result<()> {
+        let Upkeep { session, lane, at, .. } = *upkeep;
         let mut asked = Vec::new();
-        let tidied = self.tidied_asking(session, lane, (budget, at), &mut asked).await;
+        let tidied = self.tidy_asking(upkeep, &mut asked).await;
         self.keep_asked(session, &asked, at).await?;
         self.unquote_erased(session, lane, &lane.results()).await?;
         tidied
     }
 
-    async fn tidied_asking(
-        &self,
-        session: &SessionKey,
-        lane: &Lane,
-        (budget, at): (Budget, At),
-        asked: &mut Vec<task::Asked>,
-    ) -> Result<()> {
+    async fn tidy_asking(&self, upkeep: &Upkeep<'_>, asked: &mut Vec<task::Asked>) -> Result<()> {
+        let Upkeep { session, lane, budget, .. } = *upkeep;
         self.digest_holds(session, lane, asked).await?;
         match lane.strategy {
-            StrategyName::Topics => self.tidy_topics(session, lane, (budget, at), asked).await?,
-            StrategyName::Pages if self.tasks.has_helper() => {
-                self.digest_pages(session, lane, (budget, at), asked).await?;
-            }
+            StrategyName::Topics => self.tidy_topics(upkeep, asked).await?,
+            StrategyName::Pages if self.tasks.has_helper() => self.digest_pages(upkeep, asked).await?,
             StrategyName::Summary | StrategyName::Artifacts if self.tasks.has_helper() => {
                 if self.is_near(lane, budget) {
-                    self.write_ahead((session, asked), lane, (budget, at), false).await?;
+                    self.write_ahead(upkeep, false, asked).await?;
                 }
             }
             StrategyName::Pages
@@ -190,13 +195,8 @@ impl Engine {
     }
 
     /// Digests pages that will be folded before long, all but the current one.
-    async fn digest_pages(
-        &self,
-        session: &SessionKey,
-        lane: &Lane,
-        (budget, at): (Budget, At),
-        asked: &mut Vec<task::Asked>,
-    ) -> Result<()> {
+    async fn digest_pages(&self, upkeep: &Upkeep<'_>, asked: &mut Vec<task::Asked>) -> Result<()> {
+        let Upkeep { session, lane, budget, at } = *upkeep;
         if !self.digests_ahead(lane, budget) {
             return Ok(());
         }

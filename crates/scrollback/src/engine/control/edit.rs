@@ -8,6 +8,7 @@ use crate::artifact::{Artifact, ArtifactId};
 use crate::engine::Engine;
 use crate::engine::lanes::Lane;
 use crate::engine::lay::Occasion;
+use crate::engine::tidy::Upkeep;
 use crate::error::{Error, Result};
 use crate::ids::{At, SessionKey};
 use crate::note::{Author, Fold};
@@ -105,24 +106,24 @@ impl Engine {
     /// Folds now what would be folded when the window is full, by the helper where there is one. `None` if nothing is
     /// old enough.
     pub async fn compress(&self, folding: Folding<'_>, at: At) -> Result<Option<Fold>> {
+        let Folding { session, budget, .. } = folding;
         // Who asks for a fold waits for what it tells.
         self.tell_unread(folding, at).await?;
         let mut lane = self.lane_at(folding, at).await?;
         if self.tasks.has_helper() {
             let mut asked = Vec::new();
-            let written = self.write_ahead((folding.session, &mut asked), &lane, (folding.budget, at), true).await;
-            self.keep_asked(folding.session, &asked, at).await?;
+            let written = self.write_ahead(&Upkeep { session, lane: &lane, budget, at }, true, &mut asked).await;
+            self.keep_asked(session, &asked, at).await?;
             written?;
         }
-        let Folding { session, budget, .. } = folding;
         let occasion = Occasion { session, budget, at, forced: true, begins: false };
         let mut asked = Vec::new();
         let due = self.due_fold(&mut lane, &occasion, &mut asked).await;
         self.keep_asked(session, &asked, at).await?;
         let Some(fold) = due?.fold else { return Ok(None) };
-        let fold = Fold { budget: folding.budget.tokens, ..fold };
-        self.put_fold(folding.session, &mut lane, fold, at).await?;
-        self.lanes.forget(Some(folding.session.id));
+        let fold = Fold { budget: budget.tokens, ..fold };
+        self.put_fold(session, &mut lane, fold, at).await?;
+        self.lanes.forget(Some(session.id));
         Ok(Some(Fold::clone(&lane.folded.fold)))
     }
 }

@@ -3,6 +3,7 @@
 use super::super::Engine;
 use super::job::{Claimed, Job, JobKind};
 use crate::engine::control::Folding;
+use crate::engine::tidy::Upkeep;
 use crate::error::Result;
 use crate::ids::{At, SessionKey, Tenant};
 use crate::store::Position;
@@ -44,7 +45,7 @@ impl Engine {
             }
             None => self.lane_at(folding, at).await?,
         };
-        self.tidied(session, &lane, (folding.budget, at)).await
+        self.tidy_lane(&Upkeep { session, lane: &lane, budget: folding.budget, at }).await
     }
 }
 

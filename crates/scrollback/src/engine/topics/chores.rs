@@ -8,13 +8,13 @@ use super::shelf::Shelf;
 use super::sort::Sorting;
 use crate::engine::Engine;
 use crate::engine::lanes::Lane;
+use crate::engine::tidy::Upkeep;
 use crate::error::{Error, Result};
-use crate::ids::{At, Depth, SessionKey};
+use crate::ids::Depth;
 use crate::store::{Batch, Span};
 use crate::strategy::{Leaf, turns};
 use crate::task::{self, WriteBrief};
 use crate::topic::TopicId;
-use crate::window::Budget;
 
 /// How many messages of a backlog are sorted after one turn.
 const BACKLOG: u32 = 512;
@@ -27,13 +27,8 @@ const NEAR: u32 = 80;
 
 impl Engine {
     /// Does what can wait for the topics of a lane. Notes what the helper was asked, also if something fails.
-    pub(in crate::engine) async fn tidy_topics(
-        &self,
-        session: &SessionKey,
-        lane: &Lane,
-        (budget, at): (Budget, At),
-        calls: &mut Vec<task::Asked>,
-    ) -> Result<()> {
+    pub(in crate::engine) async fn tidy_topics(&self, upkeep: &Upkeep<'_>, calls: &mut Vec<task::Asked>) -> Result<()> {
+        let Upkeep { session, lane, at, .. } = *upkeep;
         let lineage = self.store().lineage(session, lane.head).await?;
         let mut shelf = Shelf::clone(&lane.shelf);
         if !shelf.is_of(lane.head.branch) || !self.is_current(session, &mut shelf).await? {
@@ -44,8 +39,8 @@ impl Engine {
             return Ok(());
         }
         let tidied = async {
-            let mut done = self.sort_backlog(&sorting, lane, (&mut shelf, &mut *calls)).await?;
-            done |= self.sort_ahead(&sorting, lane, budget, (&mut shelf, &mut *calls)).await?;
+            let mut done = self.sort_backlog(&sorting, lane, &mut shelf, calls).await?;
+            done |= self.sort_ahead(&sorting, upkeep, &mut shelf, calls).await?;
             done |= self.brief_stale(&sorting, &mut shelf, calls).await?;
             done |= self.divide_large(&sorting, &mut shelf, calls).await?;
             Ok::<bool, Error>(done)
@@ -64,7 +59,8 @@ impl Engine {
         &self,
         sorting: &Sorting<'_>,
         lane: &Lane,
-        (shelf, calls): (&mut Shelf, &mut Vec<task::Asked>),
+        shelf: &mut Shelf,
+        calls: &mut Vec<task::Asked>,
     ) -> Result<bool> {
         shelf.progress.skip_to(lane.folded.fold.open());
         let Some(&(from, end)) = shelf.progress.backlog.first() else { return Ok(false) };
@@ -74,7 +70,7 @@ impl Engine {
         // The last turn may go on behind what was read.
         let whole = if to.0 + 1 < end.0 { turns::last(&leaves) } else { leaves.len() };
         let leaves = if whole == 0 { &leaves[..] } else { &leaves[..whole] };
-        self.sort(sorting, (shelf, calls), leaves).await?;
+        self.sort(sorting, shelf, leaves, calls).await?;
         Ok(true)
     }
 
@@ -82,10 +78,11 @@ impl Engine {
     async fn sort_ahead(
         &self,
         sorting: &Sorting<'_>,
-        lane: &Lane,
-        budget: Budget,
-        (shelf, calls): (&mut Shelf, &mut Vec<task::Asked>),
+        upkeep: &Upkeep<'_>,
+        shelf: &mut Shelf,
+        calls: &mut Vec<task::Asked>,
     ) -> Result<bool> {
+        let Upkeep { lane, budget, .. } = *upkeep;
         let settings = &self.settings.strategies.topics;
         let tokens: u32 = lane.open.iter().map(|leaf| leaf.tokens()).fold(0, u32::saturating_add);
         let kept = settings.keep_messages.min(lane.open.len());
@@ -99,7 +96,7 @@ impl Engine {
         if leaves.is_empty() {
             return Ok(false);
         }
-        self.sort(sorting, (shelf, calls), &leaves).await?;
+        self.sort(sorting, shelf, &leaves, calls).await?;
         Ok(true)
     }
 
@@ -164,7 +161,7 @@ impl Engine {
         let large: Vec<TopicId> = shelf.progress.recent.iter().copied().filter(large).collect();
         let mut done = false;
         for topic in large {
-            done |= self.divide(sorting, (&mut *shelf, &mut *calls), topic).await?;
+            done |= self.divide(sorting, shelf, topic, calls).await?;
         }
         Ok(done)
     }

@@ -30,8 +30,9 @@ impl Engine {
     pub(super) async fn divide(
         &self,
         sorting: &Sorting<'_>,
-        (shelf, calls): (&mut Shelf, &mut Vec<task::Asked>),
+        shelf: &mut Shelf,
         topic: TopicId,
+        calls: &mut Vec<task::Asked>,
     ) -> Result<bool> {
         let Sorting { session, lineage, .. } = *sorting;
         let editions = Editions { store: self.store(), session, lineage };
@@ -51,10 +52,10 @@ impl Engine {
         calls.extend(answered.calls);
         let helped = answered.by == task::By::Helper;
         let mut parts: Vec<Edition> = Vec::new();
-        for (number, piece) in &pieces(&members, &messages, (&units, &answered.answer)) {
+        for (number, piece) in &pieces(&members, &messages, &units, &answered.answer) {
             let name = free_name(&editions, &piece.members).await?;
             let named = name.zip(answered.answer.fresh.get(*number));
-            parts.extend(named.and_then(|(id, named)| part(&whole, (id, piece), named)));
+            parts.extend(named.and_then(|(id, named)| part(&whole, id, piece, named)));
         }
         // One part that leaves others behind is a division too.
         let taken: usize = parts.iter().map(|part| part.added.len()).sum();
@@ -62,8 +63,8 @@ impl Engine {
             return Ok(false);
         }
         let stale = !helped && self.tasks.has_helper();
-        self.put_parts(sorting, shelf, (whole, parts.into_iter().map(|part| Edition { stale, ..part }).collect()))
-            .await?;
+        let parts = parts.into_iter().map(|part| Edition { stale, ..part }).collect();
+        self.put_parts(sorting, shelf, whole, parts).await?;
         Ok(true)
     }
 
@@ -71,7 +72,8 @@ impl Engine {
         &self,
         sorting: &Sorting<'_>,
         shelf: &mut Shelf,
-        (whole, parts): (Edition, Vec<Edition>),
+        whole: Edition,
+        parts: Vec<Edition>,
     ) -> Result<()> {
         let topic = whole.card.id;
         shelf.activity = self.latest_activity(sorting.session, shelf).await?;
@@ -107,7 +109,8 @@ impl Engine {
 fn pieces(
     members: &[Member],
     messages: &[Arc<Stored>],
-    (units, sorted): (&[Range<usize>], &Sorted),
+    units: &[Range<usize>],
+    sorted: &Sorted,
 ) -> BTreeMap<usize, Piece> {
     let mut pieces: BTreeMap<usize, Piece> = BTreeMap::new();
     for (unit, place) in units.iter().zip(&sorted.places) {
@@ -132,7 +135,7 @@ async fn free_name(editions: &Editions<'_>, members: &[Member]) -> Result<Option
 }
 
 /// A part as a topic of its own.
-fn part(whole: &Edition, (id, piece): (TopicId, &Piece), named: &task::Named) -> Option<Edition> {
+fn part(whole: &Edition, id: TopicId, piece: &Piece, named: &task::Named) -> Option<Edition> {
     let times = piece.messages.iter().map(|stored| stored.at);
     let card = Card {
         id,

@@ -117,7 +117,7 @@ impl Engine {
             let lineage = self.store().lineage(session, lane.head).await?;
             let until = Some(Instant::now() + self.deadline());
             let sorting = Sorting { session, lineage: &lineage, at, until };
-            self.sort(&sorting, (&mut shelf, asked), leaves).await?;
+            self.sort(&sorting, &mut shelf, leaves, asked).await?;
         }
         lane.shelf = Arc::new(shelf);
         Ok(())

@@ -69,9 +69,9 @@ impl Engine {
         let mut shelf = self.shelf(session, &lineage).await?;
         let mut restored = Restored::default();
         let closings = files.iter().map(TopicFile::closing).collect::<Result<Vec<_>>>()?;
-        let places = self.placements(&sorting, (files, &closings), &mut restored).await?;
+        let places = self.placements(&sorting, files, &closings, &mut restored).await?;
         let mut asked = Vec::new();
-        let sorted = self.sort_between(&sorting, (&mut shelf, &mut asked), &places).await;
+        let sorted = self.sort_between(&sorting, &mut shelf, &places, &mut asked).await;
         self.keep_asked(session, &asked, at).await?;
         sorted?;
         let editions = Editions { store: self.store(), session, lineage: &lineage }.newest().await?;
@@ -94,7 +94,8 @@ impl Engine {
     async fn placements(
         &self,
         sorting: &Sorting<'_>,
-        (files, closings): (&[TopicFile], &[Closing]),
+        files: &[TopicFile],
+        closings: &[Closing],
         restored: &mut Restored,
     ) -> Result<Vec<Placement>> {
         let Sorting { session, lineage, .. } = *sorting;
@@ -137,8 +138,9 @@ impl Engine {
     async fn sort_between(
         &self,
         sorting: &Sorting<'_>,
-        (shelf, asked): (&mut Shelf, &mut Vec<task::Asked>),
+        shelf: &mut Shelf,
         places: &[Placement],
+        asked: &mut Vec<task::Asked>,
     ) -> Result<()> {
         let placed: HashSet<Depth> = added(places).map(|place| place.at.depth).collect();
         let frontier = shelf.progress.frontier;
@@ -154,7 +156,7 @@ impl Engine {
             let free = |stored: &Stored| stored.position().is_some_and(|at| !placed.contains(&at.depth));
             for gap in path.split(|stored| !free(stored)).filter(|gap| !gap.is_empty()) {
                 let leaves = Leaf::all(gap.iter().cloned().map(Arc::new), &self.settings.strategies.holds);
-                self.sort(sorting, (&mut *shelf, &mut *asked), &leaves).await?;
+                self.sort(sorting, shelf, &leaves, asked).await?;
             }
         }
         if !backlog.is_empty() {

@@ -56,6 +56,23 @@ struct Heap<'a> {
     units: Vec<Range<usize>>,
 }
 
+/// What became of a batch.
+struct SortedHeap {
+    sorted: Sorted,
+    leads: Leads,
+    /// Whether the helper sorted it.
+    helped: bool,
+}
+
+/// What a sorter calls a topic, if that is new.
+#[derive(Clone, Copy)]
+struct Naming<'s> {
+    topic: TopicId,
+    named: Option<&'s task::Named>,
+    /// Whether the helper sorted.
+    helped: bool,
+}
+
 /// What goes to one topic.
 #[derive(Default)]
 struct Share {
@@ -69,8 +86,9 @@ impl Engine {
     pub(super) async fn sort(
         &self,
         sorting: &Sorting<'_>,
-        (shelf, calls): (&mut Shelf, &mut Vec<task::Asked>),
+        shelf: &mut Shelf,
         leaves: &[Arc<Leaf>],
+        calls: &mut Vec<task::Asked>,
     ) -> Result<()> {
         let most = self.settings.strategies.topics.batch_tokens;
         let leaves = &silenced(leaves, &self.controls(sorting.session).await?.excluded);
@@ -82,7 +100,7 @@ impl Engine {
             let answered = self.splitters().run_within(&split, left).await;
             calls.extend(answered.calls);
             let helped = answered.by == task::By::Helper;
-            self.take_in(sorting, shelf, &heap, (answered.answer, leads, helped)).await?;
+            self.take_in(sorting, shelf, &heap, &SortedHeap { sorted: answered.answer, leads, helped }).await?;
         }
         Ok(())
     }
@@ -140,22 +158,21 @@ impl Engine {
         sorting: &Sorting<'_>,
         shelf: &mut Shelf,
         heap: &Heap<'_>,
-        (sorted, leads, helped): (Sorted, Leads, bool),
+        SortedHeap { sorted, leads, helped }: &SortedHeap,
     ) -> Result<()> {
         let (Some((first, last)), Some(branch)) = (ends(heap.leaves), shelf.branch) else { return Ok(()) };
         let frontier = last.plus(1);
-        let topics = topics_of(heap, &sorted);
+        let topics = topics_of(heap, sorted);
         let (shares, runs) = shared(heap, &topics);
         let mut records = Vec::new();
         let (mut events, mut woken) = (Vec::new(), Vec::new());
         let upto = frontier.max(shelf.progress.frontier);
         for (topic, share) in &shares {
-            let place = place_of(&sorted, &topics, *topic);
             let before = self.edition(sorting, *topic).await?;
             let fresh = before.is_none();
-            let named = place.map(|named| (named.name.clone(), named.brief.clone(), helped));
-            let mut edition = self.grown(before, (*topic, named), share, upto);
-            refer(&mut edition.card, topics.iter().enumerate().filter(|(_, of)| *of == topic), &leads);
+            let naming = Naming { topic: *topic, named: name_of(sorted, &topics, *topic), helped: *helped };
+            let mut edition = self.grown(before, naming, share, upto);
+            refer(&mut edition.card, topics.iter().enumerate().filter(|(_, of)| *of == topic), leads);
             woken.push((*topic, Why::Split));
             let (name, messages) = (edition.card.name.clone(), count(share.members.len()));
             events.push(Event::Sorted { topic: *topic, name, messages, fresh });
@@ -178,13 +195,8 @@ impl Engine {
     }
 
     /// The next edition of a topic, with what was added to it.
-    fn grown(
-        &self,
-        before: Option<Edition>,
-        (topic, named): (TopicId, Option<(String, String, bool)>),
-        share: &Share,
-        upto: Depth,
-    ) -> Edition {
+    fn grown(&self, before: Option<Edition>, naming: Naming<'_>, share: &Share, upto: Depth) -> Edition {
+        let Naming { topic, named, helped } = naming;
         let tokens = share.messages.iter().map(|stored| stored.measure.tokens).fold(0, u32::saturating_add);
         let times = share.messages.iter().map(|stored| stored.at);
         let (first, last) = (times.clone().min().unwrap_or_default(), times.max().unwrap_or_default());
@@ -195,21 +207,20 @@ impl Engine {
         };
         edition.number += 1;
         edition.archived = None;
-        let helped = named.as_ref().is_some_and(|(_, _, helped)| *helped);
         let card = &mut edition.card;
-        let (name, brief) = named.map_or_else(
-            || {
-                let written = WriteBrief { card: Some(card), messages: &share.messages }.offline();
-                (written.name, written.brief)
-            },
-            |(name, brief, _)| (name, brief),
-        );
+        let (name, brief) = if let Some(named) = named {
+            (named.name.clone(), named.brief.clone())
+        } else {
+            let written = WriteBrief { card: Some(&*card), messages: &share.messages }.offline();
+            (written.name, written.brief)
+        };
         (card.name, card.brief) = (name, brief);
         card.messages += count(share.members.len());
         card.tokens = card.tokens.saturating_add(tokens);
         (card.first, card.last) = (card.first.min(first), card.last.max(last));
         edition.added.clone_from(&share.members);
-        edition.stale = !helped && self.tasks.has_helper();
+        let is_helpers = named.is_some() && helped;
+        edition.stale = !is_helpers && self.tasks.has_helper();
         edition
     }
 
@@ -292,7 +303,7 @@ fn topics_of(heap: &Heap<'_>, sorted: &Sorted) -> Vec<TopicId> {
 }
 
 /// What a sorter calls a new topic.
-fn place_of<'s>(sorted: &'s Sorted, topics: &[TopicId], topic: TopicId) -> Option<&'s task::Named> {
+fn name_of<'s>(sorted: &'s Sorted, topics: &[TopicId], topic: TopicId) -> Option<&'s task::Named> {
     let at = topics.iter().position(|known| *known == topic)?;
     match sorted.places[at] {
         Place::Fresh(number) => sorted.fresh.get(number),

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use super::{Ahead, Written};
 use crate::engine::Engine;
 use crate::engine::lanes::Lane;
+use crate::engine::tidy::Upkeep;
 use crate::error::Result;
-use crate::ids::{At, BranchId, MessageId, SessionKey};
+use crate::ids::{BranchId, MessageId, SessionKey};
 use crate::store::{Batch, Keys, Kind, Put, Scope};
 use crate::strategy::{Leaf, Scene, StrategyName, turns};
 use crate::task;
@@ -63,19 +64,19 @@ impl Engine {
     /// Writes what the next fold of a lane will need. Notes what the helper was asked, also if something fails.
     pub(in crate::engine) async fn write_ahead(
         &self,
-        (session, asked): (&SessionKey, &mut Vec<task::Asked>),
-        lane: &Lane,
-        (budget, at): (Budget, At),
+        upkeep: &Upkeep<'_>,
         forced: bool,
+        asked: &mut Vec<task::Asked>,
     ) -> Result<()> {
+        let Upkeep { lane, budget, .. } = *upkeep;
         let scene = Scene { forced: true, undone: false, ..lane.scene(budget) };
         let stretch = self.strategy(lane.strategy).fold(&scene).pop();
         let folded = stretch.map_or(0, |stretch| stretch.covers.count() as usize).min(lane.open.len());
         match lane.strategy {
-            StrategyName::Summary => self.sum_ahead((session, asked), lane, &lane.open[..folded], at).await,
+            StrategyName::Summary => self.sum_ahead(upkeep, &lane.open[..folded], asked).await,
             StrategyName::Artifacts => {
                 let count = if forced { folded } else { self.next_archived(lane, budget) };
-                self.archive_ahead((session, asked), lane, &lane.open[..count], at).await
+                self.archive_ahead(upkeep, &lane.open[..count], asked).await
             }
             StrategyName::Pages | StrategyName::Topics | StrategyName::Truncate | StrategyName::Passthrough => Ok(()),
         }
@@ -90,13 +91,8 @@ impl Engine {
     }
 
     /// Goes on with the summary, segment by segment.
-    async fn sum_ahead(
-        &self,
-        (session, asked): (&SessionKey, &mut Vec<task::Asked>),
-        lane: &Lane,
-        leaves: &[Arc<Leaf>],
-        at: At,
-    ) -> Result<()> {
+    async fn sum_ahead(&self, upkeep: &Upkeep<'_>, leaves: &[Arc<Leaf>], asked: &mut Vec<task::Asked>) -> Result<()> {
+        let Upkeep { session, lane, .. } = *upkeep;
         let settings = &self.settings.strategies.summary;
         let segment = settings.of(&lane.model).segment.unwrap_or(settings.segment).max(1);
         let ready = self.ahead(session, lane).await?;
@@ -117,7 +113,7 @@ impl Engine {
             };
             asked.extend(calls);
             done = end;
-            self.keep_ahead(session, lane, (&leaves[..done], Written::Summary(next.clone())), at).await?;
+            self.keep_ahead(upkeep, &leaves[..done], Written::Summary(next.clone())).await?;
             summary = Some(next);
         }
         Ok(())
@@ -125,27 +121,22 @@ impl Engine {
 
     async fn archive_ahead(
         &self,
-        (session, asked): (&SessionKey, &mut Vec<task::Asked>),
-        lane: &Lane,
+        upkeep: &Upkeep<'_>,
         leaves: &[Arc<Leaf>],
-        at: At,
+        asked: &mut Vec<task::Asked>,
     ) -> Result<()> {
+        let Upkeep { session, lane, .. } = *upkeep;
         let ready = self.ahead(session, lane).await?;
         if leaves.is_empty() || ready.is_some_and(|ready| ready.covers.count() as usize == leaves.len()) {
             return Ok(());
         }
         let (changed, calls) = self.archive(lane, leaves).await;
         asked.extend(calls);
-        self.keep_ahead(session, lane, (leaves, Written::Artifacts(changed)), at).await
+        self.keep_ahead(upkeep, leaves, Written::Artifacts(changed)).await
     }
 
-    async fn keep_ahead(
-        &self,
-        session: &SessionKey,
-        lane: &Lane,
-        (leaves, written): (&[Arc<Leaf>], Written),
-        at: At,
-    ) -> Result<()> {
+    async fn keep_ahead(&self, upkeep: &Upkeep<'_>, leaves: &[Arc<Leaf>], written: Written) -> Result<()> {
+        let Upkeep { session, lane, at, .. } = *upkeep;
         let Some(covers) = turns::covers(leaves, &(0..leaves.len())) else { return Ok(()) };
         let ahead = Ahead { base: lane.folded.id, covers, left_out: left_out(lane, leaves), written };
         let put = Put::new(session, Kind::Note, key(lane, lane.head.branch), at, &ahead);
