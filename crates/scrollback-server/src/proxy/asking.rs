@@ -51,7 +51,7 @@ impl Exchange {
     /// Answers the request. Should the client leave meanwhile, what was asked and paid for is recorded.
     pub(super) async fn run(self) -> Response<Body> {
         let mut held = Held(Some(self));
-        let answered = Box::pin(held.0.as_mut().expect("nobody has taken it").answered()).await;
+        let answered = Box::pin(held.0.as_mut().expect("nobody has taken it").ask()).await;
         let exchange = held.0.take().expect("nobody has taken it");
         match answered {
             // It is told later, and not here.
@@ -70,7 +70,7 @@ impl Exchange {
     }
 
     /// Asks the model, as often as it only calls tools of ours.
-    async fn answered(&mut self) -> Answered {
+    async fn ask(&mut self) -> Answered {
         loop {
             let answer = match self.send().await {
                 Ok(answer) if answer.status.is_success() && is_stream(&answer.headers) => {
@@ -87,12 +87,12 @@ impl Exchange {
                 return Answered::Refused(pass::with(status, headers, Body::from(body)));
             };
             let earlier = self.output_before();
-            self.enter(&said);
+            self.record_call(&said);
             self.response.clone_from(&said.id);
             match self.judge(&said) {
                 Verdict::Again(calls) => {
-                    self.has_shown(&said);
-                    self.again(&said, &calls).await;
+                    self.remember_shown(&said);
+                    self.answer_calls(&said, &calls).await;
                 }
                 verdict @ (Verdict::Deliver | Verdict::Mixed(_)) => {
                     return Answered::Whole(Box::new(Whole { status, headers, body, said, verdict, earlier }));
@@ -110,12 +110,12 @@ impl Exchange {
         let Whole { status, mut headers, body, said, verdict, earlier } = whole;
         let speech = self.wire.speech();
         headers.extend(self.labels());
-        let left = self.left(&said);
-        let shown = left.clone().after(self.shown.clone());
+        let left = self.for_client(&said);
+        let shown = left.clone().after(self.earlier.shown.clone());
         let changed = shown.pieces != said.pieces || earlier != Output::default();
         let body = if changed { speech.edited(&body, &shown, earlier) } else { body };
         let body = speech.restored(body, &self.echo());
-        ended(self.concluded(said, left, verdict)).await;
+        ended(self.conclude(said, left, verdict)).await;
         pass::with(status, headers, Body::from(body))
     }
 
@@ -131,7 +131,7 @@ impl Exchange {
                 return Ok(Answer { status, headers, body });
             }
             let body = body.all().await.map_err(|_| cut_off())?;
-            let is_smaller = !self.shrunk && is_overflow(status, &body) && self.shrink().await;
+            let is_smaller = !self.manner.shrunk && is_overflow(status, &body) && self.shrink().await;
             if is_smaller {
                 continue;
             }
@@ -144,7 +144,7 @@ impl Exchange {
 
     async fn send_once(&mut self) -> Result<Answer, Silence> {
         let body = self.compose();
-        self.sent = Instant::now();
+        self.sent.at = Instant::now();
         let Incoming { method, path, headers, .. } = &self.incoming;
         self.upstream.send(Outgoing { method: method.clone(), path, headers, body }).await
     }
@@ -153,7 +153,7 @@ impl Exchange {
     async fn shrink(&mut self) -> bool {
         let tokens = self.turn.window().tokens() / 100 * SHRINK_PERCENT;
         let model = &*self.plan.model;
-        self.shrunk = true;
+        self.manner.shrunk = true;
         match self.proxy.engine.shrink(&mut self.turn, tokens).await {
             Ok(()) => {
                 tracing::warn!(model, tokens, "the model refused the window as too large; a smaller one is sent");

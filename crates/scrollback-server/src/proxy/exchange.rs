@@ -2,7 +2,6 @@
 //! times; calls of the client's go to the client. What comes back to the client is one reply.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use bytes::Bytes;
 use scrollback::engine::Turn;
@@ -15,6 +14,7 @@ use tokio::sync::watch;
 
 use super::hidden::Hidden;
 use super::later::{Ending, Names};
+use super::rounds::{Manner, Rounds, Sent};
 use super::{Incoming, Managed, Plan, Proxy};
 use crate::config::RecallBy;
 use crate::upstream::Upstream;
@@ -23,7 +23,7 @@ use crate::wire::edit::raw;
 use crate::wire::offer::{NO_MORE, Offer};
 use crate::wire::request::Request;
 use crate::wire::responses::reasoning_in;
-use crate::wire::said::{Called, End, Piece, Said};
+use crate::wire::said::{Called, End, Said};
 use crate::wire::{Dress, Ear, Echo, Reasoning, Wire, WireName};
 
 /// How much of a session's id names it.
@@ -45,33 +45,15 @@ pub(super) struct Exchange {
     pub(super) turn: Turn,
     /// What people call its view.
     pub(super) view: String,
-    round: u32,
-    /// What the client is shown of earlier rounds.
-    pub(super) shown: Vec<Piece>,
-    /// All messages of earlier rounds.
-    rounds: Vec<Value>,
-    /// Where the model's provider ran programs in earlier rounds.
-    container: Option<String>,
-    /// Fields of the request that were not sent.
-    gone: Vec<&'static str>,
+    pub(super) earlier: Rounds,
+    pub(super) manner: Manner,
+    pub(super) sent: Sent,
     /// The id by which the client knows the response.
     pub(super) response: Option<String>,
+    /// The calls it took so far.
     pub(super) calls: Vec<Call>,
     /// How much of their output was thought and not said, in tokens.
-    pub(super) reasoning: u64,
-    /// What had to be done to the window, for the view.
-    pub(super) notices: Vec<String>,
-    /// What the reply's reasoning is bound to.
-    pub(super) bound: Option<Hash128>,
-    pub(super) sent: Instant,
-    /// Whether a smaller window was sent.
-    pub(super) shrunk: bool,
-    /// Whether neighbours of one speaker are sent as one message.
-    joins: bool,
-    /// Whether what was sent last is not just what the client sent.
-    pub(super) changed: bool,
-    /// What of its earlier reasoning the model is sent.
-    sends: Reasoning,
+    pub(super) thought_tokens: u64,
     /// While it is there, a turn of our own is under way.
     _under_way: Option<watch::Sender<()>>,
 }
@@ -88,12 +70,10 @@ pub(super) enum Verdict {
 
 impl Exchange {
     pub(super) fn new(proxy: Arc<Proxy>, upstream: Arc<Upstream>, managed: Managed, plan: Plan, turn: Turn) -> Self {
-        let (Managed { wire, incoming, request, offer }, sent) = (managed, Instant::now());
+        let Managed { wire, incoming, request, offer } = managed;
         let view = turn.view();
         let under_way = plan.ours.as_ref().map(|_| proxy.later.turn(plan.conversation.clone()));
-        let (round, shown, rounds, container, gone, response, calls) = Default::default();
-        let (reasoning, notices, bound, shrunk, joins, changed) = Default::default();
-        let sends = if plan.binds_thinking { Reasoning::Bound } else { Reasoning::Usual };
+        let reasoning = if plan.binds_thinking { Reasoning::Bound } else { Reasoning::Usual };
         Self {
             proxy,
             upstream,
@@ -104,21 +84,12 @@ impl Exchange {
             plan,
             turn,
             view,
-            round,
-            shown,
-            rounds,
-            container,
-            gone,
-            response,
-            calls,
-            reasoning,
-            notices,
-            bound,
-            sent,
-            shrunk,
-            joins,
-            changed,
-            sends,
+            earlier: Rounds::default(),
+            manner: Manner { reasoning, joins: false, shrunk: false },
+            sent: Sent::nothing(),
+            response: None,
+            calls: Vec::new(),
+            thought_tokens: 0,
             _under_way: under_way,
         }
     }
@@ -135,25 +106,26 @@ impl Exchange {
         let ours = self.offer.tools(self.request.tools());
         let tools = ours.as_deref().or(self.request.tools());
         let (turn, request, mixed) = (&self.turn, &self.request, self.plan.ours.is_some());
-        let dress = Dress { turn, request, tools, touched, instruction, handle, reasoning: self.sends, mixed };
+        let dress =
+            Dress { turn, request, tools, touched, instruction, handle, reasoning: self.manner.reasoning, mixed };
         let mut rendered = self.wire.render(&dress);
-        for (_, messages) in rendered.changes.iter_mut().filter(|(name, _)| self.joins && *name == "messages") {
+        for (_, messages) in rendered.changes.iter_mut().filter(|(name, _)| self.manner.joins && *name == "messages") {
             *messages = messages.take().map(|messages| joined(&messages));
         }
-        let last = self.round > 0 && self.round >= self.most_rounds() && self.offer.by() == RecallBy::Tools;
+        let last = self.is_later() && self.earlier.count >= self.most_rounds() && self.offer.by() == RecallBy::Tools;
         let choice = last.then(|| self.wire.toolbox().without_ours(&self.request));
-        let container = self.container.as_deref().map(|id| contained(&self.request, id));
+        let container = self.earlier.container.as_deref().map(|id| contained(&self.request, id));
         let mut changes: Vec<(&str, Option<&str>)> = Vec::new();
         changes.extend(rendered.changes.iter().map(|(name, value)| (*name, value.as_deref())));
         changes.extend(ours.as_deref().map(|tools| ("tools", Some(tools))));
         changes.extend(choice.as_deref().map(|choice| ("tool_choice", Some(choice))));
         changes.extend(container.as_deref().map(|container| ("container", Some(container))));
         let body = self.request.write(&changes);
-        self.changed = !changes.is_empty();
+        self.sent.changed = !changes.is_empty();
         let did = if touched { "offered nothing" } else { "passed on as it came" };
-        self.gone = rendered.changes.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| *name).collect();
-        (self.notices, self.bound) = (rendered.notices, rendered.bound);
-        self.notices.extend(self.plan.untouched.map(|why| format!("{did}: {why}")));
+        self.sent.gone = rendered.changes.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| *name).collect();
+        (self.sent.notices, self.sent.bound) = (rendered.notices, rendered.bound);
+        self.sent.notices.extend(self.plan.untouched.map(|why| format!("{did}: {why}")));
         body
     }
 
@@ -166,7 +138,7 @@ impl Exchange {
 
     /// Whether the model has recalled, and goes on.
     pub(super) fn is_later(&self) -> bool {
-        self.round > 0
+        self.earlier.count > 0
     }
 
     /// How often the model may recall. One with tools of the client's is first asked to leave ours alone, and only then
@@ -194,27 +166,29 @@ impl Exchange {
     /// Has neighbours of one speaker sent as one message: our notes stand beside what people say. Whether that changes
     /// anything.
     pub(super) fn join_neighbours(&mut self) -> bool {
-        let may = self.wire.name() == WireName::Chat && !self.joins;
-        self.joins |= may;
+        let may = self.wire.name() == WireName::Chat && !self.manner.joins;
+        self.manner.joins |= may;
         may
     }
 
     /// Has other reasoning sent than before: all of it once, and nothing once nothing else is accepted. Whether that
     /// changes anything.
     pub(super) fn send_reasoning(&mut self, wanted: Reasoning) -> bool {
-        let may = match (self.sends, wanted) {
+        let may = match (self.manner.reasoning, wanted) {
             (Reasoning::Usual, Reasoning::Bound) | (Reasoning::Usual | Reasoning::Bound, Reasoning::All) => true,
             (sent, wanted) => wanted == Reasoning::Nothing && sent != wanted,
         };
         let may = may && self.wire.name() == WireName::Anthropic;
-        self.sends = if may { wanted } else { self.sends };
+        if may {
+            self.manner.reasoning = wanted;
+        }
         may
     }
 
     /// What a reply asks for.
     pub(super) fn judge(&self, said: &Said) -> Verdict {
         let cut_off = said.end == Some(End::Cut);
-        let may = self.round < self.most_rounds() && !cut_off;
+        let may = self.earlier.count < self.most_rounds() && !cut_off;
         let count = said.calls().count();
         if self.hides_markers() && count == 0 {
             return calls_in(&said.text()).filter(|_| may).map_or(Verdict::Deliver, Verdict::Again);
@@ -250,7 +224,7 @@ impl Exchange {
 
     /// What a reply may tell of the request that was not sent as it came.
     pub(super) fn echo(&self) -> Echo {
-        Echo { offer: self.offer.clone(), request: self.request.clone(), gone: self.gone.clone() }
+        Echo { offer: self.offer.clone(), request: self.request.clone(), gone: self.sent.gone.clone() }
     }
 
     /// Whether the model may recall by writing, which the client must not see.
@@ -259,31 +233,31 @@ impl Exchange {
     }
 
     /// What the client sees of a reply: no calls of ours, and no markers that were not carried out.
-    pub(super) fn left(&self, said: &Said) -> Said {
+    pub(super) fn for_client(&self, said: &Said) -> Said {
         let (mut sieve, text) = (Sieve::default(), said.text());
         let words = if self.hides_markers() { sieve.push(&text) + &sieve.finish().text } else { text };
         said.shown(&words, |call| self.is_ours(call))
     }
 
     /// Remembers what the client is shown of a round that is not the last.
-    pub(super) fn has_shown(&mut self, said: &Said) {
+    pub(super) fn remember_shown(&mut self, said: &Said) {
         let text = said.text();
         let words = if self.hides_markers() { Sieve::default().push(&text) } else { text };
         let shown = said.shown(&words, |call| self.is_ours(call));
-        self.shown.extend(shown.pieces);
+        self.earlier.shown.extend(shown.pieces);
     }
 
     /// Answers the model's calls and adds the round to the window: first what the model said, which takes room from the
     /// answers.
-    pub(super) async fn again(&mut self, said: &Said, calls: &[Result<RecallCall, String>]) {
-        self.round += 1;
-        self.container = said.container.clone().or(self.container.take());
+    pub(super) async fn answer_calls(&mut self, said: &Said, calls: &[Result<RecallCall, String>]) {
+        self.earlier.count += 1;
+        self.earlier.container = said.container.clone().or(self.earlier.container.take());
         self.add_to_round(self.wire.speech().messages(said));
         let known = self.turn.recalls().len();
         let mut answers = self.proxy.engine.recall(&mut self.turn, calls).await;
-        self.tell_recalls(known, self.round);
+        self.tell_recalls(known, self.earlier.count);
         metrics::counter!("scrollback_recalls_total").increment(answers.len() as u64);
-        if self.round >= self.proxy.serve.rounds {
+        if self.earlier.count >= self.proxy.serve.rounds {
             for answer in &mut answers {
                 answer.push_str(NO_MORE);
             }
@@ -299,19 +273,19 @@ impl Exchange {
 
     fn add_to_round(&mut self, messages: Vec<Value>) {
         self.turn.push_round(messages.iter().map(raw).collect());
-        self.rounds.extend(messages);
+        self.earlier.messages.extend(messages);
     }
 
     /// What a person has read of a reply that was stopped, with a notice of why. Where its last round has said nothing
     /// yet, the words of earlier ones count alone: what was recalled for more is of no use.
     pub(super) fn stopped(&mut self, said: Said, why: &str) -> Said {
-        self.notices.push(why.into());
+        self.sent.notices.push(why.into());
         let said = said.stopped();
         if !said.is_empty() {
             return said;
         }
-        self.rounds.clear();
-        Said { pieces: std::mem::take(&mut self.shown), ..said }.stopped()
+        self.earlier.messages.clear();
+        Said { pieces: std::mem::take(&mut self.earlier.shown), ..said }.stopped()
     }
 
     /// What its conversation may be called by whoever goes on with it.
@@ -320,19 +294,19 @@ impl Exchange {
     }
 
     /// Keeps a reply, also if the client leaves meanwhile; the next request of its conversation waits for it.
-    pub(super) fn concluded(self, said: Said, left: Said, verdict: Verdict) -> Ending {
+    pub(super) fn conclude(self, said: Said, left: Said, verdict: Verdict) -> Ending {
         let (proxy, names) = (self.proxy.clone(), self.names());
-        proxy.later.keep(names, None, async move { self.conclude(&said, left, verdict).await })
+        proxy.later.keep(names, None, async move { self.finish_with(&said, left, verdict).await })
     }
 
     /// Calls of ours among the client's are answered, to be put back when the client returns with its results.
-    async fn conclude(mut self, said: &Said, left: Said, verdict: Verdict) {
+    async fn finish_with(mut self, said: &Said, left: Said, verdict: Verdict) {
         let (speech, left_calls) = (self.wire.speech(), left.calls().count());
         let mut results = Vec::new();
         let mixed = if let Verdict::Mixed(calls) = &verdict {
             let known = self.turn.recalls().len();
             let answers = self.proxy.engine.recall(&mut self.turn, calls).await;
-            self.tell_recalls(known, self.round + 1);
+            self.tell_recalls(known, self.earlier.count + 1);
             let ours = said.calls().filter(|call| self.is_ours(call));
             let answered: Vec<_> = ours.zip(answers.iter().map(String::as_str)).collect();
             results = self.wire.answers(&answered);
@@ -340,11 +314,11 @@ impl Exchange {
         } else {
             false
         };
-        let shown = speech.messages(&left.after(std::mem::take(&mut self.shown)));
-        let mut all = std::mem::take(&mut self.rounds);
+        let shown = speech.messages(&left.after(std::mem::take(&mut self.earlier.shown)));
+        let mut all = std::mem::take(&mut self.earlier.messages);
         if !all.is_empty() && left_calls == 0 {
             // The client has reasoning of several rounds in one message, as no model made it.
-            self.bound = self.bound.map(|_| Hash128::default());
+            self.sent.bound = self.sent.bound.map(|_| Hash128::default());
         }
         // What is not answered must not come back: a call of ours in a reply that was cut off.
         let whole = if mixed { said.clone() } else { said.shown(&said.text(), |call| self.is_ours(call)) };

@@ -14,6 +14,7 @@ use super::gauge::Model;
 use super::hidden::Hidden;
 use super::later::ended;
 use super::pass;
+use super::rounds::Sent;
 use crate::clock::now;
 use crate::live::What;
 use crate::wire::Output;
@@ -32,9 +33,9 @@ pub(super) fn saved(calls: &[Call]) -> Option<f64> {
 
 impl Exchange {
     /// Writes a call into the ledger.
-    pub(super) fn enter(&mut self, said: &Said) {
+    pub(super) fn record_call(&mut self, said: &Said) {
         let usage = said.usage.as_ref();
-        let millis = u32::try_from(self.sent.elapsed().as_millis()).unwrap_or(u32::MAX);
+        let millis = u32::try_from(self.sent.at.elapsed().as_millis()).unwrap_or(u32::MAX);
         let ended = Ended {
             model: &self.plan.model,
             upstream: &self.upstream.name,
@@ -51,13 +52,13 @@ impl Exchange {
             self.proxy.gauge.learn(model, self.turn.window(), self.plan.tools, reported.input);
         }
         self.calls.push(call);
-        self.reasoning += usage.map_or(0, reasoning_tokens);
+        self.thought_tokens += usage.map_or(0, reasoning_tokens);
     }
 
     /// The output of the rounds so far, as reported.
     pub(super) fn output_before(&self) -> Output {
         let tokens = self.calls.iter().filter_map(|call| call.reported).map(|usage| u64::from(usage.output)).sum();
-        Output { tokens, reasoning: self.reasoning }
+        Output { tokens, reasoning: self.thought_tokens }
     }
 
     /// What tells the client where its request is in the log, and what it was worth.
@@ -118,7 +119,7 @@ impl Exchange {
             format!(",\"{}\":{value}", name.replace('-', "_"))
         });
         let told: String = told.collect();
-        let (request, notices) = (String::from_utf8_lossy(&body), json!(self.notices));
+        let (request, notices) = (String::from_utf8_lossy(&body), json!(self.sent.notices));
         let rendered = format!("{{\"request\":{request}{told},\"notices\":{notices}}}");
         let mut headers = self.labels();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -145,8 +146,9 @@ impl Exchange {
     }
 
     async fn keep(self, messages: Vec<Message>, hidden: Hidden, urgency: Urgency) {
-        let ending = self.ending();
-        let Self { proxy, plan, turn, calls, notices, bound, response, .. } = self;
+        let being_kept = self.being_kept();
+        let Self { proxy, plan, turn, calls, sent, response, .. } = self;
+        let Sent { notices, bound, .. } = sent;
         let (chores, sorts) = (turn.chores(), turn.layout().starts_with(TOPICS));
         let session = turn.received().session.clone();
         let (model, response) = (plan.model.as_str(), response.as_deref().filter(|_| plan.followed));
@@ -161,7 +163,7 @@ impl Exchange {
             }
         };
         let Some(kept) = kept else { return };
-        ending.tell(&proxy, plan.ours.as_ref(), &kept);
+        being_kept.tell(&proxy, plan.ours.as_ref(), &kept);
         let Some(head) = kept.position() else { return };
         let (engine, live) = (proxy.engine.clone(), proxy.live.clone());
         proxy.later.spawn(async move {

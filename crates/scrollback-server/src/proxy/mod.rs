@@ -1,11 +1,12 @@
 //! The proxy: a client's request becomes a turn, its window goes upstream, and the reply comes back as if nothing were
 //! between.
 //!
-//! `plan` is what is known of a request at first, `exchange` the state machine of one, `stream` the same for streamed
-//! replies, `hidden` what has to be put back when the client returns, `keep` the end. `book` keeps the ledger, `gauge`
-//! learns how models count and `wants` what they refuse, `count` tells what a request would cost, `control` answers
-//! what is said to us and not to a model, `responses` what the Responses API offers beside replies, `later` does what
-//! need not be waited for, `pass` sends on what is none of our business, or what we failed at.
+//! `plan` is what is known of a request at first, `exchange` the state machine of one (`rounds` what it remembers),
+//! `stream` the same for streamed replies, `hidden` what has to be put back when the client returns, `keep` the end.
+//! `book` keeps the ledger, `gauge` learns how models count and `wants` what they refuse, `count` tells what a request
+//! would cost, `control` answers what is said to us and not to a model, `responses` what the Responses API offers
+//! beside replies, `later` does what need not be waited for, `pass` sends on what is none of our business, or what we
+//! failed at.
 
 mod arrival;
 mod asking;
@@ -21,6 +22,7 @@ mod ours;
 mod pass;
 mod plan;
 mod responses;
+mod rounds;
 mod shared;
 mod stream;
 mod told;
@@ -177,7 +179,7 @@ impl Proxy {
         incoming: Incoming,
     ) -> Response<Body> {
         match self.exchange(wire, upstream.clone(), &incoming).await {
-            Ok(exchange) => Box::pin(exchange.begun()).await,
+            Ok(exchange) => Box::pin(exchange.announce_and_run()).await,
             Err(Stop::Said(response)) => *response,
             Err(Stop::Refused(error)) => refused(wire, "invalid_request", &error.to_string()),
             Err(Stop::AsItIs(None)) => pass::as_it_is(&upstream, incoming, None).await,

@@ -135,7 +135,7 @@ impl Proxy {
             Ok(exchange) => {
                 // Whoever listens must hear the end: nobody else may hold the other end open.
                 drop(incoming);
-                Ok(Box::pin(exchange.begun()).await)
+                Ok(Box::pin(exchange.announce_and_run()).await)
             }
             Err(Stop::Said(response)) => Ok(*response),
             Err(Stop::Refused(error)) => Err(Unanswered::Refused(error)),
@@ -152,8 +152,8 @@ impl Exchange {
         }
     }
 
-    /// Tells that the turn has begun, and answers.
-    pub(super) async fn begun(mut self) -> Response<Body> {
+    /// Tells that the turn has begun, and answers the request.
+    pub(super) async fn announce_and_run(mut self) -> Response<Body> {
         self.name_view().await;
         let begun = || Begun {
             question: self.question(),
@@ -185,7 +185,7 @@ impl Exchange {
     }
 
     /// What will be told once the reply is kept.
-    pub(super) fn ending(&self) -> Ending {
+    pub(super) fn being_kept(&self) -> BeingKept {
         let turn = &self.turn;
         let (tokens, whole) = (turn.window().tokens(), turn.path_tokens());
         let kept = Kept {
@@ -198,12 +198,12 @@ impl Exchange {
             folded: turn.has_folded(),
             covers: turn.covers().map(Covers::ends),
             recalls: turn.recalls().len(),
-            notices: self.notices.clone(),
+            notices: self.sent.notices.clone(),
             model: self.plan.model.clone(),
             upstream: self.upstream.name.clone(),
             ..Kept::nothing(turn.received())
         };
-        Ending { of: turn.received().session.clone(), kept }
+        BeingKept { of: turn.received().session.clone(), kept }
     }
 
     fn question(&self) -> MessageId {
@@ -212,12 +212,12 @@ impl Exchange {
 }
 
 /// A reply that is being kept.
-pub(super) struct Ending {
+pub(super) struct BeingKept {
     of: SessionKey,
     kept: Kept,
 }
 
-impl Ending {
+impl BeingKept {
     /// Tells that it is kept.
     pub(super) fn tell(self, proxy: &Proxy, ours: Option<&Ours>, stored: &Stored) {
         let Self { of, mut kept } = self;

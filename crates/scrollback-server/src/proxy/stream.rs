@@ -57,7 +57,7 @@ impl Between {
         let mine = exchange.clone();
         let next = Box::pin(async move {
             let mut exchange = mine.lock().await;
-            exchange.again(&said, &calls).await;
+            exchange.answer_calls(&said, &calls).await;
             exchange.send().await
         });
         Self { next, exchange }
@@ -181,16 +181,16 @@ impl Streaming {
             broken_off(exchange, said);
             return Phase::Over;
         }
-        exchange.enter(&said);
+        exchange.record_call(&said);
         exchange.response = exchange.response.take().or_else(|| said.id.clone());
         let verdict = exchange.judge(&said);
         if let Verdict::Again(calls) = verdict {
-            exchange.has_shown(&said);
+            exchange.remember_shown(&said);
             return Phase::Between(Between::new(exchange, said, calls));
         }
-        let left = exchange.left(&said);
+        let left = exchange.for_client(&said);
         let comment = exchange.comment();
-        ended(exchange.concluded(said, left.clone(), verdict)).await;
+        ended(exchange.conclude(said, left.clone(), verdict)).await;
         self.out.extend_from_slice(comment.unwrap_or_default().as_bytes());
         self.relay.close(&left, &mut self.out);
         Phase::Over
@@ -235,7 +235,7 @@ impl Streaming {
         };
         exchange.warn(refusal.as_ref().map_or(StatusCode::BAD_GATEWAY, |answer| answer.status));
         // What a person has read of earlier rounds is kept.
-        cut_short(exchange, (Said::default(), BROKEN_OFF), false);
+        cut_short(exchange, Said::default(), BROKEN_OFF, false);
         let why = match refusal {
             Ok(answer) => String::from_utf8_lossy(&answer.body.all().await.unwrap_or_default()).into_owned(),
             Err(silence) => format!("the upstream failed while the reply was under way: {silence}"),
@@ -250,8 +250,8 @@ impl Streaming {
 impl Drop for Streaming {
     fn drop(&mut self) {
         match std::mem::replace(&mut self.phase, Phase::Over) {
-            Phase::Coming(exchange, _) => cut_short(*exchange, (self.relay.take(), STOPPED), true),
-            Phase::Between(between) => cut_short(between.exchange(), (Said::default(), STOPPED), false),
+            Phase::Coming(exchange, _) => cut_short(*exchange, self.relay.take(), STOPPED, true),
+            Phase::Between(between) => cut_short(between.exchange(), Said::default(), STOPPED, false),
             Phase::Rest(_) | Phase::Over => {}
         }
     }
@@ -262,27 +262,27 @@ impl Drop for Streaming {
 fn broken_off(mut exchange: Exchange, said: Said) {
     exchange.warn(StatusCode::OK);
     if exchange.plan.ours.is_some() {
-        return cut_short(exchange, (said, BROKEN_OFF), true);
+        return cut_short(exchange, said, BROKEN_OFF, true);
     }
-    exchange.enter(&said);
+    exchange.record_call(&said);
     exchange.fail();
 }
 
 /// A client that has seen why a reply ended may leave without waiting for the end: the reply is kept all the same, and
 /// so is what a person who talks to us has read of a reply without an end, for they have no client that would.
 /// Otherwise what was asked and paid for is recorded.
-fn cut_short(mut exchange: Exchange, (mut said, why): (Said, &str), is_answered: bool) {
+fn cut_short(mut exchange: Exchange, mut said: Said, why: &str, is_answered: bool) {
     if (said.end.is_none() || said.failed) && exchange.plan.ours.is_some() {
         said = exchange.stopped(said, why);
     }
     if is_answered {
-        exchange.enter(&said);
+        exchange.record_call(&said);
     }
     let ended = said.end.is_some() && !said.failed;
     if !ended || !matches!(exchange.judge(&said), Verdict::Deliver) {
         return exchange.fail();
     }
     exchange.response = exchange.response.take().or_else(|| said.id.clone());
-    let left = exchange.left(&said);
-    exchange.concluded(said, left, Verdict::Deliver);
+    let left = exchange.for_client(&said);
+    exchange.conclude(said, left, Verdict::Deliver);
 }

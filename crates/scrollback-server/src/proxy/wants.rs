@@ -131,7 +131,7 @@ impl Exchange {
     /// Changes what a refusal objects to, if there is anything to change.
     pub(super) fn give_way(&mut self, status: StatusCode, body: &[u8]) -> Option<Tried> {
         // What is all the client's own is its own business.
-        let (want, lasts) = wanted(status, body).filter(|_| self.changed)?;
+        let (want, lasts) = wanted(status, body).filter(|_| self.sent.changed)?;
         // What is known here of where reasoning was made may be wrong as well.
         let gives_way = self.follow(want) || want == BOUND_ONLY && self.follow(Want::Reasoning(Reasoning::Nothing));
         let (upstream, model) = (&*self.upstream.name, &*self.plan.model);
