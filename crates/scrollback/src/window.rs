@@ -342,6 +342,17 @@ pub(crate) fn tokens_of(text: &str) -> u32 {
     u32::try_from(Vocabulary::O200k.count(text) + FRAME_TOKENS).unwrap_or(u32::MAX)
 }
 
+/// How many of some pieces fit one after another, by what each costs.
+pub(crate) fn fitting(costs: impl IntoIterator<Item = u32>, mut room: u32) -> usize {
+    let mut count = 0;
+    for cost in costs {
+        let Some(rest) = room.checked_sub(cost) else { break };
+        room = rest;
+        count += 1;
+    }
+    count
+}
+
 /// A number with its thousands apart.
 pub fn grouped(number: impl Into<u64>) -> String {
     let digits = number.into().to_string();

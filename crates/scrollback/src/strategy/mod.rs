@@ -136,11 +136,11 @@ impl<'a> Scene<'a> {
         self.fold.open().0 + u32::try_from(self.open.len()).expect("fewer messages than 2^32")
     }
 
-    /// A stretch of all but the newest open messages, if there is any: so many of those stay open, fewer if they do not
-    /// fit. A turn that takes more than a quarter of the budget may be parted.
-    fn all_but(&self, costs: &[u32], newest: (usize, u32)) -> Vec<Stretch> {
+    /// A stretch of all but the newest open messages, if there is any: `newest` of them stay open, fewer if they take
+    /// more than `room`. A turn that takes more than a quarter of the budget may be parted.
+    fn all_but(&self, costs: &[u32], newest: usize, room: u32) -> Vec<Stretch> {
         let pages = turns::pages(self.open, self.budget.share(25));
-        let folded = pages.len() - turns::kept(&pages, costs, newest);
+        let folded = pages.len() - turns::kept(&pages, costs, newest, room);
         let Some(last) = folded.checked_sub(1).map(|last| &pages[last]) else { return Vec::new() };
         let range = 0..last.end;
         let turn = self.fold.turns + turns::count(&self.open[range.clone()]);

@@ -11,7 +11,7 @@ use super::{Scene, Strategy, Stretch, turns};
 use crate::error::Result;
 use crate::note::{Covers, Fold, Note};
 use crate::recall::{RecallTool, fence};
-use crate::window::{Window, grouped, tokens_of};
+use crate::window::{Window, fitting, grouped, tokens_of};
 
 /// A contents page of so many tokens is no longer than it must be.
 const FEW_CONTENTS: u32 = 2_000;
@@ -81,14 +81,8 @@ impl Pages {
         };
         let mut kept: Vec<Note> = listed.into_iter().filter(wanted).collect();
         kept.sort_by_key(|note| std::cmp::Reverse((note.touched(), note.covers.from)));
-        let mut room = limit.saturating_sub(tokens_of(&contents(HOW, &[], u32::MAX, turn)));
-        let fitting = kept.iter().take_while(|note| {
-            let rest = room.checked_sub(tokens_of(&entry(note, turn)));
-            room = rest.unwrap_or(0);
-            rest.is_some()
-        });
-        let count = fitting.count();
-        kept.truncate(count);
+        let room = limit.saturating_sub(tokens_of(&contents(HOW, &[], u32::MAX, turn)));
+        kept.truncate(fitting(kept.iter().map(|note| tokens_of(&entry(note, turn))), room));
         kept.sort_by_key(|note| note.covers.from);
         kept
     }
@@ -99,7 +93,7 @@ impl Pages {
         let open: u32 = costs(scene, &self.holds, Holding::All).iter().sum();
         let room = scene.budget.tokens.saturating_sub(scene.fixed()).saturating_sub(open);
         let (turns, listed) = (scene.fold.turns, scene.fold.listed.clone());
-        listing(scene, (covers, turns), self.trimmed(listed, turns, self.contents_limit(scene).min(room)))
+        listing(scene, covers, turns, self.trimmed(listed, turns, self.contents_limit(scene).min(room)))
     }
 }
 
@@ -138,7 +132,7 @@ impl Strategy for Pages {
         let Some(covers) = scene.covered_with(&notes) else { return self.relisted(scene) };
         let turns = notes.last().map_or(scene.fold.turns, |note| note.turn);
         let listed = scene.fold.listed.iter().cloned().chain(notes).collect();
-        listing(scene, (covers, turns), self.trimmed(listed, turns, self.contents_limit(scene)))
+        listing(scene, covers, turns, self.trimmed(listed, turns, self.contents_limit(scene)))
     }
 
     fn room(&self, scene: &Scene<'_>) -> u32 {
@@ -151,7 +145,7 @@ impl Strategy for Pages {
 }
 
 /// A fold with these notes listed.
-fn listing(scene: &Scene<'_>, (covers, turns): (Covers, u32), listed: Vec<Note>) -> Fold {
+fn listing(scene: &Scene<'_>, covers: Covers, turns: u32, listed: Vec<Note>) -> Fold {
     let mut fold = Fold { covers: Some(covers), turns, listed, ..Fold::default() };
     fold.text = contents(scene.offering(HOW), &fold.listed, fold.unlisted(), turns);
     fold.tokens = tokens_of(&fold.text);

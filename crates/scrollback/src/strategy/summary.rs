@@ -196,7 +196,7 @@ impl Strategy for Summaries {
             return Vec::new();
         }
         // However much is fixed, the next turn need not fold again.
-        scene.all_but(&costs, (self.settings.recent(), self.settings.most_open(scene) / 2))
+        scene.all_but(&costs, self.settings.recent(), self.settings.most_open(scene) / 2)
     }
 
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold {

@@ -45,7 +45,7 @@ use crate::strategy::topics::{Excerpt, Shown, activation, excerpt};
 use crate::strategy::{Leaf, QuoteNeed, StrategyName, in_order, quotes, turns};
 use crate::task;
 use crate::view::View;
-use crate::window::Budget;
+use crate::window::{Budget, fitting};
 use consult::Asking;
 use editions::Editions;
 use event::{During, puts};
@@ -126,13 +126,8 @@ impl Engine {
     /// How many of the oldest of some messages are more than a turn can wait for: up to where a turn begins, or in the
     /// middle of a very long one. The newest call is sorted with its results, however large.
     fn too_many(&self, leaves: &[Arc<Leaf>]) -> usize {
-        let mut room = self.settings.strategies.topics.batch_tokens.saturating_mul(BATCHES);
-        let fits = |leaf: &&Arc<Leaf>| {
-            let rest = room.checked_sub(leaf.tokens());
-            room = rest.unwrap_or(0);
-            rest.is_some()
-        };
-        let over = leaves.len() - leaves.iter().rev().take_while(fits).count();
+        let room = self.settings.strategies.topics.batch_tokens.saturating_mul(BATCHES);
+        let over = leaves.len() - fitting(leaves.iter().rev().map(|leaf| leaf.tokens()), room);
         if over == 0 {
             return 0;
         }

@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::ids::{Depth, MessageId, SessionKey};
 use crate::store::{Lineage, Stored};
 use crate::topic::TopicId;
+use crate::window::fitting;
 
 /// How many stretches of messages are named.
 const NAMED: usize = 12;
@@ -37,13 +38,8 @@ impl Engine {
             return Ok(Vec::new());
         }
         let messages = self.by_number(reader.session, self.held_by(reader, shelved.card.id).await?).await?;
-        let mut room = self.settings.strategies.topics.topic_tokens.saturating_mul(2);
-        let newest = messages.iter().rev().take_while(|stored| {
-            let rest = room.checked_sub(stored.measure.tokens);
-            room = rest.unwrap_or(0);
-            rest.is_some()
-        });
-        let count = newest.count();
+        let room = self.settings.strategies.topics.topic_tokens.saturating_mul(2);
+        let count = fitting(messages.iter().rev().map(|stored| stored.measure.tokens), room);
         Ok(messages[messages.len() - count..].to_vec())
     }
 }

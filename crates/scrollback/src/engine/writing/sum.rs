@@ -10,7 +10,7 @@ use crate::store::Stored;
 use crate::strategy::{Leaf, SummarySettings, turns};
 use crate::summary::{Quote, Summary};
 use crate::task::{self, Keeping, Segment, Style, Task};
-use crate::window::tokens_of;
+use crate::window::{fitting, tokens_of};
 
 /// How many lost things a summary remembers.
 const LOST: usize = 60;
@@ -154,13 +154,7 @@ fn joined(
     kept.extend(quotes);
     // Ids grow along a path. What was told later may have been said earlier.
     kept.sort_by_key(|quote| quote.message);
-    let mut room = QUOTED_TOKENS;
-    let fits = |quote: &&Quote| {
-        let rest = room.checked_sub(tokens_of(&quote.text));
-        room = rest.unwrap_or(0);
-        rest.is_some()
-    };
-    let newest = kept.iter().rev().take_while(fits).count();
+    let newest = fitting(kept.iter().rev().map(|quote| tokens_of(&quote.text)), QUOTED_TOKENS);
     kept.drain(..kept.len() - newest);
     let mut all_lost = lost;
     let earlier = before.map(|summary| &summary.lost[..]).unwrap_or_default();

@@ -142,7 +142,7 @@ impl Strategy for Topics {
         }
         let usual = scene.budget.share(self.settings.fold_to).saturating_sub(fixed);
         let room = scene.open_room(usual, fixed);
-        scene.all_but(&costs, (self.settings.keep_messages, room))
+        scene.all_but(&costs, self.settings.keep_messages, room)
     }
 
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold {
@@ -151,9 +151,9 @@ impl Strategy for Topics {
             let Some(covers) = scene.fold.covers else { return scene.fold.clone() };
             let open: u32 = costs(scene, &self.holds, Holding::All).iter().sum();
             let room = scene.budget.tokens.saturating_sub(scene.fixed()).saturating_sub(open);
-            return filed(scene, (covers, scene.fold.turns), limit.min(room));
+            return filed(scene, covers, scene.fold.turns, limit.min(room));
         };
-        filed(scene, (covers, last.turn), limit)
+        filed(scene, covers, last.turn, limit)
     }
 
     fn room(&self, scene: &Scene<'_>) -> u32 {
@@ -166,7 +166,7 @@ impl Strategy for Topics {
 }
 
 /// A fold with an index of topics.
-fn filed(scene: &Scene<'_>, (covers, turns): (Covers, u32), limit: u32) -> Fold {
+fn filed(scene: &Scene<'_>, covers: Covers, turns: u32, limit: u32) -> Fold {
     let text = index(&covers, scene, limit);
     let tokens = tokens_of(&text);
     Fold { covers: Some(covers), turns, text, tokens, ..Fold::default() }

@@ -23,6 +23,7 @@ use crate::ids::{At, Depth, SessionKey};
 use crate::store::{Batch, Kind, Lineage, Position, Put, Stored};
 use crate::task::{self, Answered, By, Review, Reviewed};
 use crate::topic::TopicId;
+use crate::window::fitting;
 
 /// How many topics are summed up in one review.
 const TOPICS: usize = 300;
@@ -190,13 +191,8 @@ impl<'a> Sitting<'a> {
         let newest = members[members.len().saturating_sub(MESSAGES)..].iter().map(|(id, _)| *id);
         let messages = self.engine.by_number(self.session, newest.collect()).await?;
         let messages = discreet(&messages, &self.engine.controls(self.session).await?.excluded);
-        let mut room = TOKENS;
-        let fits = |stored: &&Arc<Stored>| {
-            let rest = room.checked_sub(stored.measure.tokens);
-            room = rest.unwrap_or(0);
-            rest.is_some()
-        };
-        let count = messages.iter().rev().take_while(fits).count().max(1).min(messages.len());
+        let fit = fitting(messages.iter().rev().map(|stored| stored.measure.tokens), TOKENS);
+        let count = fit.max(1).min(messages.len());
         Ok(messages[messages.len() - count..].to_vec())
     }
 
