@@ -10,6 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::engine::Hidden;
 use crate::error::Error;
 use crate::ids::{Hash128, MessageId};
 use crate::message::Role;
@@ -80,6 +81,22 @@ pub struct Block {
 }
 
 impl Block {
+    /// A message as it came, that stands for nothing of the path.
+    fn beside(stored: &Arc<Stored>, reason: Reason) -> Self {
+        let (body, tokens) = (Body::Original(stored.clone()), stored.measure.tokens);
+        Self { covers: None, body, reason, tokens }
+    }
+
+    /// A text of ours.
+    fn note(text: Arc<str>, reason: Reason, tokens: u32) -> Self {
+        Self { covers: None, body: Body::Note(text), reason, tokens }
+    }
+
+    /// A call of ours or its result.
+    fn round(raw: Arc<RawValue>, tokens: u32) -> Self {
+        Self { covers: None, body: Body::Round(raw), reason: Reason::Recalled, tokens }
+    }
+
     /// The message it shows, if it shows one.
     pub fn message(&self) -> Option<&Arc<Stored>> {
         match &self.body {
@@ -163,22 +180,17 @@ impl Window {
 
     /// Shows an instruction.
     pub fn instruct(&mut self, stored: &Arc<Stored>) {
-        let (body, tokens) = (Body::Original(stored.clone()), stored.measure.tokens);
-        self.blocks.push(Block { covers: None, body, reason: Reason::Instructions, tokens });
+        self.blocks.push(Block::beside(stored, Reason::Instructions));
     }
 
     /// Shows a message as it came.
     pub fn show(&mut self, stored: &Arc<Stored>, reason: Reason) {
-        let (covers, tokens) = (covers(stored), stored.measure.tokens);
-        self.blocks.push(Block { covers, body: Body::Original(stored.clone()), reason, tokens });
+        self.blocks.push(Block { covers: covers(stored), ..Block::beside(stored, reason) });
     }
 
     /// Shows the reasoning that led to the message that is shown next.
     pub fn reason(&mut self, asides: &[Arc<Stored>]) {
-        for stored in asides {
-            let (body, tokens) = (Body::Original(stored.clone()), stored.measure.tokens);
-            self.blocks.push(Block { covers: None, body, reason: Reason::Reasoning, tokens });
-        }
+        self.blocks.extend(asides.iter().map(|stored| Block::beside(stored, Reason::Reasoning)));
     }
 
     /// Shows a message with a placeholder for its tool result.
@@ -191,21 +203,17 @@ impl Window {
     /// Shows what stands for everything under notes, if anything is.
     pub fn fold(&mut self, fold: &Fold) {
         if fold.covers.is_some() {
-            let body = Body::Note(fold.text.as_str().into());
-            self.blocks.push(Block { covers: fold.covers, body, reason: Reason::Covers, tokens: fold.tokens });
+            let note = Block::note(fold.text.as_str().into(), Reason::Covers, fold.tokens);
+            self.blocks.push(Block { covers: fold.covers, ..note });
         }
     }
 
     /// Shows what is kept however old it is.
     pub fn keep(&mut self, kept: &Kept) {
         if !kept.text.is_empty() {
-            let (body, tokens) = (Body::Note(kept.text.clone()), kept.text_tokens());
-            self.blocks.push(Block { covers: None, body, reason: Reason::Kept, tokens });
+            self.blocks.push(Block::note(kept.text.clone(), Reason::Kept, kept.text_tokens()));
         }
-        for stored in &kept.media {
-            let (body, tokens) = (Body::Original(stored.clone()), stored.measure.tokens);
-            self.blocks.push(Block { covers: None, body, reason: Reason::Kept, tokens });
-        }
+        self.blocks.extend(kept.media.iter().map(|stored| Block::beside(stored, Reason::Kept)));
     }
 
     /// Leaves a message out that a person does not want sent.
@@ -216,45 +224,23 @@ impl Window {
 
     /// Shows an excerpt of topics.
     pub fn quote(&mut self, excerpt: &Excerpt) {
-        let body = Body::Note(excerpt.text.clone());
-        self.blocks.push(Block { covers: None, body, reason: Reason::Relevant, tokens: excerpt.tokens });
+        self.blocks.push(Block::note(excerpt.text.clone(), Reason::Relevant, excerpt.tokens));
     }
 
     /// Shows a call of ours or its result after everything else.
     pub fn recall(&mut self, raw: Arc<RawValue>, tokens: u32) {
-        self.blocks.push(Block { covers: None, body: Body::Round(raw), reason: Reason::Recalled, tokens });
+        self.blocks.push(Block::round(raw, tokens));
     }
 
     /// The same window with what the client never saw put back around one of its messages.
     #[must_use]
-    pub fn with_hidden(self, around: MessageId, hidden: &crate::engine::Hidden) -> Self {
-        let round = |(raw, tokens): &(Arc<RawValue>, u32)| Block {
-            covers: None,
-            body: Body::Round(raw.clone()),
-            reason: Reason::Recalled,
-            tokens: *tokens,
-        };
+    pub fn with_hidden(self, around: MessageId, hidden: &Hidden) -> Self {
         let mut blocks = Vec::with_capacity(self.blocks.len() + hidden.before.len() + hidden.after.len());
         for block in self.blocks {
-            match block.message().filter(|stored| stored.id == around).cloned() {
-                None => blocks.push(block),
-                Some(stored) => {
-                    let reasoned = |block: &Block| block.reason == Reason::Reasoning;
-                    let led = blocks.iter().rposition(|block| !reasoned(block)).map_or(0, |last| last + 1);
-                    let asides = blocks.split_off(led);
-                    // Reasoning that led to a call of ours stands before that call.
-                    let stands = |block: &Block| hidden.rounds.iter().any(|(raw, _)| is_same(raw, block.text()));
-                    blocks.extend(hidden.rounds.iter().map(round));
-                    blocks.extend(asides.into_iter().filter(|aside| !stands(aside)));
-                    blocks.extend(hidden.before.iter().map(round));
-                    blocks.push(match &hidden.whole {
-                        Some((raw, tokens)) => {
-                            Block { body: Body::Whole(stored, raw.clone()), tokens: *tokens, ..block }
-                        }
-                        None => block,
-                    });
-                    blocks.extend(hidden.after.iter().map(round));
-                }
+            if block.message().is_some_and(|stored| stored.id == around) {
+                put_around(block, hidden, &mut blocks);
+            } else {
+                blocks.push(block);
             }
         }
         Self { blocks, ..self }
@@ -316,6 +302,24 @@ impl Window {
             items.join("; ")
         ))
     }
+}
+
+/// Adds the block of a message to those before it, with what the client never saw put back around it.
+fn put_around(block: Block, hidden: &Hidden, blocks: &mut Vec<Block>) {
+    let round = |(raw, tokens): &(Arc<RawValue>, u32)| Block::round(raw.clone(), *tokens);
+    let led = blocks.iter().rposition(|before| before.reason != Reason::Reasoning).map_or(0, |last| last + 1);
+    let asides = blocks.split_off(led);
+    // Reasoning that led to a call of ours stands before that call.
+    let stands = |aside: &Block| hidden.rounds.iter().any(|(raw, _)| is_same(raw, aside.text()));
+    blocks.extend(hidden.rounds.iter().map(round));
+    blocks.extend(asides.into_iter().filter(|aside| !stands(aside)));
+    blocks.extend(hidden.before.iter().map(round));
+    let whole = hidden.whole.as_ref().zip(block.message().cloned());
+    blocks.push(match whole {
+        Some(((raw, tokens), stored)) => Block { body: Body::Whole(stored, raw.clone()), tokens: *tokens, ..block },
+        None => block,
+    });
+    blocks.extend(hidden.after.iter().map(round));
 }
 
 /// Whether two messages are the same, however they are written.
