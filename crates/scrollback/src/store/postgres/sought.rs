@@ -58,9 +58,10 @@ pub(super) async fn matching(client: &ClientWrapper, tenant: &Tenant, probe: &Pr
         _ => frequencies(client, tenant, probe, &mark).await?,
     };
     for one in probe.by_role().iter().filter(|one| one.limit > 0) {
+        let search = Search { client, tenant, probe: one, mark: &mark };
         let found = match &probe.weights {
-            Some(weights) => best(client, (tenant, one, &mark), (weights, &counted)).await?,
-            None => newest(client, (tenant, one, &mark), &counted).await?,
+            Some(weights) => search.best(weights, &counted).await?,
+            None => search.newest(&counted).await?,
         };
         matches.messages.extend(found);
     }
@@ -185,83 +186,122 @@ impl Filters {
     }
 }
 
-/// Messages by a question about the index, which names at most `$3` of their keys as `found (arrived, session, no)`
-/// beside a score. So many are settled before any is read. Filters are of messages, so that with them it takes some
-/// more; and all, where those do not suffice and more than a few are known to be there.
-async fn read(
-    client: &ClientWrapper,
-    (tenant, probe, counted): (&Tenant, &Probe, u32),
-    found: &str,
-    values: &[&(dyn ToSql + Sync)],
-) -> Result<Vec<(SessionId, Stored)>, Fault> {
-    let filters = Filters::of(probe, 4 + values.len())?;
-    let is_filtered = !filters.values.is_empty();
-    let most = if is_filtered { probe.limit.saturating_mul(SPARE) } else { probe.limit };
-    let first = read_most(client, (tenant, probe, &filters), most, (found, values)).await?;
-    if !is_filtered || first.len() >= probe.limit || (counted as usize) <= most {
-        return Ok(first);
-    }
-    read_most(client, (tenant, probe, &filters), usize::MAX, (found, values)).await
+/// A probe, as the index is asked.
+struct Search<'a> {
+    client: &'a ClientWrapper,
+    tenant: &'a Tenant,
+    probe: &'a Probe,
+    /// What is within its reach, in the index's words.
+    mark: &'a str,
 }
 
-async fn read_most(
-    client: &ClientWrapper,
-    (tenant, probe, filters): (&Tenant, &Probe, &Filters),
-    most: usize,
-    (found, values): (&str, &[&(dyn ToSql + Sync)]),
-) -> Result<Vec<(SessionId, Stored)>, Fault> {
-    let sql = format!(
-        "SELECT {MESSAGE}, m.session FROM ({found}) AS found
+impl Search<'_> {
+    /// The newest messages that hold enough terms, given how many hold each.
+    async fn newest(&self, counted: &[u32]) -> Result<Vec<(SessionId, Stored)>, Fault> {
+        let Self { probe, mark, .. } = *self;
+        let query = expression(&probe.terms, probe.need, mark);
+        let held = match probe.need {
+            Need::All => counted.iter().copied().min(),
+            Need::Any => counted.iter().copied().reduce(u32::saturating_add),
+        };
+        let whole = self.latest(&query, held.unwrap_or(0)).await?;
+        if probe.need == Need::Any || probe.terms.len() < 2 {
+            return Ok(whole);
+        }
+        // The terms of a very long message may be in different parts of it.
+        let any = expression(&probe.terms, Need::Any, mark);
+        let split = format!("{any} & {}", quoted(&Marks::split()));
+        let parted = self.latest(&split, FREQUENCY_CAP - 1).await?;
+        if parted.is_empty() { Ok(whole) } else { Ok(joined(probe, whole, parted)) }
+    }
+
+    /// The newest messages that a query finds, given how many it finds, up to the cap.
+    async fn latest(&self, query: &str, held: u32) -> Result<Vec<(SessionId, Stored)>, Fault> {
+        let found = |way| format!("SELECT held.*, 0 AS score FROM ({}) AS held", keys("$4::text", way, "$3"));
+        match session_of(&self.probe.reach).filter(|_| held >= FREQUENCY_CAP) {
+            None => self.read(&found(Way::Index), &[&query], held).await,
+            Some(id) => self.read(&found(Way::Back(5)), &[&query, &id.0.0.as_slice()], held).await,
+        }
+    }
+
+    /// The messages whose terms weigh most, given how many hold each. Which those are is known from the index alone;
+    /// only they are read.
+    async fn best(&self, weights: &[f64], counted: &[u32]) -> Result<Vec<(SessionId, Stored)>, Fault> {
+        let Self { probe, mark, .. } = *self;
+        let session = session_of(&probe.reach);
+        let (mut rare, mut common) = (Weighed::default(), Weighed::default());
+        for ((term, weight), count) in probe.terms.iter().zip(weights).zip(counted) {
+            let is_common = session.is_some() && *count >= FREQUENCY_CAP;
+            let one = if is_common { &mut common } else { &mut rare };
+            one.queries.push(expression(std::slice::from_ref(term), Need::Any, mark));
+            one.weights.push(*weight);
+        }
+        let holding = |terms: &str, way| {
+            let held = keys("term.query", way, "$8");
+            format!(
+                "SELECT held.*, term.weight FROM unnest({terms}) AS term (query, weight)
+                 CROSS JOIN LATERAL ({held}) AS held"
+            )
+        };
+        let found = format!(
+            "SELECT arrived, session, no, sum(weight) AS score FROM ({} UNION ALL {}) AS held
+             GROUP BY arrived, session, no ORDER BY score DESC, arrived DESC, no DESC LIMIT $3",
+            holding("$4::text[], $5::float8[]", Way::Index),
+            holding("$6::text[], $7::float8[]", Way::Back(9))
+        );
+        let (cap, id) = (i64::from(FREQUENCY_CAP), session.map_or([0; 16], |id| id.0.0));
+        let values: [&(dyn ToSql + Sync); 6] =
+            [&rare.queries, &rare.weights, &common.queries, &common.weights, &cap, &id.as_slice()];
+        let held = counted.iter().copied().fold(0, u32::saturating_add);
+        self.read(&found, &values, held).await
+    }
+
+    /// Messages by a question about the index, which names at most `$3` of their keys as `found (arrived, session, no)`
+    /// beside a score. So many are settled before any is read. Filters are of messages, so that with them it takes some
+    /// more; and all, where those do not suffice and more than a few are known to be there, as `held` tells.
+    async fn read(
+        &self,
+        found: &str,
+        values: &[&(dyn ToSql + Sync)],
+        held: u32,
+    ) -> Result<Vec<(SessionId, Stored)>, Fault> {
+        let probe = self.probe;
+        let filters = Filters::of(probe, 4 + values.len())?;
+        let is_filtered = !filters.values.is_empty();
+        let most = if is_filtered { probe.limit.saturating_mul(SPARE) } else { probe.limit };
+        let first = self.read_most(&filters, most, found, values).await?;
+        if !is_filtered || first.len() >= probe.limit || (held as usize) <= most {
+            return Ok(first);
+        }
+        self.read_most(&filters, usize::MAX, found, values).await
+    }
+
+    async fn read_most(
+        &self,
+        filters: &Filters,
+        most: usize,
+        found: &str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<(SessionId, Stored)>, Fault> {
+        let Self { client, tenant, probe, .. } = *self;
+        let sql = format!(
+            "SELECT {MESSAGE}, m.session FROM ({found}) AS found
          JOIN message m ON m.tenant = $1 AND m.session = found.session AND m.no = found.no
          WHERE true{} ORDER BY found.score DESC, found.arrived DESC, found.no DESC LIMIT $2",
-        filters.condition
-    );
-    let statement = client.prepare_cached(&sql).await?;
-    let name = escaped(tenant.as_str());
-    let [limit, most] = [probe.limit, most].map(|count| i64::try_from(count).unwrap_or(i64::MAX));
-    let whose: [&(dyn ToSql + Sync); 3] = [&name, &limit, &most];
-    let filtered: Vec<&(dyn ToSql + Sync)> = filters.values.iter().map(|value| &**value as _).collect();
-    let rows = client.query(&statement, &[&whose[..], values, &filtered].concat()).await?;
-    let message = |row: &tokio_postgres::Row| {
-        let id = session_id(row, 13)?;
-        // One damaged message must not hide the others; `doctor` reports it.
-        Ok(stored(&key_of(tenant, id), row).ok().map(|message| (id, message)))
-    };
-    rows.iter().filter_map(|row| message(row).transpose()).collect()
-}
-
-/// The newest messages that hold enough terms, given how many hold each.
-async fn newest(
-    client: &ClientWrapper,
-    (tenant, probe, mark): (&Tenant, &Probe, &str),
-    counted: &[u32],
-) -> Result<Vec<(SessionId, Stored)>, Fault> {
-    let query = expression(&probe.terms, probe.need, mark);
-    let held = match probe.need {
-        Need::All => counted.iter().copied().min(),
-        Need::Any => counted.iter().copied().reduce(u32::saturating_add),
-    };
-    let whole = latest(client, (tenant, probe, held.unwrap_or(0)), &query).await?;
-    if probe.need == Need::Any || probe.terms.len() < 2 {
-        return Ok(whole);
-    }
-    // The terms of a very long message may be in different parts of it.
-    let any = expression(&probe.terms, Need::Any, mark);
-    let split = format!("{any} & {}", quoted(&Marks::split()));
-    let parted = latest(client, (tenant, probe, FREQUENCY_CAP - 1), &split).await?;
-    if parted.is_empty() { Ok(whole) } else { Ok(joined(probe, whole, parted)) }
-}
-
-/// The newest messages that a query finds, given how many it finds, up to the cap.
-async fn latest(
-    client: &ClientWrapper,
-    (tenant, probe, held): (&Tenant, &Probe, u32),
-    query: &str,
-) -> Result<Vec<(SessionId, Stored)>, Fault> {
-    let found = |way| format!("SELECT held.*, 0 AS score FROM ({}) AS held", keys("$4::text", way, "$3"));
-    match session_of(&probe.reach).filter(|_| held >= FREQUENCY_CAP) {
-        None => read(client, (tenant, probe, held), &found(Way::Index), &[&query]).await,
-        Some(id) => read(client, (tenant, probe, held), &found(Way::Back(5)), &[&query, &id.0.0.as_slice()]).await,
+            filters.condition
+        );
+        let statement = client.prepare_cached(&sql).await?;
+        let name = escaped(tenant.as_str());
+        let [limit, most] = [probe.limit, most].map(|count| i64::try_from(count).unwrap_or(i64::MAX));
+        let whose: [&(dyn ToSql + Sync); 3] = [&name, &limit, &most];
+        let filtered: Vec<&(dyn ToSql + Sync)> = filters.values.iter().map(|value| &**value as _).collect();
+        let rows = client.query(&statement, &[&whose[..], values, &filtered].concat()).await?;
+        let message = |row: &tokio_postgres::Row| {
+            let id = session_id(row, 13)?;
+            // One damaged message must not hide the others; `doctor` reports it.
+            Ok(stored(&key_of(tenant, id), row).ok().map(|message| (id, message)))
+        };
+        rows.iter().filter_map(|row| message(row).transpose()).collect()
     }
 }
 
@@ -280,40 +320,6 @@ fn joined(
     all.sort_by_key(|(session, stored)| (std::cmp::Reverse(stored.at), *session, std::cmp::Reverse(stored.id)));
     all.truncate(probe.limit);
     all
-}
-
-/// The messages whose terms weigh most, given how many hold each. Which those are is known from the index alone; only
-/// they are read.
-async fn best(
-    client: &ClientWrapper,
-    (tenant, probe, mark): (&Tenant, &Probe, &str),
-    (weights, counted): (&[f64], &[u32]),
-) -> Result<Vec<(SessionId, Stored)>, Fault> {
-    let session = session_of(&probe.reach);
-    let (mut rare, mut common) = (Weighed::default(), Weighed::default());
-    for ((term, weight), count) in probe.terms.iter().zip(weights).zip(counted) {
-        let is_common = session.is_some() && *count >= FREQUENCY_CAP;
-        let one = if is_common { &mut common } else { &mut rare };
-        one.queries.push(expression(std::slice::from_ref(term), Need::Any, mark));
-        one.weights.push(*weight);
-    }
-    let holding = |terms: &str, way| {
-        let held = keys("term.query", way, "$8");
-        format!(
-            "SELECT held.*, term.weight FROM unnest({terms}) AS term (query, weight) CROSS JOIN LATERAL ({held}) AS held"
-        )
-    };
-    let found = format!(
-        "SELECT arrived, session, no, sum(weight) AS score FROM ({} UNION ALL {}) AS held GROUP BY arrived, session, no
-         ORDER BY score DESC, arrived DESC, no DESC LIMIT $3",
-        holding("$4::text[], $5::float8[]", Way::Index),
-        holding("$6::text[], $7::float8[]", Way::Back(9))
-    );
-    let (cap, id) = (i64::from(FREQUENCY_CAP), session.map_or([0; 16], |id| id.0.0));
-    let values: [&(dyn ToSql + Sync); 6] =
-        [&rare.queries, &rare.weights, &common.queries, &common.weights, &cap, &id.as_slice()];
-    let held = counted.iter().copied().fold(0, u32::saturating_add);
-    read(client, (tenant, probe, held), &found, &values).await
 }
 
 /// Terms in the index's query language, and what they weigh.

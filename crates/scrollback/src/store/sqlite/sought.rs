@@ -58,16 +58,17 @@ pub(super) fn matching(
     let mut matches = Matches { frequencies: vec![0; probe.terms.len()], ..Matches::default() };
     let Some(bounds) = Bounds::of(&snapshot, tenant, &probe.reach)? else { return Ok(matches) };
     matches.total = total(&snapshot, &bounds)?;
-    let waiting = unindexed_hits(&snapshot, fresh, (tenant, probe, &bounds), &mut matches.frequencies)?;
+    let search = Search { connection: &snapshot, tenant, probe, bounds: &bounds };
+    let waiting = search.unindexed_hits(fresh, &mut matches.frequencies)?;
     let found = if probe.weights.is_some() {
-        read_best(&snapshot, (tenant, probe, &bounds), &waiting)?
+        search.read_best(&waiting)?
     } else {
         for (term, frequency) in probe.terms.iter().zip(&mut matches.frequencies) {
             *frequency = (*frequency + frequency_of(&snapshot, term, &bounds)?).min(FREQUENCY_CAP);
         }
         let mut found = Vec::new();
         for one in probe.by_role() {
-            found.extend(read_newest(&snapshot, (tenant, &one, &bounds), &waiting)?);
+            found.extend(Search { probe: &one, ..search }.read_newest(&waiting)?);
         }
         found
     };
@@ -101,85 +102,119 @@ struct Waiting {
     hits: Vec<bool>,
 }
 
-fn unindexed_hits(
-    connection: &Connection,
-    fresh: &Fresh,
-    (tenant, probe, bounds): (&Tenant, &Probe, &Bounds),
-    frequencies: &mut [u32],
-) -> Result<Vec<Waiting>, Fault> {
-    let mut found = Vec::new();
-    let unindexed = unindexed(connection)?;
-    fresh.forget_indexed(&unindexed);
-    for (no, since) in unindexed {
-        let outside = no < session_of(bounds.low) || no > session_of(bounds.high);
-        let Some(session) = (if outside { None } else { visible(connection, tenant, no, bounds)? }) else { continue };
-        let keys = key_of(no, since)..=last_key(connection, no)?.min(bounds.high);
-        for (key, hits) in fresh.hits(connection, keys, probe)? {
-            frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));
-            if probe.suffices(&hits) {
-                found.push(Waiting { key, session, hits });
+/// A probe, as the index is asked.
+#[derive(Clone, Copy)]
+struct Search<'a> {
+    connection: &'a Connection,
+    tenant: &'a Tenant,
+    probe: &'a Probe,
+    bounds: &'a Bounds,
+}
+
+impl Search<'_> {
+    /// What is not indexed yet and holds enough terms. Adds how often each term occurs there to `frequencies`.
+    fn unindexed_hits(&self, fresh: &Fresh, frequencies: &mut [u32]) -> Result<Vec<Waiting>, Fault> {
+        let Self { connection, tenant, probe, bounds } = *self;
+        let mut found = Vec::new();
+        let unindexed = unindexed(connection)?;
+        fresh.forget_indexed(&unindexed);
+        for (no, since) in unindexed {
+            let outside = no < session_of(bounds.low) || no > session_of(bounds.high);
+            let Some(session) = (if outside { None } else { visible(connection, tenant, no, bounds)? }) else {
+                continue;
+            };
+            let keys = key_of(no, since)..=last_key(connection, no)?.min(bounds.high);
+            for (key, hits) in fresh.hits(connection, keys, probe)? {
+                frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));
+                if probe.suffices(&hits) {
+                    found.push(Waiting { key, session, hits });
+                }
             }
         }
+        Ok(found)
     }
-    Ok(found)
-}
 
-/// The newest messages that hold enough terms.
-fn read_newest(
-    connection: &Connection,
-    (tenant, probe, bounds): (&Tenant, &Probe, &Bounds),
-    waiting: &[Waiting],
-) -> Result<Vec<Keyed>, Fault> {
-    if probe.terms.is_empty() || probe.limit == 0 {
-        return Ok(Vec::new());
+    /// The newest messages that hold enough terms.
+    fn read_newest(&self, waiting: &[Waiting]) -> Result<Vec<Keyed>, Fault> {
+        let Self { connection, probe, .. } = *self;
+        if probe.terms.is_empty() || probe.limit == 0 {
+            return Ok(Vec::new());
+        }
+        let mut found = self.read_indexed()?;
+        for one in waiting {
+            let message = message_at(connection, one.key)?.filter(|message| probe.admits(message));
+            found.extend(message.map(|message| (one.key, one.session, message)));
+        }
+        found.sort_by_key(|(key, _, _)| std::cmp::Reverse(*key));
+        found.truncate(probe.limit);
+        Ok(found)
     }
-    let mut found = read_indexed(connection, tenant, probe, bounds)?;
-    for one in waiting {
-        let message = message_at(connection, one.key)?.filter(|message| probe.admits(message));
-        found.extend(message.map(|message| (one.key, one.session, message)));
-    }
-    found.sort_by_key(|(key, _, _)| std::cmp::Reverse(*key));
-    found.truncate(probe.limit);
-    Ok(found)
-}
 
-/// The messages whose terms weigh most. Which those are is known from the index alone; only they are read.
-fn read_best(
-    connection: &Connection,
-    (tenant, probe, bounds): (&Tenant, &Probe, &Bounds),
-    waiting: &[Waiting],
-) -> Result<Vec<Keyed>, Fault> {
-    let mut scores: HashMap<i64, f64> = waiting.iter().map(|one| (one.key, probe.weight(&one.hits))).collect();
-    for (i, (term, weight)) in probe.terms.iter().zip(probe.weights.iter().flatten()).enumerate() {
-        // What is not indexed yet is newer, and takes its part of the cap: the same is found however far the index is.
-        let newer = waiting.iter().filter(|one| one.hits[i]).count();
-        let most = FREQUENCY_CAP.saturating_sub(u32::try_from(newer).unwrap_or(u32::MAX));
-        for key in keys_of(connection, term, bounds, most)? {
-            *scores.entry(key).or_default() += weight;
+    /// The messages whose terms weigh most. Which those are is known from the index alone; only they are read.
+    fn read_best(&self, waiting: &[Waiting]) -> Result<Vec<Keyed>, Fault> {
+        let Self { connection, tenant, probe, bounds } = *self;
+        let mut scores: HashMap<i64, f64> = waiting.iter().map(|one| (one.key, probe.weight(&one.hits))).collect();
+        for (i, (term, weight)) in probe.terms.iter().zip(probe.weights.iter().flatten()).enumerate() {
+            // What is not indexed yet is newer, and takes its part of the cap: the same is found however far the index
+            // is.
+            let newer = waiting.iter().filter(|one| one.hits[i]).count();
+            let most = FREQUENCY_CAP.saturating_sub(u32::try_from(newer).unwrap_or(u32::MAX));
+            for key in keys_of(connection, term, bounds, most)? {
+                *scores.entry(key).or_default() += weight;
+            }
         }
+        let mut best: Vec<(i64, f64)> = scores.into_iter().collect();
+        best.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+        let mut found: Vec<(Probe, Vec<Keyed>)> = probe.by_role().into_iter().map(|one| (one, Vec::new())).collect();
+        let mut sessions = HashMap::new();
+        for (key, _) in best {
+            let mut open = found.iter_mut().filter(|(one, found)| found.len() < one.limit).peekable();
+            if open.peek().is_none() {
+                break;
+            }
+            // Who said it stands before its words, which may be many.
+            let role = if probe.roles.is_empty() { None } else { role_at(connection, key)? };
+            let admits = |one: &Probe| one.roles.is_empty() || role.as_ref().is_some_and(|role| one.admits_role(role));
+            let Some((one, found)) = open.find(|(one, _)| admits(one)) else { continue };
+            let no = session_of(key);
+            let session = match sessions.get(&no) {
+                Some(known) => *known,
+                None => *sessions.entry(no).or_insert(visible(connection, tenant, no, bounds)?),
+            };
+            let message = message_at(connection, key)?.filter(|message| one.admits(message));
+            found.extend(session.zip(message).map(|(session, message)| (key, session, message)));
+        }
+        Ok(found.into_iter().flat_map(|(_, found)| found).collect())
     }
-    let mut best: Vec<(i64, f64)> = scores.into_iter().collect();
-    best.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-    let mut found: Vec<(Probe, Vec<Keyed>)> = probe.by_role().into_iter().map(|one| (one, Vec::new())).collect();
-    let mut sessions = HashMap::new();
-    for (key, _) in best {
-        let mut open = found.iter_mut().filter(|(one, found)| found.len() < one.limit).peekable();
-        if open.peek().is_none() {
-            break;
-        }
-        // Who said it stands before its words, which may be many.
-        let role = if probe.roles.is_empty() { None } else { role_at(connection, key)? };
-        let admits = |one: &Probe| one.roles.is_empty() || role.as_ref().is_some_and(|role| one.admits_role(role));
-        let Some((one, found)) = open.find(|(one, _)| admits(one)) else { continue };
-        let no = session_of(key);
-        let session = match sessions.get(&no) {
-            Some(known) => *known,
-            None => *sessions.entry(no).or_insert(visible(connection, tenant, no, bounds)?),
+
+    fn read_indexed(&self) -> Result<Vec<Keyed>, Fault> {
+        let Self { connection, tenant, probe, bounds } = *self;
+        let sql = format!(
+            "SELECT {MESSAGE}, s.id FROM word w JOIN message m ON m.id = w.rowid JOIN session s ON s.no = m.session
+         WHERE w.word MATCH ?1 AND w.rowid BETWEEN ?2 AND ?3 AND s.tenant = ?4 AND (NOT ?5 OR s.declared IS NULL)
+         ORDER BY w.rowid DESC"
+        );
+        let mut statement = connection.prepare_cached(&sql)?;
+        let joint = match probe.need {
+            Need::All => " AND ",
+            Need::Any => " OR ",
         };
-        let message = message_at(connection, key)?.filter(|message| one.admits(message));
-        found.extend(session.zip(message).map(|(session, message)| (key, session, message)));
+        let expression = probe.terms.iter().map(written).collect::<Vec<_>>().join(joint);
+        let values = params![expression, bounds.low, bounds.high, tenant.as_str(), bounds.undeclared_only];
+        let mut rows = statement.query(values)?;
+        let mut found = Vec::new();
+        while let Some(row) = rows.next()? {
+            // As in the index: one damaged message must not hide the others.
+            let Ok(message) = stored(row) else { continue };
+            if probe.admits(&message) {
+                found.push((row.get(0)?, SessionId(Hash128(row.get(13)?)), message));
+            }
+            if found.len() >= probe.limit {
+                break;
+            }
+        }
+        Ok(found)
     }
-    Ok(found.into_iter().flat_map(|(_, found)| found).collect())
 }
 
 /// The keys of indexed messages that hold a term, the newest first.
@@ -188,34 +223,6 @@ fn keys_of(connection: &Connection, term: &Term, bounds: &Bounds, most: u32) -> 
     let mut statement = connection.prepare_cached(sql)?;
     let keys = statement.query_map(params![written(term), bounds.low, bounds.high, most], |row| row.get(0))?;
     Ok(keys.collect::<rusqlite::Result<_>>()?)
-}
-
-fn read_indexed(connection: &Connection, tenant: &Tenant, probe: &Probe, bounds: &Bounds) -> Result<Vec<Keyed>, Fault> {
-    let sql = format!(
-        "SELECT {MESSAGE}, s.id FROM word w JOIN message m ON m.id = w.rowid JOIN session s ON s.no = m.session
-         WHERE w.word MATCH ?1 AND w.rowid BETWEEN ?2 AND ?3 AND s.tenant = ?4 AND (NOT ?5 OR s.declared IS NULL)
-         ORDER BY w.rowid DESC"
-    );
-    let mut statement = connection.prepare_cached(&sql)?;
-    let joint = match probe.need {
-        Need::All => " AND ",
-        Need::Any => " OR ",
-    };
-    let expression = probe.terms.iter().map(written).collect::<Vec<_>>().join(joint);
-    let values = params![expression, bounds.low, bounds.high, tenant.as_str(), bounds.undeclared_only];
-    let mut rows = statement.query(values)?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        // As in the index: one damaged message must not hide the others.
-        let Ok(message) = stored(row) else { continue };
-        if probe.admits(&message) {
-            found.push((row.get(0)?, SessionId(Hash128(row.get(13)?)), message));
-        }
-        if found.len() >= probe.limit {
-            break;
-        }
-    }
-    Ok(found)
 }
 
 /// In how many indexed messages a term occurs, up to the cap.
