@@ -64,7 +64,7 @@ impl Book {
     /// Whether a model has seen a turn's conversation before, here or as far as it is on record. If not, all of it
     /// would be new to it without us too, as after an import or a change of model. What cannot be looked up has been
     /// seen: it makes us no better.
-    pub(super) async fn has_met(&self, engine: &Engine, turn: &Turn, (upstream, model): (&str, &str)) -> bool {
+    pub(super) async fn has_met(&self, engine: &Engine, turn: &Turn, upstream: &str, model: &str) -> bool {
         let received = turn.received();
         let met = meeting(&received.session, upstream, model);
         if received.base.is_none() || self.remembers(met) {
@@ -89,7 +89,7 @@ impl Book {
 
     /// What a turn's first call saves in dollars, as far as it can be foretold: both ways in a cache that has lost
     /// nothing.
-    pub(super) fn foretold(&self, turn: &Turn, model: &str, (tools, met): (u32, bool)) -> Option<f64> {
+    pub(super) fn foretold(&self, turn: &Turn, model: &str, tools: u32, met: bool) -> Option<f64> {
         let price = self.prices.of(model)?;
         let new = if met { turn.new_tokens() } else { u32::MAX };
         let cost = |tokens: u32| price.cost(price.ideal(tokens + tools, new), 0).dollars();

@@ -69,11 +69,11 @@ impl Proxy {
     async fn foreseen(&self, wire: &dyn Wire, upstream: &Upstream, incoming: &Incoming) -> Result<Foreseen> {
         let request = Request::found(&incoming.body, wire.history());
         let request = request.ok_or_else(|| Error::Invalid("this is no request with messages".into()))?;
-        let (mut opened, told) = self.opened(wire, &request, incoming).await;
-        let refers = told.is_some();
+        let (mut opened, items) = self.opened(wire, &request, incoming).await;
+        let refers = items.is_some();
         let said = request.raw(wire.history()).filter(|said| *said != "null").unwrap_or("[]");
         let spoken = request.spoken(wire.history());
-        let text = told.or(opened.new.take()).or(spoken).unwrap_or_else(|| said.to_owned());
+        let text = items.or(opened.new.take()).or(spoken).unwrap_or_else(|| said.to_owned());
         let history = History::parse(&text)?;
         let history = match opened.heads.take() {
             Some(heads) => history.with_heads(heads),

@@ -87,7 +87,7 @@ impl Exchange {
             ("tokens", tokens.to_string()),
             ("saved-tokens", whole.saturating_sub(tokens).to_string()),
         ];
-        let foretold = || self.proxy.book.foretold(&self.turn, &self.plan.model, (self.plan.tools, self.plan.met));
+        let foretold = || self.proxy.book.foretold(&self.turn, &self.plan.model, self.plan.tools, self.plan.met);
         let saved = if self.calls.is_empty() { foretold() } else { saved(&self.calls) };
         told.extend(saved.map(|dollars| ("saved-dollars", format!("{dollars:.6}"))));
         told

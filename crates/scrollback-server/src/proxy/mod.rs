@@ -218,11 +218,11 @@ impl Proxy {
         upstream: Arc<Upstream>,
         incoming: &Incoming,
     ) -> Result<Exchange, Stop> {
-        let mut history = None;
+        let mut whole = None;
         let body = incoming.body.clone();
         let read = Request::read(&body, wire.history(), |text| {
             let (opened, end) = self.engine.log().open(&incoming.tenant, text).ok()?;
-            history = Some(opened);
+            whole = Some(opened);
             Some(end)
         });
         let request = read.ok_or(Stop::AsItIs(None))?;
@@ -230,15 +230,15 @@ impl Proxy {
             let what = format!("{HISTORY_HEADER} can only be “new”: leave it out to send the whole conversation");
             return Err(Stop::said(refused(wire, "invalid_request", &what)));
         }
-        let spoken = request.spoken(wire.history());
-        let alone = spoken.as_deref().and_then(|text| self.engine.log().open(&incoming.tenant, text).ok());
-        let history = history.or(alone.map(|(history, _)| history)).ok_or(Stop::AsItIs(None))?;
-        let (mut opened, told) = Box::pin(self.opened(wire, &request, incoming)).await;
-        let refers = told.is_some();
-        let told = told.as_deref().and_then(|text| self.engine.log().open(&incoming.tenant, text).ok());
-        let new = opened.new.take();
-        let new = new.as_deref().and_then(|text| History::parse(text).ok());
-        let history = told.map(|(history, _)| history).or(new).unwrap_or(history);
+        let message = request.spoken(wire.history());
+        let spoken = message.as_deref().and_then(|text| self.engine.log().open(&incoming.tenant, text).ok());
+        let whole = whole.or(spoken.map(|(history, _)| history)).ok_or(Stop::AsItIs(None))?;
+        let (mut opened, items) = Box::pin(self.opened(wire, &request, incoming)).await;
+        let refers = items.is_some();
+        let resolved = items.as_deref().and_then(|text| self.engine.log().open(&incoming.tenant, text).ok());
+        let new_text = opened.new.take();
+        let new = new_text.as_deref().and_then(|text| History::parse(text).ok());
+        let history = resolved.map(|(history, _)| history).or(new).unwrap_or(whole);
         let history = match opened.heads.take() {
             Some(heads) => history.with_heads(heads),
             None => history,
@@ -255,11 +255,11 @@ impl Proxy {
         }
         let begun = AssertUnwindSafe(self.begin(&history, &plan)).catch_unwind().await;
         let begun = begun.map_err(|_| Stop::trouble(wire, &plan, BROKEN.into()))?;
-        let turn = begun.map_err(|error| Stop::of(wire, (&plan, self.serve.unkept), error))?;
+        let turn = begun.map_err(|error| Stop::of(wire, &plan, self.serve.unkept, error))?;
         // A person may have chosen another strategy for this session, which offers other tools.
         let by = if plan.untouched.is_some() { RecallBy::Off } else { upstream.recall };
         let offer = Offer::new(by, turn.tools(), &opened, wire);
-        let met = Box::pin(self.book.has_met(&self.engine, &turn, (&upstream.name, &plan.model))).await;
+        let met = Box::pin(self.book.has_met(&self.engine, &turn, &upstream.name, &plan.model)).await;
         let plan = Plan { tools: self.cost(&offer, &request), met, ..plan };
         let managed = Managed { wire, incoming: incoming.clone(), request, offer };
         Ok(Exchange::new(self.clone(), upstream, managed, plan, turn))
@@ -312,7 +312,7 @@ impl Stop {
 
     /// What becomes of a request whose window could not be laid out.
     #[expect(clippy::wildcard_enum_match_arm, reason = "all that is left is a failure of ours")]
-    fn of(wire: &dyn Wire, (plan, unkept): (&Plan, Unkept), error: Error) -> Self {
+    fn of(wire: &dyn Wire, plan: &Plan, unkept: Unkept, error: Error) -> Self {
         if plan.ours.is_some() {
             return Self::Refused(error);
         }

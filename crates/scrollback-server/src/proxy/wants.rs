@@ -103,7 +103,7 @@ fn wanted(status: StatusCode, body: &[u8]) -> Option<Tried> {
 pub(super) struct Wants(Mutex<HashMap<(String, String, Want), Instant>>);
 
 impl Wants {
-    fn learn(&self, (upstream, model): (&str, &str), want: Want) {
+    fn learn(&self, upstream: &str, model: &str, want: Want) {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST_MODELS {
             known.clear();
@@ -111,7 +111,7 @@ impl Wants {
         known.insert((upstream.to_owned(), model.to_owned(), want), Instant::now());
     }
 
-    fn knows(&self, (upstream, model): (&str, &str), want: Want) -> bool {
+    fn knows(&self, upstream: &str, model: &str, want: Want) -> bool {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let learned = known.get(&(upstream.to_owned(), model.to_owned(), want));
         learned.is_some_and(|at| at.elapsed() < REMEMBERED)
@@ -122,7 +122,7 @@ impl Exchange {
     /// Asks as its model is known to want it.
     pub(super) fn heed(&mut self) {
         for want in [Want::NoTools, Want::Turns, BOUND_ONLY, Want::Reasoning(Reasoning::All)] {
-            if self.proxy.wants.knows((&self.upstream.name, &self.plan.model), want) {
+            if self.proxy.wants.knows(&self.upstream.name, &self.plan.model, want) {
                 self.follow(want);
             }
         }
@@ -143,8 +143,8 @@ impl Exchange {
 
     /// Remembers what helped. A refusal that goes on says something else, and may say it in its client's own words.
     pub(super) fn learn(&self, tried: &[Tried]) {
-        let model = (&*self.upstream.name, &*self.plan.model);
-        tried.iter().filter(|(_, lasts)| *lasts).for_each(|(want, _)| self.proxy.wants.learn(model, *want));
+        let (upstream, model) = (&*self.upstream.name, &*self.plan.model);
+        tried.iter().filter(|(_, lasts)| *lasts).for_each(|(want, _)| self.proxy.wants.learn(upstream, model, *want));
     }
 
     fn follow(&mut self, want: Want) -> bool {
@@ -202,9 +202,9 @@ mod tests {
     #[test]
     fn what_one_model_wants_is_not_what_others_want() {
         let wants = Wants::default();
-        wants.learn(("local", "gemma3:4b"), Want::NoTools);
-        assert!(wants.knows(("local", "gemma3:4b"), Want::NoTools));
-        assert!(!wants.knows(("local", "gemma3:4b"), Want::Turns));
-        assert!(!wants.knows(("local", "qwen3"), Want::NoTools) && !wants.knows(("other", "gemma3:4b"), Want::NoTools));
+        wants.learn("local", "gemma3:4b", Want::NoTools);
+        assert!(wants.knows("local", "gemma3:4b", Want::NoTools));
+        assert!(!wants.knows("local", "gemma3:4b", Want::Turns));
+        assert!(!wants.knows("local", "qwen3", Want::NoTools) && !wants.knows("other", "gemma3:4b", Want::NoTools));
     }
 }

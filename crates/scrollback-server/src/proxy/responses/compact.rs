@@ -23,12 +23,12 @@ impl Proxy {
         let body = Bytes::from(with_items(read(&incoming.body)?)?.to_string());
         let request = Request::found(&body, "input");
         let request = request.ok_or_else(|| Error::Invalid("the request has no input".into()))?;
-        let (mut opened, told) = self.opened(&Responses, &request, incoming).await;
+        let (mut opened, items) = self.opened(&Responses, &request, incoming).await;
         // What goes on from a compaction of ours, only we can compact again.
         if opened.untouched.is_some() && !matches!(opened.follows, Some(Follows::Compaction(_))) {
             return Ok(None);
         }
-        let new = told.or(opened.new.take());
+        let new = items.or(opened.new.take());
         let said = new.as_deref().or(request.raw("input")).unwrap_or("[]");
         let history = History::parse(said)?.with_heads(opened.heads.take().unwrap_or_default());
         let asked = Asked { request: &request, incoming, history: &history, opened: &opened };

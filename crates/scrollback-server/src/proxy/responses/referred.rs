@@ -55,13 +55,13 @@ impl Proxy {
         incoming: &Incoming,
     ) -> (Opened, Option<String>) {
         let mut opened = wire.opened(request, &incoming.headers);
-        let told = self.told(request, incoming, &opened).await;
-        opened.untouched = opened.untouched.filter(|_| told.is_none());
-        (opened, told)
+        let items = self.resolved_items(request, incoming, &opened).await;
+        opened.untouched = opened.untouched.filter(|_| items.is_none());
+        (opened, items)
     }
 
     /// The items of a request that names some, with those of the log in their places; `None` if it does not know all.
-    async fn told(&self, request: &Request, incoming: &Incoming, opened: &Opened) -> Option<String> {
+    async fn resolved_items(&self, request: &Request, incoming: &Incoming, opened: &Opened) -> Option<String> {
         if opened.untouched != Some(REFERS) || opened.follows.is_some() {
             return None;
         }
