@@ -102,7 +102,7 @@ pub(super) async fn page(room: &Room, ask: &Ask, name: &str, number: &str) -> Re
     };
     let place = room.place(ask, name).await?;
     let fold = room.fold(&place).await?;
-    let (first, messages) = messages::of_page(room, (&place, &fold), id, How::of(ask).in_a_list()).await?;
+    let (first, messages) = messages::of_page(room, &place, &fold, id, How::of(ask).in_a_list()).await?;
     let title = fold.listed.iter().find(|note| note.covers.first == first).map(|note| note.title.clone());
     Ok(serde_json::to_value(Page { page: first.0, title, messages })?)
 }

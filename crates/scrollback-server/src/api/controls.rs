@@ -88,12 +88,7 @@ async fn lines(room: &Room, key: &SessionKey, ids: &BTreeSet<MessageId>) -> Resu
 }
 
 /// Pins a message, leaves it out, or takes either back.
-pub(super) async fn change(
-    room: &Room,
-    ask: &Ask,
-    (name, message): (&str, &str),
-    verb: Verb,
-) -> Result<Value, Refusal> {
+pub(super) async fn change(room: &Room, ask: &Ask, name: &str, message: &str, verb: Verb) -> Result<Value, Refusal> {
     let (place, id) = (room.place(ask, name).await?, message_id(message)?);
     let change = match verb {
         Verb::Pin => Change::Pin(id),

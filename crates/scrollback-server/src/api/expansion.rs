@@ -25,7 +25,7 @@ pub(super) async fn expand(room: &Room, ask: &Ask, name: &str, summary: &str) ->
     let call = RecallCall::read(RecallTool::Summary, &arguments.to_string()).map_err(Refusal::invalid)?;
     let fold = room.fold(&place).await?;
     if let RecallCall::Summary { number, from, .. } = &call {
-        is_told(room, &place, &fold, (*number, *from)).await?;
+        is_told(room, &place, &fold, *number, *from).await?;
     }
     let text = room.engine.recall_at(&place.key, place.head, &fold, &call).await?;
     Ok(serde_json::to_value(Words { text })?)
@@ -33,12 +33,7 @@ pub(super) async fn expand(room: &Room, ask: &Ask, name: &str, summary: &str) ->
 
 /// Refuses a summary that is not there, and to begin with a message that none covers. What an older summary told, the
 /// newest covers too.
-async fn is_told(
-    room: &Room,
-    place: &Place,
-    fold: &Fold,
-    (number, from): (u32, Option<MessageId>),
-) -> Result<(), Refusal> {
+async fn is_told(room: &Room, place: &Place, fold: &Fold, number: u32, from: Option<MessageId>) -> Result<(), Refusal> {
     let Some(summary) = fold.summary.as_ref().filter(|summary| number <= summary.covers.last.0) else {
         let there = fold
             .summary

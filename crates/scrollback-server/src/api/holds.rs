@@ -88,7 +88,7 @@ pub(super) async fn one(room: &Room, ask: &Ask, name: &str, hold: &str) -> Resul
             return Err(Refusal::invalid(most));
         }
         Some(words) => room.engine.result_passages(&key, id, words).await?,
-        None => room.engine.result_lines(&key, id, (first as usize, count as usize)).await?,
+        None => room.engine.result_lines(&key, id, first as usize, count as usize).await?,
     };
     let more = from_line - 1 + shown < lines;
     Ok(serde_json::to_value(Whole { id: name_of(id), message: id, text, chars, lines, from_line, more })?)

@@ -44,7 +44,7 @@ pub(super) fn document() -> Value {
         path(&mut paths, line.path)[line.method.to_lowercase()] = described;
     }
     for stream in streams::ALL {
-        let described = streamed(stream, (&mut given, &mut taken), &problem);
+        let described = streamed(stream, &mut given, &mut taken, &problem);
         path(&mut paths, stream.path)[stream.method.to_lowercase()] = described;
     }
     paths.extend(beside::described(&problem).map(|(path, described)| (path.to_owned(), described)));
@@ -92,7 +92,7 @@ fn described(line: &Line, answer: &Value, body: Option<Value>, problem: &Value) 
     described
 }
 
-fn streamed(stream: &Stream, (given, taken): (&mut SchemaGenerator, &mut SchemaGenerator), problem: &Value) -> Value {
+fn streamed(stream: &Stream, given: &mut SchemaGenerator, taken: &mut SchemaGenerator, problem: &Value) -> Value {
     let mut answer = Map::new();
     for (kind, shape) in stream.gives {
         let schema = match shape {

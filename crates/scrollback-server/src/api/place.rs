@@ -148,7 +148,7 @@ pub(crate) async fn find_session(store: &dyn Store, tenant: &Tenant, name: &str)
         several => {
             let mut names = Vec::new();
             for session in found.iter().take(SEVERAL) {
-                names.push(told_apart(store, tenant, (session, name)).await?);
+                names.push(told_apart(store, tenant, session, name).await?);
             }
             let (names, more) = (names.join(", "), if several > SEVERAL { " and more" } else { "" });
             Err(Error::Invalid(format!(
@@ -183,11 +183,7 @@ async fn begun_with(store: &dyn Store, tenant: &Tenant, words: &str) -> scrollba
 
 /// A session among others that a name could mean: the beginning of its id, and its own name or the title, whichever
 /// begins so, or what it is about.
-async fn told_apart(
-    store: &dyn Store,
-    tenant: &Tenant,
-    (session, meant): (&Session, &str),
-) -> scrollback::Result<String> {
+async fn told_apart(store: &dyn Store, tenant: &Tenant, session: &Session, meant: &str) -> scrollback::Result<String> {
     let begins = |called: &&String| called.to_ascii_lowercase().starts_with(&meant.to_ascii_lowercase());
     let (declared, title) = (session.declared.as_ref(), session.title.as_ref());
     let called = match declared.filter(begins).or(title.filter(begins)).or(declared) {

@@ -47,7 +47,7 @@ pub(super) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<Value, Re
 }
 
 /// Lets go of a rule, or takes it up again.
-pub(super) async fn change(room: &Room, ask: &Ask, (name, rule): (&str, &str), verb: Verb) -> Result<Value, Refusal> {
+pub(super) async fn change(room: &Room, ask: &Ask, name: &str, rule: &str, verb: Verb) -> Result<Value, Refusal> {
     let mut place = room.place(ask, name).await?;
     is_here(room, &place, rule).await?;
     let change = match verb {

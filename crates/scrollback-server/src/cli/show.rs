@@ -81,7 +81,7 @@ impl Made {
         match () {
             () if self.views => views::list(desk, engine, key).await,
             () if self.ledger => ledger::show(desk, engine, key).await,
-            () if self.topics => topics::list(desk, engine, (key, branch.head), Listed::All).await,
+            () if self.topics => topics::list(desk, engine, key, branch.head, Listed::All).await,
             () if self.events => topics::events(desk, engine, key).await,
             () => pages::show(desk, &Where::on(&key.id.to_string(), Some(branch.id.0), None)).await,
         }

@@ -126,7 +126,7 @@ impl Topics {
             (None, Some(name)) => {
                 let (engine, key, head) = opened(desk, &name).await?;
                 let listed = if self.archived { Listed::All } else { Listed::NotArchived };
-                list(desk, &engine, (&key, head), listed).await
+                list(desk, &engine, &key, head, listed).await
             }
             (None, None) => bail!("name a session: `scrollback sessions` lists them"),
         }
@@ -146,7 +146,8 @@ pub(super) async fn opened(desk: &Desk, name: &str) -> anyhow::Result<(Engine, S
 pub(super) async fn list(
     desk: &Desk,
     engine: &Engine,
-    (key, head): (&SessionKey, Position),
+    key: &SessionKey,
+    head: Position,
     listed: Listed,
 ) -> anyhow::Result<ExitCode> {
     let all = engine.topics(key, head).await?;

@@ -61,7 +61,7 @@ impl Window {
         let path = Leaf::all(messages.into_iter().map(Arc::new), &settings.strategies.holds);
         let (open, budget) = (&path[fold.open().0 as usize..], Budget { tokens: self.tokens });
         let scene = Scene { excluded: &controls.excluded, ..Scene::new(&preamble, &fold, open, budget) };
-        let window = drawn(&*strategy.build(&settings.strategies), scene, (&path, &controls))?;
+        let window = drawn(&*strategy.build(&settings.strategies), scene, &path, &controls)?;
         if desk.json {
             window.blocks().iter().try_for_each(|block| say_json(&Line::of(block)))?;
         } else if self.full {
@@ -79,7 +79,8 @@ impl Window {
 fn drawn(
     strategy: &dyn Strategy,
     scene: Scene<'_>,
-    (path, controls): (&[Arc<Leaf>], &Controls),
+    path: &[Arc<Leaf>],
+    controls: &Controls,
 ) -> scrollback::Result<Drawn> {
     let (mut fold, mut window) = lay_out(strategy, scene)?;
     for _ in 0..TRIES {

@@ -72,11 +72,12 @@ pub(super) fn listen(taken: TcpSocket) -> std::io::Result<TcpListener> {
     taken.listen(WAITING)
 }
 
-/// Serves whoever connects until told to stop.
+/// Serves whoever connects, at most so many at once, until told to stop.
 pub(super) async fn serve(
     listener: TcpListener,
     router: Router,
-    (patience, most): (Patience, usize),
+    patience: Patience,
+    most: usize,
     stop: impl Future<Output = ()>,
 ) {
     let mut stop = std::pin::pin!(stop);
@@ -171,7 +172,7 @@ mod tests {
     async fn asked(patience: Patience, most: usize) -> (TcpStream, SocketAddr) {
         let listener = listen(reserve("127.0.0.1:0").await.unwrap()).unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(serve(listener, large(), (patience, most), std::future::pending()));
+        tokio::spawn(serve(listener, large(), patience, most, std::future::pending()));
         let mut client = TcpStream::connect(address).await.unwrap();
         client.write_all(ASKS).await.unwrap();
         (client, address)
@@ -185,7 +186,7 @@ mod tests {
         let router = Router::new().route("/", get(|| async { "x".repeat(64 << 20) }));
         let patience = Patience { end: Duration::from_millis(300), ..Patience::default() };
         let stop = sleep(Duration::from_secs(1));
-        let served = timeout(Duration::from_secs(10), serve(listener, router, (patience, 9), stop)).await;
+        let served = timeout(Duration::from_secs(10), serve(listener, router, patience, 9, stop)).await;
         assert!(served.is_ok(), "it waits for ever");
         drop(client);
     }
@@ -216,7 +217,7 @@ mod tests {
         let router = Router::new().route("/", get(|| async move { endless(told) }));
         let patience = Patience { end: Duration::from_millis(300), ..Patience::default() };
         let (stop, stopped) = oneshot::channel::<()>();
-        let serving = tokio::spawn(serve(listener, router, (patience, 9), async { drop(stopped.await) }));
+        let serving = tokio::spawn(serve(listener, router, patience, 9, async { drop(stopped.await) }));
         client.write_all(ASKS).await.unwrap();
         client.read_u8().await.unwrap();
         assert!(!is_cut.load(Ordering::Relaxed));

@@ -100,7 +100,7 @@ impl Server {
             stop.await;
             live.close();
         };
-        connections::serve(listener, router, (connections::Patience::default(), crowd::most()), stop).await;
+        connections::serve(listener, router, connections::Patience::default(), crowd::most(), stop).await;
         reading.abort();
         counting.abort();
         Ok(())

@@ -147,7 +147,7 @@ impl Engine {
     pub(super) async fn similar(&self, session: &SessionKey, path: &Lineage, question: &str) -> Option<Similar> {
         let meaning = self.meaning.as_ref()?;
         let most = Duration::from_millis(meaning.settings.question_ms);
-        let sought = tokio::time::timeout(most, self.compared(meaning, session, (path, question)));
+        let sought = tokio::time::timeout(most, self.compared(meaning, session, path, question));
         sought.await.ok()?.ok()?
     }
 
@@ -155,7 +155,8 @@ impl Engine {
         &self,
         meaning: &Meaning,
         session: &SessionKey,
-        (path, question): (&Lineage, &str),
+        path: &Lineage,
+        question: &str,
     ) -> Result<Option<Similar>> {
         let question: String = question.chars().take(QUESTION_CHARS).collect();
         let texts = [question.as_str()];

@@ -119,7 +119,7 @@ fn chat_messages(message: &Message) -> Vec<Value> {
                 if !calls.is_empty() {
                     chat.push(own(message, std::mem::take(&mut said), std::mem::take(&mut calls)));
                 }
-                chat.push(result(call.as_deref(), value["name"].as_str(), (text, other)));
+                chat.push(result(call.as_deref(), value["name"].as_str(), text, other));
             }
             Part::Other(block) => said.push(text_block(&other_piece(block))),
         }
@@ -189,7 +189,7 @@ fn call(id: Option<&str>, name: &str, arguments: &Value) -> Value {
 }
 
 /// A result; one that names no call names its tool, if it can.
-fn result(call: Option<&str>, tool: Option<&str>, (text, other): (&str, &[Value])) -> Value {
+fn result(call: Option<&str>, tool: Option<&str>, text: &str, other: &[Value]) -> Value {
     let words = (!text.is_empty()).then(|| text.to_owned());
     let all: Vec<String> = words.into_iter().chain(other.iter().map(other_piece)).collect();
     let mut result = json!({"role": "tool", "tool_call_id": call.unwrap_or_default(), "content": all.join("\n\n")});

@@ -233,7 +233,7 @@ pub async fn store(log: &Log, tenant: &Tenant, conversation: &Conversation, at: 
         ..Arrival::new(tenant, conversation.declared.as_deref(), model, began)
     };
     if let Some(places) = &conversation.places {
-        return ours::store(log, arrival, (conversation, places), at).await;
+        return ours::store(log, arrival, conversation, places, at).await;
     }
     let text = array_of(conversation.messages.iter().map(|(raw, _)| &**raw));
     log.receive(arrival, &History::parse(&text)?).await

@@ -103,7 +103,8 @@ impl Places {
 pub(super) async fn store(
     log: &Log,
     arrival: Arrival<'_>,
-    (conversation, places): (&Conversation, &Places),
+    conversation: &Conversation,
+    places: &Places,
     at: At,
 ) -> Result<Received> {
     let (times, told) = (conversation.times(at), conversation.messages.iter().zip(&places.placed));

@@ -65,7 +65,7 @@ impl Log {
     pub async fn receive_new(&self, arrival: Arrival<'_>, after: After<'_>, history: &History<'_>) -> Result<Received> {
         let (session, head) = self.resolve(arrival.tenant, after).await?;
         let told = Told::read(&history.whole()?, head.is_some());
-        let replays = self.replays(after, (&session, head), &told.messages).await?;
+        let replays = self.replays(after, &session, head, &told.messages).await?;
         let outcome = match head {
             Some(_) if replays => Outcome::Replay,
             Some(_) => Outcome::Continue,
@@ -93,7 +93,8 @@ impl Log {
     pub(super) async fn replays(
         &self,
         after: After<'_>,
-        (session, head): (&SessionKey, Option<Position>),
+        session: &SessionKey,
+        head: Option<Position>,
         told: &[(usize, Message)],
     ) -> Result<bool> {
         match (after, head) {

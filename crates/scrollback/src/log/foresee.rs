@@ -53,7 +53,7 @@ impl Log {
     async fn foresee_new(&self, arrival: Arrival<'_>, after: After<'_>, history: &History<'_>) -> Result<Foreseen> {
         let (session, base) = self.resolve(arrival.tenant, after).await?;
         let told = Told::read(&history.whole()?, base.is_some());
-        let replays = self.replays(after, (&session, base), &told.messages).await?;
+        let replays = self.replays(after, &session, base, &told.messages).await?;
         let messages = |told: Vec<(usize, Message)>| told.into_iter().map(|(_, message)| message);
         let own = history.heads().is_some() || !told.preamble.is_empty();
         Ok(Foreseen {

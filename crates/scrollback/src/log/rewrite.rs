@@ -161,11 +161,11 @@ pub(super) fn recognise(theirs: &[Features], candidate: &Candidate<'_>) -> Optio
         (left_out, inserted) if left_out > inserted => Change::Compacted,
         _ => Change::Edited,
     };
-    if change == Change::Edited && candidate.based && is_edit(theirs, (path, &ours), &replaced) {
+    if change == Change::Edited && candidate.based && is_edit(theirs, path, &ours, &replaced) {
         return None;
     }
     let near_the_end = path.len() - 1 - last.ours <= NEAR_THE_END;
-    let evidence = Evidence::of(&pairs, (theirs, &ours), candidate.telling);
+    let evidence = Evidence::of(&pairs, theirs, &ours, candidate.telling);
     evidence.proves(change, candidate.based, near_the_end).then_some(Rewrite {
         change,
         count: last.theirs + 1,
@@ -176,11 +176,7 @@ pub(super) fn recognise(theirs: &[Features], candidate: &Candidate<'_>) -> Optio
 
 /// Whether somebody changed what was said, or put something in between, rather than that a program cleared what it has
 /// no use for: then what they say now counts.
-fn is_edit(
-    theirs: &[Features],
-    (path, ours): (&[Stored], &[Features]),
-    replaced: &[(usize, Option<MessageId>)],
-) -> bool {
+fn is_edit(theirs: &[Features], path: &[Stored], ours: &[Features], replaced: &[(usize, Option<MessageId>)]) -> bool {
     let original = |id: MessageId| path.iter().position(|stored| stored.id == id).map(|place| &ours[place]);
     let edits = |(i, over): &(usize, Option<MessageId>)| {
         theirs.len() - i <= EDITED_WITHIN && over.and_then(original).is_none_or(|over| theirs[*i].edits(over))
@@ -228,7 +224,7 @@ struct Evidence {
 }
 
 impl Evidence {
-    fn of(pairs: &[Pair], (theirs, ours): (&[Features], &[Features]), telling: &[bool]) -> Self {
+    fn of(pairs: &[Pair], theirs: &[Features], ours: &[Features], telling: &[bool]) -> Self {
         let counted = pairs.iter().filter(|pair| telling[pair.theirs]);
         let call = counted.clone().any(|pair| theirs[pair.theirs].shares_unique_call(&ours[pair.ours]));
         let equal: Vec<_> = counted.filter(|pair| pair.equal).map(|pair| &theirs[pair.theirs]).collect();

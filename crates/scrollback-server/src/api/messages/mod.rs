@@ -95,7 +95,7 @@ async fn light(
     let (mut messages, mut bytes, mut rest) = (Vec::new(), 0, range.clone());
     while !rest.is_empty() && bytes < PAGE_BYTES {
         let step = wanted.step(&mut rest, STEP);
-        let told = shown(room, look, (Depth(step.start), Depth(step.end - 1))).await?;
+        let told = shown(room, look, Depth(step.start), Depth(step.end - 1)).await?;
         bytes += told.iter().map(|message| message.bytes).sum::<usize>();
         let at = if wanted.goes_on() { messages.len() } else { 0 };
         messages.splice(at..at, told);
@@ -112,7 +112,7 @@ pub(super) async fn one(room: &Room, ask: &Ask, name: &str, message: &str) -> Re
     let message = match stored.place {
         Where::Path(position) => {
             on_branch(&place, &position)?;
-            let told = shown(room, &look, (position.depth, position.depth)).await?.pop();
+            let told = shown(room, &look, position.depth, position.depth).await?.pop();
             told.unwrap_or_else(|| look.beside(&stored))
         }
         Where::Beside(_) => look.beside(&stored),
@@ -153,16 +153,17 @@ async fn standing(room: &Room, place: &Place, stored: &Stored, view: Option<&str
 /// The messages of the page of the contents that one is on, and the number of that page.
 pub(super) async fn of_page(
     room: &Room,
-    (place, fold): (&Place, &Fold),
+    place: &Place,
+    fold: &Fold,
     id: MessageId,
     how: How,
 ) -> Result<(MessageId, Vec<Message>), Refusal> {
     let depth = depth_of(room, place, id).await?;
     let page = room.engine.page_at(&place.key, place.head, fold, depth).await?;
     let depths = || page.iter().filter_map(Stored::position).map(|position| position.depth);
-    let ends = (depths().next().unwrap_or(depth), depths().next_back().unwrap_or(depth));
+    let (from, to) = (depths().next().unwrap_or(depth), depths().next_back().unwrap_or(depth));
     let first = page.first().map_or(id, |stored| stored.id);
-    Ok((first, shown(room, &Look::new(place, fold, how), ends).await?))
+    Ok((first, shown(room, &Look::new(place, fold, how), from, to).await?))
 }
 
 /// The instructions a session began with.

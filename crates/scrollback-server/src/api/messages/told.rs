@@ -118,9 +118,9 @@ impl<'a> Look<'a> {
 }
 
 /// The messages of a stretch of the branch.
-pub(super) async fn shown(room: &Room, look: &Look<'_>, (from, to): (Depth, Depth)) -> Result<Vec<Message>, Refusal> {
+pub(super) async fn shown(room: &Room, look: &Look<'_>, from: Depth, to: Depth) -> Result<Vec<Message>, Refusal> {
     let Place { key, head, .. } = look.place;
-    let leaves = room.engine.stretch(key, *head, (from, to)).await?;
+    let leaves = room.engine.stretch(key, *head, from, to).await?;
     let mut names = Names::new();
     for leaf in &leaves {
         add_calls(&mut names, &leaf.stored);

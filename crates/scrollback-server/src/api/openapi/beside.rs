@@ -32,7 +32,7 @@ fn summarize(problem: &Value) -> Value {
             "messages": {"type": "integer"},
         }),
     );
-    posted("Any conversation in few words. Nothing of it is stored.", "post_v1_summarize", &takes, (&gives, problem))
+    posted("Any conversation in few words. Nothing of it is stored.", "post_v1_summarize", &takes, &gives, problem)
 }
 
 fn render(problem: &Value) -> Value {
@@ -50,7 +50,7 @@ fn render(problem: &Value) -> Value {
     );
     let takes = json!({"type": "object", "description": "a request to Chat Completions, Messages or Responses"});
     let about = "The request with the window that a model should be sent. Nothing is sent.";
-    let mut described = posted(about, "post_v1_context_render", &takes, (&gives, problem));
+    let mut described = posted(about, "post_v1_context_render", &takes, &gives, problem);
     let formats = json!({"type": "string", "enum": ["chat", "anthropic", "responses"]});
     let post = &mut described["post"];
     post["parameters"] = json!([{"name": "format", "in": "query", "required": false,
@@ -77,10 +77,10 @@ fn recall(problem: &Value) -> Value {
     );
     let gives = object(&["content"], &json!({"content": text()}));
     let about = "What to answer a model that calls one of our tools.";
-    posted(about, "post_v1_context_recall", &takes, (&gives, problem))
+    posted(about, "post_v1_context_recall", &takes, &gives, problem)
 }
 
-fn posted(about: &str, operation: &str, takes: &Value, (gives, problem): (&Value, &Value)) -> Value {
+fn posted(about: &str, operation: &str, takes: &Value, gives: &Value, problem: &Value) -> Value {
     json!({"post": {
         "summary": about,
         "operationId": operation,

@@ -29,22 +29,22 @@ pub(super) const LINES: &[Line] = &[
     })
     .asking(PLACE),
     Line::put("/sessions/{id}/pins/{m}", "Shows a message in every window.", shape::<controls::Effect>, |r, a, n| {
-        Box::pin(controls::change(r, a, (n[0], n[1]), Verb::Pin))
+        Box::pin(controls::change(r, a, n[0], n[1], Verb::Pin))
     })
     .asking(PLACE),
     Line::delete("/sessions/{id}/pins/{m}", "Pins it no more.", shape::<controls::Effect>, |r, a, n| {
-        Box::pin(controls::change(r, a, (n[0], n[1]), Verb::Unpin))
+        Box::pin(controls::change(r, a, n[0], n[1], Verb::Unpin))
     })
     .asking(PLACE),
     Line::put(
         "/sessions/{id}/excluded/{m}",
         "Leaves a message out of every window.",
         shape::<controls::Effect>,
-        |r, a, n| Box::pin(controls::change(r, a, (n[0], n[1]), Verb::Exclude)),
+        |r, a, n| Box::pin(controls::change(r, a, n[0], n[1], Verb::Exclude)),
     )
     .asking(PLACE),
     Line::delete("/sessions/{id}/excluded/{m}", "Shows it again.", shape::<controls::Effect>, |r, a, n| {
-        Box::pin(controls::change(r, a, (n[0], n[1]), Verb::Include))
+        Box::pin(controls::change(r, a, n[0], n[1], Verb::Include))
     })
     .asking(PLACE),
     Line::get(
@@ -55,11 +55,11 @@ pub(super) const LINES: &[Line] = &[
     )
     .asking(PLACE),
     Line::delete("/sessions/{id}/rules/{r}", "Lets go of a rule.", shape::<rules::RuleLine>, |r, a, n| {
-        Box::pin(rules::change(r, a, (n[0], n[1]), rules::Verb::Drop))
+        Box::pin(rules::change(r, a, n[0], n[1], rules::Verb::Drop))
     })
     .asking(PLACE),
     Line::put("/sessions/{id}/rules/{r}", "Takes it up again.", shape::<rules::RuleLine>, |r, a, n| {
-        Box::pin(rules::change(r, a, (n[0], n[1]), rules::Verb::Restore))
+        Box::pin(rules::change(r, a, n[0], n[1], rules::Verb::Restore))
     })
     .asking(PLACE),
     Line::post("/sessions/{id}/undo", "Goes back to the fold before.", shape::<folds::Moved>, |r, a, n| {

@@ -23,7 +23,7 @@ pub(in crate::api) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<V
     let (found, next) = match (ask.text("after"), ask.text("around"), ask.number("branch")?) {
         (None, None, None) => before(room, &key, page.key(VIEW_KEY)?, page.count).await?,
         (None, None, Some(number)) => {
-            let mut found = of_branch(room, &key, (&session, number), &page).await?;
+            let mut found = of_branch(room, &key, &session, number, &page).await?;
             let next = page.rest(&mut found, |last| last.key.clone());
             (found, next)
         }
@@ -38,7 +38,8 @@ pub(in crate::api) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<V
 async fn of_branch(
     room: &Room,
     key: &SessionKey,
-    (session, number): (&Session, u32),
+    session: &Session,
+    number: u32,
     page: &Asked,
 ) -> Result<Vec<Recorded>, Refusal> {
     let Some(branch) = branch(session, Some(number))? else { return Ok(Vec::new()) };

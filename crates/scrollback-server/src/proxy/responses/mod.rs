@@ -32,7 +32,7 @@ impl Proxy {
         let (path, query) = incoming.path.split_once('?').unwrap_or((&incoming.path, ""));
         let places: Vec<&str> = path.trim_matches('/').split('/').collect();
         let asked = (incoming.method.as_str(), &places[..]);
-        let answered = AssertUnwindSafe(self.told_by_the_log(asked, query, (upstream, incoming))).catch_unwind().await;
+        let answered = AssertUnwindSafe(self.told_by_the_log(asked, query, upstream, incoming)).catch_unwind().await;
         let what = match answered {
             Ok(Ok(answered)) => return answered,
             Ok(Err(what)) => what,
@@ -58,7 +58,8 @@ impl Proxy {
         self: &Arc<Self>,
         asked: (&str, &[&str]),
         query: &str,
-        (upstream, incoming): (&Upstream, &Incoming),
+        upstream: &Upstream,
+        incoming: &Incoming,
     ) -> Answered {
         let whose = &incoming.tenant;
         match asked {

@@ -35,7 +35,7 @@ impl Pieces {
     pub(super) fn take(&self, word: &str, into: &mut Vec<u32>) {
         match &self.kind {
             Kind::Longest { within } => self.longest(word, within, into),
-            Kind::Likeliest { scores, longest } => self.likeliest(word, (scores, *longest), into),
+            Kind::Likeliest { scores, longest } => self.likeliest(word, scores, *longest, into),
         }
     }
 
@@ -62,7 +62,7 @@ impl Pieces {
         }
     }
 
-    fn likeliest(&self, word: &str, (scores, longest): (&[f64], usize), into: &mut Vec<u32>) {
+    fn likeliest(&self, word: &str, scores: &[f64], longest: usize, into: &mut Vec<u32>) {
         let unknown = scores.iter().copied().fold(0.0, f64::min) - UNKNOWN_PENALTY;
         // For each end of a piece: how likely all before it is, where the last piece begins, and its number.
         let mut best: Vec<Option<(f64, usize, u32)>> = vec![None; word.len() + 1];

@@ -33,7 +33,7 @@ impl Engine {
 
     async fn sought(&self, sight: &Sight<'_>, query: &Query, lineage: &Lineage) -> Result<Vec<Found>> {
         let by_words = find(self.store(), &sight.session.tenant, query).await?;
-        self.meant(sight, (query, lineage), by_words).await
+        self.meant(sight, query, lineage, by_words).await
     }
 
     /// What words found and what means the same, by the ranks of both. Without embeddings, and if they are late, words
@@ -41,7 +41,8 @@ impl Engine {
     async fn meant(
         &self,
         sight: &Sight<'_>,
-        (query, lineage): (&Query, &Lineage),
+        query: &Query,
+        lineage: &Lineage,
         by_words: Vec<Found>,
     ) -> Result<Vec<Found>> {
         let Some(similar) = self.similar(sight.session, lineage, &query.text).await else { return Ok(by_words) };

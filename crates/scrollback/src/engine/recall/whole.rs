@@ -32,7 +32,8 @@ impl Engine {
         &self,
         session: &SessionKey,
         head: Position,
-        (from, to): (Depth, Depth),
+        from: Depth,
+        to: Depth,
     ) -> Result<Vec<Arc<Leaf>>> {
         let read = |from| self.store().read(session, Span::Path { head, from, to });
         let leaves = self.leaves(session, read(from).await?).await?;
@@ -60,13 +61,8 @@ impl Engine {
         Ok(self.page_around(&sight, depth).await?.0)
     }
 
-    /// Lines of a tool result, from one on (counted from 1).
-    pub async fn result_lines(
-        &self,
-        session: &SessionKey,
-        id: MessageId,
-        (first, most): (usize, usize),
-    ) -> Result<Lines> {
+    /// At most so many lines of a tool result, from one on (counted from 1).
+    pub async fn result_lines(&self, session: &SessionKey, id: MessageId, first: usize, most: usize) -> Result<Lines> {
         let text = self.result_text(session, id).await?;
         let lines = lines_of(&text);
         let (count, first) = (lines.len(), first.max(1));

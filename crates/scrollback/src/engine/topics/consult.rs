@@ -164,7 +164,7 @@ impl Engine {
         let hits = if asking.deep { HITS_DEEP } else { HITS };
         let near = Near { open: asking.open, hits, own: 1 };
         let Sorting { session, lineage, .. } = asking.sorting;
-        let mut found = self.by_words(session, lineage, (&text, near)).await?;
+        let mut found = self.by_words(session, lineage, &text, near).await?;
         self.keep_visible(asking, shelf, &mut found).await?;
         let mut consulted = Consulted { cue: asking.deep, ..Consulted::new(turn) };
         if asking.deep {

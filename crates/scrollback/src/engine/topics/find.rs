@@ -71,9 +71,10 @@ impl Engine {
         &self,
         session: &SessionKey,
         lineage: &Lineage,
-        (text, near): (&str, Near),
+        text: &str,
+        near: Near,
     ) -> Result<Vec<Found>> {
-        Ok(self.by_each(session, lineage, (&[text], near)).await?.pop().unwrap_or_default())
+        Ok(self.by_each(session, lineage, &[text], near).await?.pop().unwrap_or_default())
     }
 
     /// The same for each of some texts.
@@ -81,7 +82,8 @@ impl Engine {
         &self,
         session: &SessionKey,
         lineage: &Lineage,
-        (texts, near): (&[T], Near),
+        texts: &[T],
+        near: Near,
     ) -> Result<Vec<Vec<Found>>> {
         let Some(last) = near.open.0.checked_sub(1).map(Depth) else { return Ok(vec![Vec::new(); texts.len()]) };
         let path = Lineage(lineage.0.iter().map(|(branch, depth)| (*branch, last.min(*depth))).collect());

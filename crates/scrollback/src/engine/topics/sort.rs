@@ -127,7 +127,7 @@ impl Engine {
         let units: Vec<(usize, &Range<usize>)> = heap.units.iter().enumerate().step_by(step).collect();
         let texts: Vec<String> = units.iter().map(|(_, unit)| words_of(&heap.leaves[(*unit).clone()])).collect();
         let near = Near { open: shelf.progress.frontier, hits: HITS, own: 1 };
-        let found = self.by_each(sorting.session, sorting.lineage, (&texts, near)).await?;
+        let found = self.by_each(sorting.session, sorting.lineage, &texts, near).await?;
         for ((i, _), found) in units.into_iter().zip(found) {
             wanted.extend(found.iter().take(EACH).map(|found| found.topic));
             let close = found.iter().filter(|found| found.relevance >= REFERS_FROM);

@@ -192,7 +192,7 @@ impl Engine {
     /// helper can tell what words do not, those that were added to last.
     async fn indexed(&self, wanted: &Wanted<'_>, reader: &Reader<'_>) -> Result<Vec<(Shelved, Found)>> {
         let near = Near { open: wanted.open, hits: HITS, own: 0 };
-        let found = self.by_words(wanted.session, reader.lineage, (wanted.words, near)).await?;
+        let found = self.by_words(wanted.session, reader.lineage, wanted.words, near).await?;
         let editions = Editions { store: self.store(), session: wanted.session, lineage: reader.lineage };
         let mut known: Vec<(Shelved, Found)> = Vec::new();
         for found in found.into_iter().take(ROUTED) {

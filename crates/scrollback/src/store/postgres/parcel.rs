@@ -179,7 +179,7 @@ async fn unpack(client: &mut ClientWrapper, parcel: &Parcel, writer: i64) -> Res
     let transaction = client.transaction().await?;
     if let (Some(head), Some(id)) = (&parcel.head, parcel.label.session) {
         let key = SessionKey { tenant: parcel.label.tenant.clone(), id };
-        let opened = write_head(&transaction, &key, (head, parcel), writer).await?;
+        let opened = write_head(&transaction, &key, head, parcel, writer).await?;
         for rows in messages(parcel) {
             let all: Vec<&MessageRow> = rows.iter().collect();
             write::insert(&transaction, &key, &all).await?;
@@ -190,7 +190,7 @@ async fn unpack(client: &mut ClientWrapper, parcel: &Parcel, writer: i64) -> Res
             words::index(&transaction, &place, &messages).await?;
         }
         for (branch, fork) in &parcel.branches {
-            write::fork(&transaction, &key, (BranchId(*branch), fork.map(MessageId))).await?;
+            write::fork(&transaction, &key, BranchId(*branch), fork.map(MessageId)).await?;
         }
     }
     write::aliases(&transaction, &parcel.label.tenant, &parcel.aliases).await?;
@@ -204,7 +204,8 @@ async fn unpack(client: &mut ClientWrapper, parcel: &Parcel, writer: i64) -> Res
 async fn write_head(
     transaction: &Transaction<'_>,
     key: &SessionKey,
-    (head, parcel): (&Head, &Parcel),
+    head: &Head,
+    parcel: &Parcel,
     writer: i64,
 ) -> Result<Opened, Fault> {
     let sql = "INSERT INTO session (tenant, session, declared, title, born, seal, minute, messages, branches, writer,

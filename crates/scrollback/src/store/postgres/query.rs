@@ -48,7 +48,7 @@ pub(super) async fn prefix(
         }
     }
     let count = known.map_or(0, |known| known.count);
-    Ok(aliased(client, key, from, (chain, count)).await?.or(known))
+    Ok(aliased(client, key, from, chain, count).await?.or(known))
 }
 
 /// The deepest of some nodes that is known.
@@ -79,7 +79,8 @@ async fn aliased(
     client: &ClientWrapper,
     key: &SessionKey,
     from: Depth,
-    (chain, count): (&[NodeId], usize),
+    chain: &[NodeId],
+    count: usize,
 ) -> Result<Option<Known>, Fault> {
     let start = count.max(chain.len().saturating_sub(ALIASED));
     if start == chain.len() {

@@ -77,7 +77,8 @@ fn vectors(message: &Message, marks: &[&str]) -> Vec<String> {
 /// Indexes messages.
 pub(super) async fn insert(
     transaction: &Transaction<'_>,
-    (session, opened): (&SessionKey, &Opened),
+    session: &SessionKey,
+    opened: &Opened,
     rows: &[(MessageRow, Message)],
 ) -> Result<(), Fault> {
     let messages: Vec<(MessageId, &Message)> = rows.iter().map(|(row, message)| (row.id, message)).collect();

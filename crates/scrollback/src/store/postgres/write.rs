@@ -28,7 +28,7 @@ pub(super) async fn messages(
     let told = async {
         for piece in pieces(&plan.rows, |(row, _)| row.raw.len()) {
             let rows: Vec<&MessageRow> = piece.iter().map(|(row, _)| row).collect();
-            let indexed = words::insert(transaction, (session, opened), piece);
+            let indexed = words::insert(transaction, session, opened, piece);
             try_join(insert(transaction, session, &rows), indexed).await?;
         }
         Ok(())
@@ -92,20 +92,21 @@ pub(super) async fn insert(
 
 async fn begun(transaction: &Transaction<'_>, session: &SessionKey, plan: &Plan) -> Result<(), Fault> {
     match plan.fork {
-        Some(branch) => fork(transaction, session, branch).await,
+        Some((branch, left)) => fork(transaction, session, branch, left).await,
         None => Ok(()),
     }
 }
 
-/// Notes a branch that begins, and the message it leaves another at.
+/// Notes a branch that begins, and the message that it leaves another branch at.
 pub(super) async fn fork(
     transaction: &Transaction<'_>,
     session: &SessionKey,
-    (branch, fork): (BranchId, Option<MessageId>),
+    branch: BranchId,
+    left: Option<MessageId>,
 ) -> Result<(), Fault> {
     let statement =
         transaction.prepare_cached("INSERT INTO branch (tenant, session, no, fork) VALUES ($1, $2, $3, $4)").await?;
-    let (no, fork) = (number(branch.0)?, fork.map_or(Ok(-1), |fork| number(fork.0))?);
+    let (no, fork) = (number(branch.0)?, left.map_or(Ok(-1), |left| number(left.0))?);
     let tenant = escaped(session.tenant.as_str());
     transaction.execute(&statement, &[&tenant, &session.id.0.0.as_slice(), &no, &fork]).await?;
     Ok(())

@@ -121,7 +121,7 @@ fn append_all(
         let known = if fresh_parent { None } else { position_at(connection, session, at)? };
         let follows = parent.filter(|_| known.is_none()).map(|parent| parent.id);
         while let Some(sidelong) = beside.next_if(|sidelong| sidelong.before <= i) {
-            committed.beside.push(append_beside(connection, session, (sidelong, follows), next)?);
+            committed.beside.push(append_beside(connection, session, sidelong, follows, next)?);
         }
         let position = if let Some(known) = known {
             known
@@ -141,7 +141,7 @@ fn append_all(
         parent = Some(position);
     }
     for sidelong in beside {
-        committed.beside.push(append_beside(connection, session, (sidelong, None), next)?);
+        committed.beside.push(append_beside(connection, session, sidelong, None, next)?);
     }
     Ok(())
 }
@@ -171,7 +171,8 @@ fn branch_for(connection: &Connection, session: i64, parent: Option<Position>) -
 fn append_beside(
     connection: &Connection,
     session: i64,
-    (sidelong, follows): (&Sidelong, Option<MessageId>),
+    sidelong: &Sidelong,
+    follows: Option<MessageId>,
     next: &mut MessageId,
 ) -> Result<MessageId, Fault> {
     let Sidelong { why, draft, .. } = sidelong;

@@ -126,7 +126,7 @@ fn unpack(connection: &mut Connection, parcel: &Parcel) -> Result<(), Fault> {
         if session_no(&transaction, &key)?.is_some() {
             return Err(Error::Conflict(format!("the session {id}")).into());
         }
-        let no = write_head(&transaction, &key, (head, parcel.minute()))?;
+        let no = write_head(&transaction, &key, head, parcel.minute())?;
         for row in &parcel.messages {
             rows::insert(&transaction, no, row)?;
         }
@@ -149,7 +149,7 @@ fn unpack(connection: &mut Connection, parcel: &Parcel) -> Result<(), Fault> {
     Ok(())
 }
 
-fn write_head(connection: &Connection, key: &SessionKey, (head, minute): (&Head, i64)) -> Result<i64, Fault> {
+fn write_head(connection: &Connection, key: &SessionKey, head: &Head, minute: i64) -> Result<i64, Fault> {
     let Head { declared, title, born } = head;
     let seal = session_seal(key.tenant.as_str(), key.id, declared.as_deref(), title.as_deref(), *born);
     connection

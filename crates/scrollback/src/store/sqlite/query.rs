@@ -207,7 +207,8 @@ fn stretch(
     connection: &Connection,
     session: i64,
     branch: BranchId,
-    (first, last): (Depth, Depth),
+    first: Depth,
+    last: Depth,
 ) -> Result<Vec<Stored>, Fault> {
     let sql = format!(
         "SELECT {MESSAGE} FROM message m WHERE session = ?1 AND depth BETWEEN ?2 AND ?4 AND {} ORDER BY depth",
@@ -227,7 +228,7 @@ fn at_depths(
     let mut messages = Vec::new();
     for depth in depths.iter().take_while(|depth| **depth <= head.depth) {
         let (branch, ..) = stretches[stretches.partition_point(|(_, _, last)| last < depth)];
-        messages.extend(stretch(connection, session, branch, (*depth, *depth))?);
+        messages.extend(stretch(connection, session, branch, *depth, *depth)?);
     }
     Ok(messages)
 }
@@ -243,7 +244,7 @@ fn path(
     for (branch, first, last) in stretches(connection, session, head)? {
         let (first, last) = (first.max(*wanted.start()), last.min(*wanted.end()));
         if first <= last {
-            messages.extend(stretch(connection, session, branch, (first, last))?);
+            messages.extend(stretch(connection, session, branch, first, last)?);
         }
     }
     Ok(messages)

@@ -99,7 +99,7 @@ impl Client {
             return self.heard(&call, reply.as_bytes(), &self.before);
         }
         if self.is_dry {
-            self.reckon(call.price, (call.body.len(), call.reply_tokens), 2);
+            self.reckon(call.price, call.body.len(), call.reply_tokens, 2);
             return Err(Trouble::Failed("nothing is sent".into()));
         }
         let _seat = self.seats.acquire().await.map_err(|_| Trouble::Halted)?;
@@ -113,7 +113,7 @@ impl Client {
     }
 
     /// Adds up what calls could cost at most.
-    pub(super) fn reckon(&self, price: Option<&Price>, (bytes, reply_tokens): (usize, u32), calls: u64) {
+    pub(super) fn reckon(&self, price: Option<&Price>, bytes: usize, reply_tokens: u32, calls: u64) {
         let each = Bill { calls: 1, cost: most(price, bytes, reply_tokens), ..Bill::default() };
         (0..calls).for_each(|_| self.paid.add(each));
     }

@@ -69,7 +69,7 @@ impl Models for Cast {
     async fn send(&self, file: &str, turn: &Turn) -> Result<Bill, Trouble> {
         let body = self.line(turn, FEW_TOKENS)?.compose(turn, false);
         if self.client.is_dry {
-            self.client.reckon(self.main.price.as_ref(), (body.len(), FEW_TOKENS), 1);
+            self.client.reckon(self.main.price.as_ref(), body.len(), FEW_TOKENS, 1);
             return Ok(Bill::default());
         }
         self.ask(file, body, FEW_TOKENS).await.map(|heard| heard.bill)
@@ -125,7 +125,7 @@ impl Cast {
         let recalls = if line.recalls_by() == RecallBy::Off { 0 } else { u64::from(self.rounds) };
         // What is recalled takes the room that the window has left.
         let grown = line.compose(turn, false).len() + 3 * turn.window().room() as usize;
-        self.client.reckon(self.main.price.as_ref(), (grown, self.reply_tokens), 1 + recalls);
+        self.client.reckon(self.main.price.as_ref(), grown, self.reply_tokens, 1 + recalls);
         Answer { text: "x".repeat(3 * self.reply_tokens as usize), ..Answer::default() }
     }
 }

@@ -41,7 +41,7 @@ impl Sitting<'_> {
                 if grown.contains(&one) || grown.contains(&other) {
                     // What both were called then does not tell of what one of them has taken in since.
                     left.push((one, other));
-                } else if self.join((one, other), named).await? {
+                } else if self.join(one, other, named).await? {
                     grown.extend([one, other]);
                 }
             }
@@ -67,7 +67,7 @@ impl Sitting<'_> {
         let text = |edition: &&Edition| format!("{}\n{}", edition.card.name, edition.card.brief);
         let texts: Vec<String> = reviewed.iter().map(text).collect();
         let near = Near { open: Depth(u32::MAX), hits: HITS, own: 0 };
-        let found = self.engine.by_each(self.session, &self.lineage, (&texts, near)).await?;
+        let found = self.engine.by_each(self.session, &self.lineage, &texts, near).await?;
         for (edition, found) in reviewed.into_iter().zip(found) {
             let others = found.iter().filter_map(|found| self.open.get(&found.topic));
             for other in others.filter(|other| self.may_join(edition, other)).take(EACH) {
@@ -93,7 +93,7 @@ impl Sitting<'_> {
     }
 
     /// Makes one topic of two; whether they are one now.
-    async fn join(&mut self, (one, other): (TopicId, TopicId), named: Named) -> Result<bool> {
+    async fn join(&mut self, one: TopicId, other: TopicId, named: Named) -> Result<bool> {
         let (Some(one), Some(other)) = (self.open.get(&one), self.open.get(&other)) else { return Ok(false) };
         if !self.may_join(one, other) {
             return Ok(false);

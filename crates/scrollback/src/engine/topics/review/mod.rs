@@ -84,7 +84,7 @@ pub enum Fate {
 impl Engine {
     /// Reviews the topics of a path.
     pub async fn review(&self, session: &SessionKey, head: Position, at: At, mode: ReviewMode) -> Result<ReviewReport> {
-        let mut sitting = Sitting::begin(self, (session, head), at, mode).await?;
+        let mut sitting = Sitting::begin(self, session, head, at, mode).await?;
         let done = sitting.go_through().await;
         // What was asked and written until something failed stays.
         if sitting.wrote {
@@ -129,7 +129,8 @@ struct Ruling {
 impl<'a> Sitting<'a> {
     async fn begin(
         engine: &'a Engine,
-        (session, head): (&'a SessionKey, Position),
+        session: &'a SessionKey,
+        head: Position,
         at: At,
         mode: ReviewMode,
     ) -> Result<Self> {
@@ -169,7 +170,7 @@ impl<'a> Sitting<'a> {
             for (topic, answered) in some.iter().zip(answers) {
                 let Some(edition) = self.open.get(topic) else { continue };
                 let answered = answered?;
-                let next = summed_up(edition, (answered.answer, answered.by), self.at);
+                let next = summed_up(edition, answered.answer, answered.by, self.at);
                 let importance = next.importance.unwrap_or_default();
                 let events = vec![Event::Reviewed { topic: *topic, importance }];
                 let is_kept = self.put(Ruling { editions: vec![next.clone()], events }, |_| {}).await?;
@@ -267,7 +268,7 @@ fn is_touched(edition: &Edition) -> bool {
 }
 
 /// The next edition of a topic that was reviewed.
-fn summed_up(edition: &Edition, (answer, by): (Reviewed, By), at: At) -> Edition {
+fn summed_up(edition: &Edition, answer: Reviewed, by: By, at: At) -> Edition {
     let mut next = edition.next(edition.upto);
     if !answer.brief.is_empty() {
         next.card.brief = answer.brief;
