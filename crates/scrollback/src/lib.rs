@@ -1,10 +1,11 @@
 //! Scrollback keeps whole conversations and shows a model the part that fits.
 //!
-//! This crate is everything but the network: it opens the store it is told to, reads no environment and no terminal, and is told
-//! what time it is; only how long something takes it measures itself, with Tokio's timers (`enable_time`) where a helper or an
-//! embedder is waited for.
+//! This crate is everything but the network. It opens only the store it is told to, reads neither the environment nor a
+//! terminal, and takes the time of day from its caller. It measures only timeouts, of a helper model or an embedder,
+//! with Tokio's timers, so the runtime needs `enable_time`.
 //!
-//! An [`Engine`] runs turns. What a client sends begins one, whose window is what the model is to see; what the model answers ends it:
+//! An [`Engine`] runs turns. A request begins a turn and gets a window, which is what to send to the model; the model's
+//! reply finishes the turn:
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(async {
@@ -18,15 +19,19 @@
 //! // `SqliteStore::open` keeps it; a helper model in place of `Tasks::offline` writes better notes.
 //! let engine = Engine::new(Arc::new(MemoryStore::default()), Tasks::offline(), EngineSettings::default());
 //! let tenant = Tenant::local();
-//! let said = format!("{{\"role\":\"user\",\"content\":\"The key is under the mat. {}\"}}", "So much for that. ".repeat(2_000));
-//! let sent = format!("[{said},{{\"role\":\"assistant\",\"content\":\"Noted.\"}},{{\"role\":\"user\",\"content\":\"Where is the key?\"}}]");
+//! let long = "So much for that. ".repeat(2_000);
+//! let sent = format!(
+//!     r#"[{{"role": "user", "content": "The key is under the mat. {long}"}},
+//!         {{"role": "assistant", "content": "Noted."}},
+//!         {{"role": "user", "content": "Where is the key?"}}]"#
+//! );
 //!
-//! // A model of 8,000 tokens, 1,000 of them for the reply.
+//! // The model's limit is 8,000 tokens, 1,000 of which are kept free for its reply.
 //! let history = History::parse(&sent)?;
 //! let arrival = Arrival::new(&tenant, Some("house"), "a-model", At(0));
 //! let turn = engine.begin(Ask::new(arrival, &history, Budget { tokens: 7_000 }, 8_000)).await?;
 //! assert!(turn.window().fits() && turn.window().lost() == 0);
-//! let messages = turn.window().chat_messages(); // to be sent
+//! let messages = turn.window().chat_messages(); // what to send
 //! assert!(messages.iter().any(|message| message.get().contains("under the mat")));
 //!
 //! let reply = Message::text(&Role::Assistant, "Under the mat.");
@@ -34,8 +39,9 @@
 //! # Ok::<(), scrollback::Error>(()) }).unwrap();
 //! ```
 //!
-//! [`Engine::recall`] answers what the model asks for with [`engine::Turn::tools`], [`Engine::tidy`] and [`Engine::work_through`] do
-//! what can wait. Without an engine, a [`Log`] finds the place of every history that is sent again:
+//! When the model calls one of [`engine::Turn::tools`], [`Engine::recall`] answers. After a turn, [`Engine::tidy`] and
+//! [`Engine::work_through`] do what could wait. A [`Log`] is of use without an engine too: it recognises a history that
+//! is sent again, and stores only what is new:
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -53,8 +59,8 @@
 //! # Ok::<(), scrollback::Error>(()) }).unwrap();
 //! ```
 //!
-//! Features, all off unless named: `postgres` (`PostgresStore`, which many nodes share), `local-embeddings` (`embed::local`, models that
-//! are read from a folder), `schema` (JSON schemas of the types that cross an API).
+//! Features, all off unless named: `postgres` (`PostgresStore`, which many nodes share), `local-embeddings`
+//! (`embed::local`, models that are read from a folder), `schema` (JSON schemas of the types that cross an API).
 
 pub mod artifact;
 mod asking;

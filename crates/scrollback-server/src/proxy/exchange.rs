@@ -1,5 +1,6 @@
-//! One request: its window goes upstream, calls of ours are answered and the model is asked again, at most so many
-//! times; calls of the client's go to the client. What comes back to the client is one reply.
+//! One request. Its window goes upstream; when the model calls Scrollback's tools, it is answered and asked again, up
+//! to a limit; calls of the client's own tools go to the client. Whatever number of rounds it took, the client gets one
+//! reply.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use crate::wire::responses::reasoning_in;
 use crate::wire::said::{Called, End, Said};
 use crate::wire::{Dress, Ear, Echo, Reasoning, Wire, WireName};
 
-/// How much of a session's id names it.
+/// How many characters of a session's id are enough to name it.
 const HANDLE: usize = 12;
 /// What the view says of a reply that a person has stopped.
 pub(super) const STOPPED: &str = "the reply was stopped before its end";
@@ -43,7 +44,7 @@ pub(super) struct Exchange {
     offer: Offer,
     pub(super) plan: Plan,
     pub(super) turn: Turn,
-    /// What people call its view.
+    /// The name of its view, `v42`.
     pub(super) view: String,
     pub(super) earlier: Rounds,
     pub(super) manner: Manner,
@@ -54,17 +55,17 @@ pub(super) struct Exchange {
     pub(super) calls: Vec<Call>,
     /// How much of their output was thought and not said, in tokens.
     pub(super) thought_tokens: u64,
-    /// While it is there, a turn of our own is under way.
+    /// Dropping it tells that a turn of our own is over.
     _under_way: Option<watch::Sender<()>>,
 }
 
 /// What a reply asks for.
 pub(super) enum Verdict {
-    /// It goes to the client.
+    /// Nothing of ours: it goes to the client.
     Deliver,
-    /// It only calls tools of ours: they are answered and the model goes on.
+    /// It calls only our tools: they are answered, and the model is asked again.
     Again(Vec<Result<RecallCall, String>>),
-    /// It calls tools of ours and of the client's.
+    /// It calls our tools and the client's: ours are answered and kept until the client is back with its results.
     Mixed(Vec<Result<RecallCall, String>>),
 }
 
@@ -129,20 +130,21 @@ impl Exchange {
         body
     }
 
-    /// Whether the client brings reasoning that is not shown, as what it led to was never told the client.
+    /// Whether the client sends reasoning that the window does not show, because it led to a call that the client never
+    /// saw.
     fn brings_more(&self) -> bool {
         let is_shown = |block: &&Block| block.reason == Reason::Reasoning;
         let shown = || self.turn.window().blocks().iter().filter(is_shown).count();
         self.wire.name() == WireName::Responses && reasoning_in(&self.request) > shown()
     }
 
-    /// Whether the model has recalled, and goes on.
+    /// Whether an earlier round was answered, and this is a later one.
     pub(super) fn is_later(&self) -> bool {
         self.earlier.count > 0
     }
 
-    /// How often the model may recall. One with tools of the client's is first asked to leave ours alone, and only then
-    /// kept from all.
+    /// How many rounds of recall the model may have. If the client has tools, there is one more: the model is first
+    /// asked to leave ours alone, and only if it does not, kept from calling any tool.
     fn most_rounds(&self) -> u32 {
         self.proxy.serve.rounds + u32::from(self.has_tools())
     }
@@ -152,8 +154,8 @@ impl Exchange {
         self.request.tools().is_some_and(|tools| !tools.trim_matches(['[', ']', ' ']).is_empty())
     }
 
-    /// Has the model recall in its text and no longer by tools, where no others were sent than ours; whether that
-    /// changes anything.
+    /// Has the model recall by writing instead of by tools, if no tools but ours were sent. Whether that changes
+    /// anything.
     pub(super) fn withdraw_tools(&mut self) -> bool {
         if self.offer.by() != RecallBy::Tools || self.has_tools() || self.is_later() {
             return false;
@@ -163,16 +165,16 @@ impl Exchange {
         true
     }
 
-    /// Has neighbours of one speaker sent as one message: our notes stand beside what people say. Whether that changes
-    /// anything.
+    /// Has neighbouring messages of one speaker sent as one, since our notes stand next to what people say. Whether
+    /// that changes anything.
     pub(super) fn join_neighbours(&mut self) -> bool {
         let may = self.wire.name() == WireName::Chat && !self.manner.joins;
         self.manner.joins |= may;
         may
     }
 
-    /// Has other reasoning sent than before: all of it once, and nothing once nothing else is accepted. Whether that
-    /// changes anything.
+    /// Changes which of its earlier reasoning the model is sent, once for each wish, with nothing as the last resort.
+    /// Whether that changes anything.
     pub(super) fn send_reasoning(&mut self, wanted: Reasoning) -> bool {
         let may = match (self.manner.reasoning, wanted) {
             (Reasoning::Usual, Reasoning::Bound) | (Reasoning::Usual | Reasoning::Bound, Reasoning::All) => true,
@@ -211,23 +213,23 @@ impl Exchange {
         self.offer.is_ours(&call.name)
     }
 
-    /// Whether the end of the reply may only be told once it is kept. Where there are other nodes, its client may go on
-    /// at one that knows only what is in the store.
+    /// Whether the client may see the end of the reply only once it is kept. With several nodes, the client's next
+    /// request may go to one that knows only what is in the store.
     pub(super) fn must_wait(&self) -> bool {
         self.proxy.serve.shared || self.turn.has_recalled() || self.plan.is_new() || self.plan.followed
     }
 
-    /// What has to be known where the reply passes.
+    /// What a relay has to know of this request.
     pub(super) fn ear(&self) -> Ear<'_> {
         Ear { offer: &self.offer, waits: self.must_wait(), earlier: self.output_before() }
     }
 
-    /// What a reply may tell of the request that was not sent as it came.
+    /// The request as the client sent it, for replies that repeat it.
     pub(super) fn echo(&self) -> Echo {
         Echo { offer: self.offer.clone(), request: self.request.clone(), gone: self.sent.gone.clone() }
     }
 
-    /// Whether the model may recall by writing, which the client must not see.
+    /// Whether the model may recall by writing markers, which the client must not see.
     pub(super) fn hides_markers(&self) -> bool {
         self.offer.by() == RecallBy::Text || self.turn.invites_markers()
     }
@@ -247,8 +249,8 @@ impl Exchange {
         self.earlier.shown.extend(shown.pieces);
     }
 
-    /// Answers the model's calls and adds the round to the window: first what the model said, which takes room from the
-    /// answers.
+    /// Answers the model's calls and adds the round to the window. What the model said goes in first, because it takes
+    /// room from the answers.
     pub(super) async fn answer_calls(&mut self, said: &Said, calls: &[Result<RecallCall, String>]) {
         self.earlier.count += 1;
         self.earlier.container = said.container.clone().or(self.earlier.container.take());
@@ -276,8 +278,8 @@ impl Exchange {
         self.earlier.messages.extend(messages);
     }
 
-    /// What a person has read of a reply that was stopped, with a notice of why. Where its last round has said nothing
-    /// yet, the words of earlier ones count alone: what was recalled for more is of no use.
+    /// The part of a stopped reply that a person has read, with a notice of why it was stopped. If the last round said
+    /// nothing yet, that is the words of earlier rounds, and what those recalled is dropped.
     pub(super) fn stopped(&mut self, said: Said, why: &str) -> Said {
         self.sent.notices.push(why.into());
         let said = said.stopped();
@@ -288,18 +290,19 @@ impl Exchange {
         Said { pieces: std::mem::take(&mut self.earlier.shown), ..said }.stopped()
     }
 
-    /// What its conversation may be called by whoever goes on with it.
+    /// The names by which a later request may refer to its conversation.
     pub(super) fn names(&self) -> Names {
         [self.plan.conversation.clone(), self.turn.received().session.id.to_string()]
     }
 
-    /// Keeps a reply, also if the client leaves meanwhile; the next request of its conversation waits for it.
+    /// Keeps a reply, even if the client leaves meanwhile; the next request of its conversation waits for that.
     pub(super) fn conclude(self, said: Said, left: Said, verdict: Verdict) -> Ending {
         let (proxy, names) = (self.proxy.clone(), self.names());
         proxy.later.keep(names, None, async move { self.finish_with(&said, left, verdict).await })
     }
 
-    /// Calls of ours among the client's are answered, to be put back when the client returns with its results.
+    /// Answers calls of ours among the client's, which are put back when the client returns with its results, and keeps
+    /// the reply.
     async fn finish_with(mut self, said: &Said, left: Said, verdict: Verdict) {
         let (speech, left_calls) = (self.wire.speech(), left.calls().count());
         let mut results = Vec::new();
@@ -317,7 +320,7 @@ impl Exchange {
         let shown = speech.messages(&left.after(std::mem::take(&mut self.earlier.shown)));
         let mut all = std::mem::take(&mut self.earlier.messages);
         if !all.is_empty() && left_calls == 0 {
-            // The client has reasoning of several rounds in one message, as no model made it.
+            // The client has the reasoning of several rounds in one message, which no model made like that.
             self.sent.bound = self.sent.bound.map(|_| Hash128::default());
         }
         // What is not answered must not come back: a call of ours in a reply that was cut off.
@@ -329,7 +332,7 @@ impl Exchange {
     }
 }
 
-/// A request's field for the place where programs are run, with the name of one.
+/// The request's `container` field, naming the container where programs ran before.
 fn contained(request: &Request, id: &str) -> String {
     let mut container = request.value("container");
     match container.as_object_mut() {

@@ -1,5 +1,5 @@
-//! The proxy: a client's request becomes a turn, its window goes upstream, and the reply comes back as if nothing were
-//! between.
+//! The proxy: a client's request becomes a turn, its window goes upstream, and the reply comes back as if there were
+//! nothing in between.
 //!
 //! `plan` is what is known of a request at first, `exchange` the state machine of one (`rounds` what it remembers),
 //! `stream` the same for streamed replies, `hidden` what has to be put back when the client returns, `keep` the end.
@@ -59,9 +59,9 @@ use plan::{Asked, Plan};
 use responses::Items;
 use wants::Wants;
 
-/// What is told of an error in our own code.
+/// What the client is told when our own code panics.
 const BROKEN: &str = "an error in Scrollback itself; please report it";
-/// When a request that could not be kept may be sent again.
+/// How long a client should wait before it sends a request again that could not be kept.
 pub(crate) const RETRY_SECONDS: &str = "2";
 /// Says that a request holds only new messages of its session.
 const HISTORY_HEADER: &str = "x-scrollback-history";
@@ -75,7 +75,7 @@ pub(crate) struct Proxy {
     upstreams: BTreeMap<String, Arc<Upstream>>,
     quote: Arc<Upstream>,
     pub(crate) access: Arc<Access>,
-    /// Where it tells what happens.
+    /// Where it publishes what happens.
     pub(crate) live: Live,
     /// How its store is doing.
     pub(crate) pulse: Arc<Pulse>,
@@ -84,7 +84,7 @@ pub(crate) struct Proxy {
     wants: Wants,
     items: Items,
     later: Later,
-    /// Who erases.
+    /// Erases what people ask to be erased.
     pub(crate) eraser: Eraser,
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct Incoming {
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
-    /// What our own code says of it; no client can.
+    /// Set by our own code alone, for people who talk to Scrollback without a client.
     pub(crate) ours: Option<Ours>,
 }
 
@@ -128,12 +128,12 @@ impl Proxy {
         })
     }
 
-    /// Waits for what was put off; nothing of a reply is lost when the server is told to stop.
+    /// Waits for work that was put off, so that no reply is lost when the server stops.
     pub(crate) async fn settled(&self) {
         self.later.done().await;
     }
 
-    /// Waits until what was said in a session is kept, so that whoever goes on there goes on after it.
+    /// Waits until everything said in a session is kept, so that a new message follows it.
     pub(crate) async fn settled_in(&self, session: SessionId) {
         self.later.settled(&session.to_string()).await;
     }
@@ -187,7 +187,8 @@ impl Proxy {
         }
     }
 
-    /// Sends a request on as it came, because we failed at it, if it may go on so.
+    /// Sends a request on as it came because we failed at it, unless it might reach what others stored in a shared
+    /// account.
     async fn troubled(upstream: &Upstream, incoming: Incoming, trouble: &str) -> Response<Body> {
         if let Some(response) = shared::refused(upstream, &incoming) {
             return response;

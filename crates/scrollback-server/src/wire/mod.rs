@@ -60,16 +60,16 @@ pub(crate) trait Toolbox: Send + Sync {
 pub(crate) trait Speech: Send + Sync {
     /// Reads a whole reply; `None` if it is none.
     fn read(&self, body: &[u8]) -> Option<Said>;
-    /// A whole reply's body that says this instead, with the output of earlier rounds counted in. Their input is not,
-    /// as clients size their window by it.
+    /// A whole reply's body that says this instead. The output of earlier rounds is added to its usage; their input is
+    /// not, because clients size their window by it.
     fn edited(&self, body: &[u8], said: &Said, earlier: Output) -> Bytes;
-    /// A whole reply's body that tells of its request as the client sent it. Most dialects' replies tell nothing of it.
+    /// A whole reply's body that repeats the request as the client sent it. In most dialects, replies do not repeat it.
     fn restored(&self, body: Bytes, _: &Echo) -> Bytes {
         body
     }
     /// What was said as messages of a history.
     fn messages(&self, said: &Said) -> Vec<Value>;
-    /// A reply that no model made: one body, or the events of a stream.
+    /// A reply of our own: one body, or the events of a stream.
     fn own(&self, own: &Own<'_>) -> Bytes;
     /// An error of ours.
     fn error(&self, kind: ErrorKind, code: &str, what: &str) -> Value;
@@ -79,18 +79,18 @@ pub(crate) trait Speech: Send + Sync {
 
 /// A streamed reply on its way through, over all its rounds.
 pub(crate) trait Relay: Send {
-    /// Learns what the reply may tell of its request that was not sent as it came.
+    /// Is told the request as the client sent it, in case the reply repeats it.
     fn expect(&mut self, _: Echo) {}
-    /// Hears an event; what the client may see of it now goes to `out`. Calls of ours are kept back, and the end is if
-    /// it has to wait.
+    /// Takes an event; what the client may see of it now goes to `out`. Calls of ours are kept back, and so is the end
+    /// of the reply if it has to wait.
     fn hear(&mut self, event: &Event, ear: &Ear<'_>, out: &mut BytesMut) -> Heard;
     /// What was said in this round, as far as it came. What was kept back of it may still be let out.
     fn take(&mut self) -> Said;
-    /// Begins the next round: nothing of the last one counts any more.
+    /// Begins the next round and forgets the last one.
     fn begin(&mut self, out: &mut BytesMut);
     /// Lets out what was kept back: the reply ends here, and this is what is left of it.
     fn close(&mut self, left: &Said, out: &mut BytesMut);
-    /// Whether the round that is coming has ended, though its stream may go on.
+    /// Whether the round has ended; its stream may still go on.
     fn has_ended(&self) -> bool;
     /// Says that a reply which has begun cannot go on; `why` may be the upstream's own words.
     fn fail(&mut self, why: &str, out: &mut BytesMut);
@@ -105,7 +105,7 @@ pub(crate) struct Ear<'a> {
     pub(crate) earlier: Output,
 }
 
-/// What rounds of a reply put out, in tokens, as reported.
+/// The output of a reply's rounds in tokens, as the provider reported it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Output {
     pub(crate) tokens: u64,
@@ -113,7 +113,7 @@ pub(crate) struct Output {
     pub(crate) reasoning: u64,
 }
 
-/// What a reply may tell of its request that was not sent as it came.
+/// The request as the client sent it, for replies that repeat their request.
 #[derive(Clone)]
 pub(crate) struct Echo {
     /// What was added.
@@ -146,7 +146,7 @@ pub(crate) struct Opened {
     pub(crate) untouched: Option<&'static str>,
     /// The names of the client's tools.
     pub(crate) tools: Vec<String>,
-    /// Whether tools of ours may not be added to them.
+    /// Whether our tools must not be added to them.
     pub(crate) sealed: bool,
     /// Whether a later request may follow its reply by an id alone.
     pub(crate) followed: bool,
@@ -177,7 +177,7 @@ pub(crate) struct Dress<'a> {
     pub(crate) touched: bool,
     /// What a model without tools is told.
     pub(crate) instruction: Option<&'a str>,
-    /// What a model that recalls by tools of the client's own has to call this session.
+    /// The name of this session, for a model that recalls through the client's own tools.
     pub(crate) handle: Option<&'a str>,
     /// What of its earlier reasoning the model is sent.
     pub(crate) reasoning: Reasoning,

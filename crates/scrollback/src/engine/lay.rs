@@ -114,8 +114,8 @@ pub(super) struct Quoted {
 }
 
 impl Engine {
-    /// Lays out a lane. What the helper was asked for one that cannot be laid out is in the ledger at once: nobody
-    /// finishes that turn.
+    /// Lays out a lane. If that fails, nobody will finish the turn, so what the helper was asked goes into the ledger
+    /// at once.
     pub(super) async fn lay(&self, lane: Result<Lane>, request: &Request<'_>) -> Result<Laid> {
         let mut asked = Vec::new();
         let laid = self.lay_until_kept(lane, request, &mut asked).await;
@@ -170,7 +170,7 @@ impl Engine {
         let begins = found.is_none() && lane.head.id == begun;
         let occasion = Occasion { session, budget: budgets.shown, at, forced, begins };
         let DueFold { fold: folded, call } = self.due_fold(&mut lane, &occasion, asked).await?;
-        // What is taken is free again with the next turn, and the fold stays.
+        // What recalls take is free again with the next turn, and the fold stays: it is made for the whole budget.
         let folded = folded.map(|fold| Fold { budget: ask.budget.tokens, ..fold });
         let known = folded.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
         let consulted = if let Some(found) = found {
@@ -196,7 +196,7 @@ impl Engine {
         let covered = (fold.open().0 - lane.folded.fold.open().0) as usize;
         let editions = editions(session, &lane.artifacts, &lane.folded.fold, &fold, at);
         let folded = folds.put(lane.head, &lane.folded, (fold, editions), at).await;
-        // A database whose answer was lost may have written it: then the lanes in mind are out of date.
+        // A database whose answer was lost may have written the fold: then the lanes in memory are out of date.
         let folded = folded.inspect_err(|_| self.lanes.forget(Some(session.id)))?;
         lane.pinned_for = (lane.controlled.version, folded.id);
         lane.fold_to(folded, covered);
@@ -204,8 +204,8 @@ impl Engine {
         self.unquote_erased(session, lane, &read).await
     }
 
-    /// The window over a fold. If it does not fit, the fold's list is made shorter, then less is kept: the client's own
-    /// messages cannot wait.
+    /// The window over a fold. If it does not fit, the fold's list is shortened, then fewer rules, pins and images are
+    /// kept: the client's own messages come first.
     pub(super) fn fit(
         &self,
         lane: &Lane,
@@ -233,8 +233,8 @@ impl Engine {
         fit(least.as_ref(), None).map(|(window, quoted)| Fitted { window, quoted, kept: None, fold: least })
     }
 
-    /// How much is kept over a fold: as much as when it was made, whatever a later request may cost, so that it stays as
-    /// it is; less where that leaves no room for what is shown.
+    /// How much is kept over a fold: as much as when it was made, even if a later request has another budget, so that
+    /// what is kept does not change; less if there would be no room for what is shown.
     fn keep_limits(&self, lane: &Lane, fold: Option<&Fold>, budgets: Budgets) -> KeepLimits {
         let now = KeepLimits::usual(budgets.shown);
         let scene = lane.scene_after(fold, budgets.shown);
@@ -262,7 +262,7 @@ impl Engine {
                 let window = window.within(whole);
                 lane.hidden_now().fold(window, |window, (id, hidden)| window.with_hidden(id, hidden))
             }
-            // What was recalled earlier in the turn can be recalled again; the client's own messages cannot wait.
+            // What was recalled earlier in the turn can be recalled again, so the client's own messages come first.
             Err(_) if shown != whole => strategy.fit(&Scene { budget: whole, ..scene })?,
             Err(error) => return Err(error),
         };
@@ -271,7 +271,7 @@ impl Engine {
         Ok((fitted, Quoted { room, messages }))
     }
 
-    /// A fold that was made for a larger window, with a shorter list.
+    /// A fold with a list as short as this budget needs; `None` if its list is no longer than that already.
     fn shorter_list(&self, lane: &Lane, fold: Option<&Fold>, kept: Option<&Kept>, budget: Budget) -> Option<Fold> {
         let scene = Scene { kept, ..lane.scene_after(fold, budget) };
         let shorter = self.strategy(lane.strategy).file(&scene, Vec::new()).knowing(scene.fold);

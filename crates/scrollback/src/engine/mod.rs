@@ -1,9 +1,9 @@
 //! The engine: runs a turn. The only place where strategies, store and tasks meet.
 //!
 //! `begin` takes a request into the log, folds if it is time and lays out the window; whoever called it sends that to a
-//! model. While the model asks for what it cannot see, `recall` answers; `finish` keeps the reply, the view and the
-//! ledger; `tidy` does what can wait. The engine knows no network, and what time it is, its callers say; only how long
-//! a helper may take it measures itself.
+//! model. When the model asks for what it cannot see, `recall` answers; `finish` keeps the reply, the view and the
+//! ledger; `tidy` does what can wait. The engine has no network, and its callers tell it the time; it measures only how
+//! long a helper takes.
 
 mod asides;
 pub(crate) mod control;
@@ -58,7 +58,7 @@ use jobs::Due;
 use lanes::Lanes;
 use meaning::Meaning;
 
-/// What windows may cost, and the limit they are laid out for, where nobody knows a limit and folding waits for one.
+/// The budget and limit of windows for a model of unknown limit, under a strategy that folds only against a known one.
 const BOUNDLESS: u32 = 1 << 24;
 
 /// How turns are run.
@@ -82,7 +82,7 @@ impl Default for EngineSettings {
 pub struct Engine {
     log: Log,
     tasks: Tasks,
-    /// Helpers of their own for some models' summaries and for sorting into topics, by name.
+    /// Other helpers, by name: settings may give a model's summaries, or sorting into topics, a helper of its own.
     helpers: BTreeMap<String, Tasks>,
     strategies: Vec<(StrategyName, Box<dyn Strategy>)>,
     settings: EngineSettings,
@@ -114,7 +114,7 @@ impl Engine {
         }
     }
 
-    /// The same with a helper that settings name beside the usual one.
+    /// Adds a helper beside the usual one; settings refer to it by this name.
     #[must_use]
     pub fn with_helper(mut self, name: &str, tasks: Tasks) -> Self {
         self.helpers.insert(name.to_owned(), tasks);
@@ -126,7 +126,7 @@ impl Engine {
         &self.log
     }
 
-    /// The recall tools that are offered with the windows of sessions whose person chose no strategy.
+    /// The recall tools that are offered in sessions without a strategy of their own.
     pub fn tools(&self) -> &'static [RecallTool] {
         self.strategy(self.settings.strategy).recalls()
     }
@@ -146,7 +146,8 @@ impl Engine {
         &*found.expect("every strategy is built").1
     }
 
-    /// A request whose budget is less what the tools of its session cost beyond those that callers reckon with.
+    /// Takes from a request's budget what the tools of its session's own strategy cost beyond those of the usual one,
+    /// which the caller has already taken off.
     fn less_tools<'a>(&self, ask: Ask<'a>, controls: &Controls) -> Ask<'a> {
         let cost = |name| self.strategy(name).recalls().iter().map(|tool| tokens_of(tool.spec())).sum::<u32>();
         let usual = self.settings.strategy;
@@ -156,8 +157,8 @@ impl Engine {
         Ask { budget: Budget { tokens: ask.budget.tokens.saturating_sub(more) }, reserved, ..ask }
     }
 
-    /// What windows of a session may cost for a model whose limit nobody knows, and that limit: as assumed, or nothing
-    /// that is ever reached where folding waits for a limit that is known.
+    /// The budget and limit for the windows of a session when the model's limit is only assumed: the assumed ones, or
+    /// ones that are never reached if the session's strategy folds only against a known limit.
     pub fn unsure(&self, controls: &Controls, budget: Budget, limit_tokens: u32) -> (Budget, u32) {
         match controls.strategy.unwrap_or(self.settings.strategy) {
             StrategyName::Summary => (Budget { tokens: BOUNDLESS }, BOUNDLESS),
@@ -174,7 +175,7 @@ impl Engine {
         self.settings.strategies.summary.of(model).limit
     }
 
-    /// Drops what is in mind of a session, or of all; needed after something was erased.
+    /// Drops what is held in memory of a session, or of all sessions; needed after something was erased.
     pub fn forget_recent(&self, session: Option<SessionId>) {
         self.log.forget_recent();
         self.lanes.forget(session);

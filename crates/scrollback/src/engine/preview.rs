@@ -49,13 +49,11 @@ impl Engine {
     async fn lane_seen(&self, ask: &Ask<'_>, session: &SessionKey, base: Position) -> Result<Lane> {
         let controls = ask.governed(self.controls(session).await?);
         let layout = self.layout_with(&controls, ask.limit_tokens);
+        let (model, budget, recalls) = (ask.arrival.model, ask.budget, ask.recalls);
+        let folding = Folding { session, head: base, layout: &layout, model, budget, recalls };
         let mut lane = match self.in_mind(session, base, &layout).await? {
             Some(lane) => lane.apart(&self.settings.strategies.holds),
-            None => {
-                let (model, budget, recalls) = (ask.arrival.model, ask.budget, ask.recalls);
-                let folding = Folding { session, head: base, layout: &layout, model, budget, recalls };
-                self.lane_unfolded(&folding).await?
-            }
+            None => self.lane_unfolded(&folding).await?,
         };
         (lane.model, lane.recalls, lane.reserved) = (ask.arrival.model.into(), ask.recalls, ask.reserved);
         self.settle(session, &lane).await?;

@@ -22,20 +22,19 @@ use crate::task;
 use crate::topic::TopicId;
 use crate::window::{Budget, Reserved, Window, tokens_of};
 
-/// With less room than this in its window, in hundredths, a turn is laid out once more before its model is shown what
-/// it recalls.
-const TIGHT: u32 = 20;
-/// So much of a window that was full of quotes is then free, in hundredths.
-const WANTED: u32 = 30;
+/// If less than this share of a window is free, its turn is laid out again before anything recalled is added.
+const TIGHT_PERCENT: u32 = 20;
+/// The share that is free afterwards, if the window was full of quotes.
+const FREED_PERCENT: u32 = 30;
 
-/// What a turn is laid out once more for.
+/// What a turn is laid out again for.
 #[derive(Clone, Copy, Debug)]
 enum Room {
-    /// Its budget alone.
+    /// Another budget; nothing else changes.
     Any,
-    /// A fold, even if it is not time.
+    /// More room, by folding before it is time.
     Folded,
-    /// So many tokens that stay free.
+    /// More room: this many tokens stay free.
     Free(u32),
 }
 
@@ -50,11 +49,11 @@ pub struct Ask<'a> {
     pub after: Option<After<'a>>,
     /// What its window may cost.
     pub budget: Budget,
-    /// What else it costs, to be named if nothing fits.
+    /// What it costs beside its window; named in the error if nothing fits.
     pub reserved: Reserved,
     /// The model's whole limit.
     pub limit_tokens: u32,
-    /// A strategy for this turn alone, whatever the session's.
+    /// The strategy for this turn, if not the session's.
     pub strategy: Option<StrategyName>,
     /// Whether to fold even if it is not time.
     pub forced: bool,
@@ -63,7 +62,7 @@ pub struct Ask<'a> {
 }
 
 impl<'a> Ask<'a> {
-    /// A request with its whole history, for a model of which a limit is known.
+    /// A request with its whole history, for a model whose limit is known.
     pub fn new(arrival: Arrival<'a>, history: &'a History<'a>, budget: Budget, limit_tokens: u32) -> Self {
         Self {
             arrival,
@@ -78,7 +77,7 @@ impl<'a> Ask<'a> {
         }
     }
 
-    /// What a person decided about its session, as far as it counts for this turn.
+    /// What a person decided about the session, with the strategy of this turn.
     pub(super) fn governed(&self, controls: Controls) -> Controls {
         Controls { strategy: self.strategy.or(controls.strategy), ..controls }
     }
@@ -171,7 +170,7 @@ impl Turn {
         !self.rounds.is_empty()
     }
 
-    /// The tokens of the whole path with its instructions: what would have been sent without us.
+    /// The tokens of the whole path with its instructions: what the client would have sent without Scrollback.
     pub fn path_tokens(&self) -> u32 {
         let preamble = self.lane.preamble.iter().map(|stored| stored.measure.tokens);
         let open = self.lane.open.iter().map(|leaf| leaf.tokens());
@@ -202,7 +201,7 @@ impl Engine {
         Box::pin(self.begin_within(ask, |_| ask)).await
     }
 
-    /// The same for a model whose limit is only assumed; see [`Engine::unsure`].
+    /// Like [`Engine::begin`], for a model whose limit is only assumed; see [`Engine::unsure`].
     pub async fn begin_unsure(&self, ask: Ask<'_>) -> Result<Turn> {
         let bounded = |controls: &Controls| {
             let (budget, limit_tokens) = self.unsure(controls, ask.budget, ask.limit_tokens);
@@ -249,23 +248,23 @@ impl Engine {
         })
     }
 
-    /// Lays a turn out once more within so many tokens, because its model counted more of them than we did.
+    /// Lays a turn out again within fewer tokens, because its model counted more of them than we did.
     pub async fn shrink(&self, turn: &mut Turn, tokens: u32) -> Result<()> {
         self.lay_again(turn, Budget { tokens }, Room::Any).await
     }
 
-    /// Lays out a turn once more whose window has little room for what its model recalls: with fewer quotes, or else
-    /// folded.
+    /// Lays a turn out again if its window has little room for what the model recalls: with fewer quotes, or folded if
+    /// it has none.
     pub(super) async fn make_room(&self, turn: &mut Turn) -> Result<()> {
         let budget = turn.window.budget();
-        if turn.window.room() >= budget.share(TIGHT) {
+        if turn.window.room() >= budget.share(TIGHT_PERCENT) {
             return Ok(());
         }
-        let room = if turn.quoted.messages.is_empty() { Room::Folded } else { Room::Free(budget.share(WANTED)) };
+        let room = if turn.quoted.messages.is_empty() { Room::Folded } else { Room::Free(budget.share(FREED_PERCENT)) };
         self.lay_again(turn, budget, room).await
     }
 
-    /// Lays a turn out once more. If that fails, it stays as it was.
+    /// Lays a turn out again. If that fails, the turn stays as it was.
     async fn lay_again(&self, turn: &mut Turn, budget: Budget, room: Room) -> Result<()> {
         let (forced, free) = match room {
             Room::Any => (false, 0),
@@ -274,7 +273,7 @@ impl Engine {
         };
         let rounds: u32 = turn.rounds.iter().map(|(_, tokens)| tokens).sum();
         let (history, model) = (History::parse("[]")?, turn.lane.model.clone());
-        // Should the lane have to be read again, its instructions are those it has now.
+        // If the lane has to be read again, it keeps the instructions it has now.
         let received = Received { preamble: Some(turn.lane.preamble.clone()), ..turn.received.clone() };
         let arrival = Arrival::new(&received.session.tenant, None, &model, turn.at);
         let strategy = Some(turn.lane.strategy);
@@ -282,7 +281,7 @@ impl Engine {
         let reserved = turn.lane.reserved;
         let ask =
             Ask { reserved, strategy, forced, recalls, ..Ask::new(arrival, &history, budget, turn.limit_tokens()) };
-        // What topics had to say does not depend on how much of it fits.
+        // What was found in topics does not depend on how much of it fits.
         let consulted = turn.consulted.as_ref();
         let request = Request { ask: &ask, received: &received, head: turn.head, consulted, taken: rounds + free };
         let Laid { lane, window, consulted, quoted, asked, folded } = self.lay(Ok(turn.lane.clone()), &request).await?;
@@ -295,7 +294,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The lane of a request: from memory, or else from the store.
+    /// The lane of a request, from memory if it is there and still holds, otherwise from the store.
     async fn lane(&self, ask: &Ask<'_>, received: &Received, head: Position, layout: Arc<str>) -> Result<Lane> {
         let found = received.base.and_then(|base| self.lanes.find(received.session.id, base, &layout));
         let found = found.filter(|lane| received.stint.lasts_since(lane.stint));
@@ -320,13 +319,13 @@ impl Engine {
     /// A lane with the instructions of its request, beside or in the place of those that hold where it goes on.
     pub(super) async fn instructed(&self, mut lane: Lane, ask: &Ask<'_>, received: &Received) -> Result<Lane> {
         match &received.preamble {
-            // Whoever goes on from a place without instructions goes on with those that hold there.
+            // A request that goes on from a place, and brings no instructions, goes on with those that hold there.
             heads if is_placed(ask) && heads.as_ref().is_none_or(Vec::is_empty) => {
                 let known = std::mem::take(&mut lane.preamble);
                 let begins = received.base.is_none();
                 lane.preamble = if begins { self.first_preamble(&received.session).await? } else { known };
             }
-            // What a conversation began with stands, whatever a request that follows says outside of its messages.
+            // The instructions a conversation began with stay, beside those a later request has outside its messages.
             Some(heads) if ask.after.is_some() && ask.history.heads().is_some() => {
                 let known = match received.base {
                     Some(_) => std::mem::take(&mut lane.preamble),
@@ -350,7 +349,7 @@ impl Engine {
     }
 }
 
-/// Whether a request names the place it goes on from.
+/// Whether a request names the message it goes on from.
 fn is_placed(ask: &Ask<'_>) -> bool {
     matches!(ask.after, Some(After::Place { .. }))
 }

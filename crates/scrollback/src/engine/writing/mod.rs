@@ -64,8 +64,8 @@ pub(super) struct Filing {
 }
 
 impl Engine {
-    /// What is known of a stretch of a scene that is folded now: as it was written ahead of need, as far as that goes, or else
-    /// offline.
+    /// What is known of a stretch of a scene that is folded now: as it was written ahead of need, as far as that goes,
+    /// or else offline.
     pub(super) async fn filing(
         &self,
         session: &SessionKey,
