@@ -4,6 +4,7 @@
 //! `run` asks the helper and falls back. The offline answers are extractive: they quote, and never invent. Nothing here
 //! knows a store or a clock.
 
+mod alike;
 mod artifact;
 mod breaker;
 mod digest;

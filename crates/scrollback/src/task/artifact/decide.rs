@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::super::alike::cosine;
 use super::super::prompt::{fence, render};
 use super::super::sentences::shortened;
 use super::super::{Question, Task, reply};
@@ -128,13 +129,6 @@ fn weights(title: &str, summary: &str, sections: &[Section]) -> HashMap<String, 
     let headings = sections.iter().map(|section| section.heading.as_str()).collect::<Vec<_>>().join("\n");
     let weighed = [(summary, 1.0), (headings.as_str(), HEADING_WEIGHT), (title, TITLE_WEIGHT)];
     weighed.into_iter().flat_map(|(text, weight)| keys(text).into_iter().map(move |key| (key, weight))).collect()
-}
-
-fn cosine(one: &HashMap<String, f32>, other: &HashMap<String, f32>) -> f32 {
-    let shared: f32 = one.iter().filter_map(|(key, weight)| Some(weight * other.get(key)?)).sum();
-    let length = |all: &HashMap<String, f32>| all.values().map(|weight| weight * weight).sum::<f32>().sqrt();
-    let lengths = length(one) * length(other);
-    if lengths > 0.0 { shared / lengths } else { 0.0 }
 }
 
 #[cfg(test)]

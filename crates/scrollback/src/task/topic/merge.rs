@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use super::super::alike::cosine;
 use super::super::prompt::render;
 use super::super::sentences::{brief, joined, shortened};
 use super::super::summary::{facts, misses};
@@ -93,13 +94,6 @@ fn weights(card: &Card) -> HashMap<String, f32> {
     let mut all: HashMap<String, f32> = keys(&card.brief).into_iter().map(|key| (key, 1.0)).collect();
     all.extend(keys(&card.name).into_iter().map(|key| (key, NAME_WEIGHT)));
     all
-}
-
-fn cosine(one: &HashMap<String, f32>, other: &HashMap<String, f32>) -> f32 {
-    let shared: f32 = one.iter().filter_map(|(key, weight)| Some(weight * other.get(key)?)).sum();
-    let length = |all: &HashMap<String, f32>| all.values().map(|weight| weight * weight).sum::<f32>().sqrt();
-    let lengths = length(one) * length(other);
-    if lengths > 0.0 { shared / lengths } else { 0.0 }
 }
 
 #[cfg(test)]
