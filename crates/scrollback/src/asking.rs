@@ -86,11 +86,14 @@ fn told_in(sentence: &str) -> Vec<&str> {
 fn clause_asks(clause: &str, is_question: bool) -> bool {
     let mut words = words(clause).skip_while(|word| begins(word));
     let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let asks = match () {
-        () if has(REQUESTS, &first) => true,
-        () if has(VERBS, &first) => is_question || second == "you",
-        () if has(QUESTION_WORDS, &first) => is_question || has(VERBS, &second) || has(AFTER, &second),
-        () => is_question && has(PREPOSITIONS, &first) && has(QUESTION_WORDS, &second),
+    let asks = if has(REQUESTS, &first) {
+        true
+    } else if has(VERBS, &first) {
+        is_question || second == "you"
+    } else if has(QUESTION_WORDS, &first) {
+        is_question || has(VERBS, &second) || has(AFTER, &second)
+    } else {
+        is_question && has(PREPOSITIONS, &first) && has(QUESTION_WORDS, &second)
     };
     asks || asks_in_chinese(clause)
 }

@@ -78,12 +78,16 @@ impl Made {
             let wanted = views::Wanted { name, full: self.full };
             return views::show(desk, engine, key, &wanted).await.map(|()| ExitCode::SUCCESS);
         }
-        match () {
-            () if self.views => views::list(desk, engine, key).await,
-            () if self.ledger => ledger::show(desk, engine, key).await,
-            () if self.topics => topics::list(desk, engine, key, branch.head, Listed::All).await,
-            () if self.events => topics::events(desk, engine, key).await,
-            () => pages::show(desk, &Where::on(&key.id.to_string(), Some(branch.id.0), None)).await,
+        if self.views {
+            views::list(desk, engine, key).await
+        } else if self.ledger {
+            ledger::show(desk, engine, key).await
+        } else if self.topics {
+            topics::list(desk, engine, key, branch.head, Listed::All).await
+        } else if self.events {
+            topics::events(desk, engine, key).await
+        } else {
+            pages::show(desk, &Where::on(&key.id.to_string(), Some(branch.id.0), None)).await
         }
     }
 }

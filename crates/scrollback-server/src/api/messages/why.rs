@@ -113,17 +113,14 @@ impl Case<'_> {
         let id = self.stored.id;
         let lines = || said.iter().flat_map(|block| block.text().lines());
         let rule = format!("[r{}.", id.0);
-        Ok(match () {
-            () if shown.iter().any(|block| block.message().is_some_and(|stored| stored.id == id)) => {
-                Some("shown as it came, however old it is: no words can stand for its image or file")
-            }
-            () if lines().any(|line| Heading::read(line).is_some_and(|heading| heading.id == id)) => {
-                Some("kept word for word, however old it is, because it is pinned")
-            }
-            () if lines().any(|line| line.starts_with(&rule)) => {
-                Some("not shown whole, but the rule it states is kept word for word")
-            }
-            () => None,
+        Ok(if shown.iter().any(|block| block.message().is_some_and(|stored| stored.id == id)) {
+            Some("shown as it came, however old it is: no words can stand for its image or file")
+        } else if lines().any(|line| Heading::read(line).is_some_and(|heading| heading.id == id)) {
+            Some("kept word for word, however old it is, because it is pinned")
+        } else if lines().any(|line| line.starts_with(&rule)) {
+            Some("not shown whole, but the rule it states is kept word for word")
+        } else {
+            None
         })
     }
 

@@ -98,11 +98,14 @@ impl Engine {
         let scores = trails.get(&id).map(|trail| trail.scores.clone()).unwrap_or_default();
         let settings = &self.settings.strategies.topics.activation;
         let average = (!scores.is_empty()).then(|| activation::average(settings, &scores));
-        let state = match () {
-            () if card.messages == 0 => TopicState::Divided,
-            () if archived.is_some() => TopicState::Archived,
-            () if trails.get(&id).is_some_and(|trail| trail.active) => TopicState::Active,
-            () => TopicState::Dormant,
+        let state = if card.messages == 0 {
+            TopicState::Divided
+        } else if archived.is_some() {
+            TopicState::Archived
+        } else if trails.get(&id).is_some_and(|trail| trail.active) {
+            TopicState::Active
+        } else {
+            TopicState::Dormant
         };
         let reviewed = reviewed.map(|mark| mark.at);
         TopicLine { card, state, average, scores, summary, importance, reviewed, archived }

@@ -170,7 +170,7 @@ impl<'a> Sitting<'a> {
             for (topic, answered) in some.iter().zip(answers) {
                 let Some(edition) = self.open.get(topic) else { continue };
                 let answered = answered?;
-                let next = summed_up(edition, answered.answer, answered.by, self.at);
+                let next = summed_up(edition, answered.answer, &answered.by, self.at);
                 let importance = next.importance.unwrap_or_default();
                 let events = vec![Event::Reviewed { topic: *topic, importance }];
                 let is_kept = self.put(Ruling { editions: vec![next.clone()], events }, |_| {}).await?;
@@ -268,13 +268,13 @@ fn is_touched(edition: &Edition) -> bool {
 }
 
 /// The next edition of a topic that was reviewed.
-fn summed_up(edition: &Edition, answer: Reviewed, by: By, at: At) -> Edition {
+fn summed_up(edition: &Edition, answer: Reviewed, by: &By, at: At) -> Edition {
     let mut next = edition.next(edition.upto);
     if !answer.brief.is_empty() {
         next.card.brief = answer.brief;
     }
     (next.summary, next.importance, next.once) = (answer.summary, Some(answer.importance), answer.once);
     next.reviewed = Some(Mark { at, messages: next.card.messages });
-    next.stale &= by != By::Helper;
+    next.stale &= *by != By::Helper;
     next
 }
