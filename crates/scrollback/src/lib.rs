@@ -12,9 +12,12 @@
 //! use std::sync::Arc;
 //! use scrollback::engine::{Ask, EngineSettings, Finish};
 //! use scrollback::log::{Arrival, History};
+//! use scrollback::recall::{RecallCall, RecallTool};
 //! use scrollback::task::Tasks;
 //! use scrollback::window::Budget;
 //! use scrollback::{At, Engine, MemoryStore, Message, Role, Tenant};
+//! use serde_json::json;
+//! use serde_json::value::to_raw_value;
 //!
 //! // `SqliteStore::open` keeps it; a helper model in place of `Tasks::offline` writes better notes.
 //! let engine = Engine::new(Arc::new(MemoryStore::default()), Tasks::offline(), EngineSettings::default());
@@ -29,19 +32,31 @@
 //! // The model's limit is 8,000 tokens, 1,000 of which are kept free for its reply.
 //! let history = History::parse(&sent)?;
 //! let arrival = Arrival::new(&tenant, Some("house"), "a-model", At(0));
-//! let turn = engine.begin(Ask::new(arrival, &history, Budget { tokens: 7_000 }, 8_000)).await?;
+//! let mut turn = engine.begin(Ask::new(arrival, &history, Budget { tokens: 7_000 }, 8_000)).await?;
 //! assert!(turn.window().fits() && turn.window().lost() == 0);
 //! let messages = turn.window().chat_messages(); // what to send
 //! assert!(messages.iter().any(|message| message.get().contains("under the mat")));
+//!
+//! // A model may call one of `turn.tools()` instead of answering. Its call and the answer go into the window, and it is
+//! // asked again.
+//! let arguments = r#"{"words": "mat"}"#;
+//! let function = json!({"name": RecallTool::Search.name(), "arguments": arguments});
+//! let answers = engine.recall(&mut turn, &[RecallCall::read(RecallTool::Search, arguments)]).await;
+//! let round = [
+//!     json!({"role": "assistant", "tool_calls": [{"id": "call-1", "type": "function", "function": function}]}),
+//!     json!({"role": "tool", "tool_call_id": "call-1", "content": answers[0]}),
+//! ];
+//! turn.push_round(round.iter().map(|message| to_raw_value(message).expect("it is JSON")).collect());
+//! let messages = turn.window().chat_messages(); // what to send now
+//! assert!(turn.has_recalled() && messages.last().is_some_and(|message| message.get().contains("call-1")));
 //!
 //! let reply = Message::text(&Role::Assistant, "Under the mat.");
 //! engine.finish(turn, Finish::of(reply, "a-model", At(1))).await?;
 //! # Ok::<(), scrollback::Error>(()) }).unwrap();
 //! ```
 //!
-//! When the model calls one of [`engine::Turn::tools`], [`Engine::recall`] answers. After a turn, [`Engine::tidy`] and
-//! [`Engine::work_through`] do what could wait. A [`Log`] is of use without an engine too: it recognises a history that
-//! is sent again, and stores only what is new:
+//! After a turn, [`Engine::tidy`] and [`Engine::work_through`] do what could wait. A [`Log`] is of use without an engine
+//! too: it recognises a history that is sent again, and stores only what is new:
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
