@@ -104,7 +104,9 @@ impl Exchange {
         let touched = self.plan.is_known_here_alone() || !untouched && self.plan.untouched.is_none();
         let session = self.turn.received().session.id.to_string();
         let handle = self.offer.is_elsewhere().then_some(&session[..HANDLE.min(session.len())]);
-        let ours = self.offer.tools(self.request.tools());
+        let last = self.is_later() && self.earlier.count >= self.most_rounds() && self.offer.by() == RecallBy::Tools;
+        let left_out = last && self.must_call();
+        let ours = self.offer.tools(self.request.tools()).filter(|_| !left_out);
         let tools = ours.as_deref().or(self.request.tools());
         let (turn, request, mixed) = (&self.turn, &self.request, self.plan.ours.is_some());
         let dress =
@@ -113,8 +115,7 @@ impl Exchange {
         for (_, messages) in rendered.changes.iter_mut().filter(|(name, _)| self.manner.joins && *name == "messages") {
             *messages = messages.take().map(|messages| joined(&messages));
         }
-        let last = self.is_later() && self.earlier.count >= self.most_rounds() && self.offer.by() == RecallBy::Tools;
-        let choice = last.then(|| self.wire.toolbox().without_ours(&self.request));
+        let choice = (last && !left_out).then(|| self.wire.toolbox().without_ours(&self.request));
         let container = self.earlier.container.as_deref().map(|id| contained(&self.request, id));
         let mut changes: Vec<(&str, Option<&str>)> = Vec::new();
         changes.extend(rendered.changes.iter().map(|(name, value)| (*name, value.as_deref())));
@@ -147,6 +148,18 @@ impl Exchange {
     /// asked to leave ours alone, and only if it does not, kept from calling any tool.
     fn most_rounds(&self) -> u32 {
         self.proxy.serve.rounds + u32::from(self.has_tools())
+    }
+
+    /// Whether the model must call a tool, whichever. Only OpenAI's own servers have a choice among some of the tools:
+    /// elsewhere, ours are not sent where they may not be called.
+    fn must_call(&self) -> bool {
+        let choice = self.request.value("tool_choice");
+        let word = match self.wire.name() {
+            WireName::Chat => choice.as_str(),
+            WireName::Anthropic => choice["type"].as_str(),
+            WireName::Responses => None,
+        };
+        self.has_tools() && matches!(word, Some("required" | "any"))
     }
 
     /// Whether the client has tools.

@@ -259,10 +259,13 @@ impl WireName {
         }
     }
 
-    /// The words by which its clients know that a request is too long, and shorten it.
+    /// The words by which its clients know that a request is too long, and shorten it. `LangChain` knows the first half
+    /// of OpenAI's, litellm and what is built on it only the second.
     pub(crate) fn too_long(self) -> &'static str {
         match self {
-            Self::Chat | Self::Responses => "Your input exceeds the context window of this model",
+            Self::Chat | Self::Responses => {
+                "Your input exceeds the context window of this model (this model's maximum context length is exceeded)"
+            }
             Self::Anthropic => "prompt is too long",
         }
     }

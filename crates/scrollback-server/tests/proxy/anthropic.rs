@@ -368,6 +368,22 @@ fn streamed_mixed_calls_are_parked_and_put_back() {
     mixed(true);
 }
 
+/// Otherwise it would recall for ever, and its client get a reply with nothing in it.
+#[test]
+fn an_agent_that_must_call_is_not_offered_ours_when_recall_is_used_up() {
+    let upstream = Upstream::new(|number, asked| {
+        let offered = asked.json()["tools"].to_string().contains("search_history");
+        let own = call(&format!("own_{number}"), "search_history", &json!({"words": "x"}));
+        reply(&[if offered { own } else { call("toolu_7", "look", &json!({})) }])
+    });
+    let server = Server::new(upstream.port, "");
+    let mut asked = body(&[user(&[text("Go.")])]);
+    asked["tool_choice"] = json!({"type": "any"});
+    assert_eq!(ask(&server, &asked).json()["content"], json!([call("toolu_7", "look", &json!({}))]));
+    let choices: Vec<Value> = upstream.asked().iter().map(|asked| asked.json()["tool_choice"].clone()).collect();
+    assert_eq!(choices, vec![json!({"type": "any"}); 5]);
+}
+
 #[test]
 fn a_recall_before_a_mixed_reply_is_put_back_once() {
     let upstream = Upstream::new(|number, _| match number {

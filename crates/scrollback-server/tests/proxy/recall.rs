@@ -434,6 +434,24 @@ fn an_agent_keeps_its_own_tools_when_recall_is_used_up() {
     assert!(upstream.asked().iter().all(|asked| asked.json().get("tool_choice").is_none()));
 }
 
+/// Few servers know OpenAI's choice among some of the tools, and none takes a text for the call that was asked for.
+#[test]
+fn an_agent_that_must_call_is_not_offered_ours_when_recall_is_used_up() {
+    for choice in ["required", "any"] {
+        let upstream = Upstream::new(|number, asked| {
+            let offered = asked.json()["tools"].to_string().contains("search_history");
+            let own = call(&format!("own_{number}"), "search_history", &json!({"words": "x"}));
+            reply(&calls(&[if offered { own } else { call("call_7", "look", &json!({})) }]))
+        });
+        let server = Server::new(upstream.port, "");
+        let mut body = with_tools(&[user("Go.")]);
+        body["tool_choice"] = json!(choice);
+        let answer = server.ask(&body).json();
+        assert_eq!(answer["choices"][0]["message"]["tool_calls"][0]["id"], "call_7");
+        assert!(upstream.asked().iter().all(|asked| asked.json()["tool_choice"] == choice));
+    }
+}
+
 /// What a client left out is still in the window, in the turn after and when it tries again.
 #[test]
 fn a_history_that_was_cut_is_never_sent_as_it_came() {

@@ -97,6 +97,7 @@ fn what_is_too_large_is_refused_with_a_word() {
     assert_eq!((answer.status(), &answer.json()["error"]["code"]), (400, &json!("context_length_exceeded")));
     let told = answer.json()["error"]["message"].as_str().unwrap().to_owned();
     assert!(told.contains("m0 user with") && told.contains("exceeds the context window"), "{told}");
+    assert!(told.contains("this model's maximum context length is"), "by this litellm knows it: {told}");
     let body = json!({"model": "claude", "max_tokens": 9, "messages": [user(&"tide ".repeat(300_000))]});
     let answer = server.send("POST /v1/messages", "", &body.to_string());
     let told = answer.json()["error"]["message"].as_str().unwrap().to_owned();

@@ -75,17 +75,8 @@ impl Toolbox for Functions {
         tool.spec().replacen(&known, &wanted, 1)
     }
 
-    fn without_ours(&self, request: &Request) -> String {
-        let tools = request.value("tools");
-        let named = |tool: &Value| {
-            let kind = ["function", "custom"].into_iter().find(|kind| tool[kind]["name"].is_string())?;
-            Some(json!({"type": kind, kind: {"name": tool[kind]["name"]}}))
-        };
-        let theirs: Vec<Value> = tools.as_array().into_iter().flatten().filter_map(named).collect();
-        if request.value("tool_choice") == "required" && !theirs.is_empty() {
-            return json!({"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": theirs}})
-                .to_string();
-        }
+    // Where the client's own must be called, ours are not sent.
+    fn without_ours(&self, _: &Request) -> String {
         "\"none\"".to_owned()
     }
 }
