@@ -109,6 +109,14 @@ async fn results_in_the_persons_role_are_found_without_what_the_person_says_besi
     let other = bench.begin("other", &talk).await;
     let id = format!("h2@{}", &other.received().session.id.to_string()[..8]);
     bench.finish(other).await;
+    // Others say less, in a role of their own.
+    let mut less = vec![user("read the lists")];
+    for i in 0..12 {
+        let call_id = format!("call-{i}-abcdef");
+        less.extend([call(&call_id, "look", &json!({"row": i})), result(&call_id, "berth")]);
+    }
+    let third = bench.begin("third", &less).await;
+    bench.finish(third).await;
     let mut turn = bench.begin("mine", &[user("which berth?")]).await;
     let found = bench.recall(&mut turn, RecallTool::Search, "berth 2100").await;
     assert!(found.contains(&id) && !found.contains("Ingrid"), "{found}");

@@ -380,7 +380,24 @@ async fn search_has_filters(bench: Bench) {
     let told = serde_json::json!({"role": "user", "content": [answer]});
     bench.send(Some("three"), &[user("count them"), asked, told]).await;
     assert_eq!(texts(&bench, Query { role: Some("tool".into()), ..all.clone() }).await, ["apples from a tool"]);
-    assert_eq!(texts(&bench, Query { role: Some("user".into()), ..all }).await.len(), 2);
+    assert_eq!(texts(&bench, Query { role: Some("user".into()), ..all.clone() }).await.len(), 2);
+    // However often tools say the same afterwards, and with words of a person beside it.
+    let mut talk = vec![user("apples in a pie")];
+    for i in 0..300 {
+        let (call, seen) = (format!("p{i}"), format!("apples counted {i}"));
+        let mut told = vec![serde_json::json!({"type": "tool_result", "tool_use_id": call, "content": seen})];
+        if i == 150 {
+            told.push(serde_json::json!({"type": "text", "text": "apples by my word"}));
+        }
+        let use_it = serde_json::json!({"type": "tool_use", "id": call, "name": "count", "input": {}});
+        talk.push(serde_json::json!({"role": "assistant", "content": [use_it]}));
+        talk.push(serde_json::json!({"role": "user", "content": told}));
+    }
+    bench.send(Some("four"), &talk).await;
+    let by = async |role: &str| texts(&bench, Query { role: Some(role.into()), limit: 999, ..all.clone() }).await;
+    let (people, tools) = (by("user").await, by("tool").await);
+    assert_eq!((people.len(), people.iter().filter(|text| text.contains("by my word")).count()), (4, 1), "{people:?}");
+    assert_eq!((tools.len(), tools.iter().filter(|text| text.contains("by my word")).count()), (301, 1));
 }
 
 async fn a_path_sees_only_itself(bench: Bench) {

@@ -148,12 +148,11 @@ async fn names(desk: &Desk, store: &dyn Store, found: &[Found]) -> anyhow::Resul
     Ok(names)
 }
 
-/// The title of a session, or how it begins.
+/// The name of a session, if it has one, and its title, or how it begins.
 async fn about(desk: &Desk, store: &dyn Store, id: SessionId) -> anyhow::Result<String> {
-    match store.sessions(&desk.tenant, Which::Id(id)).await?.pop() {
-        Some(session) => sessions::title(desk, store, &session).await,
-        None => Ok(String::new()),
-    }
+    let Some(session) = store.sessions(&desk.tenant, Which::Id(id)).await?.pop() else { return Ok(String::new()) };
+    let (name, title) = (sessions::name(&session), sessions::title(desk, store, &session).await?);
+    Ok(if name.is_empty() || name == title { title } else { format!("{name} · {title}") })
 }
 
 fn print(found: &Found, session: &str) -> anyhow::Result<()> {

@@ -249,7 +249,7 @@ fn sessions_are_told_by_their_names() {
     let listed = home.says(&["sessions"]);
     assert!(listed.lines().next().unwrap().contains("name") && listed.contains(" tides "), "{listed}");
     assert!(text(&home.run(&["show", "tides"]).stderr).contains("Tides · tides · "));
-    assert!(home.says(&["search", "datum"]).contains(" tides m3 assistant · "));
+    assert!(home.says(&["search", "datum"]).contains(" tides · Tides · m3 assistant · "));
     std::fs::write(
         home.0.path().join("more.jsonl"),
         r#"{"id": "tides-north", "messages": [{"role": "user", "content": "Hi."}]}"#,

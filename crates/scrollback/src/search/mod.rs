@@ -100,6 +100,8 @@ pub struct Probe {
     pub reach: Reach,
     /// Only what these roles said, at most so many messages of each, those of one after those of the other.
     pub roles: Vec<(String, usize)>,
+    /// Only what such a speaker said, as [`Stored::is_said_by`] tells.
+    pub speaker: Option<String>,
     /// Only what was said at this time or later.
     pub since: Option<At>,
     /// Only what was said before this time.
@@ -138,7 +140,8 @@ impl Reach {
 impl Probe {
     /// A probe without filters.
     pub fn new(terms: Vec<Term>, need: Need, reach: Reach, limit: usize) -> Self {
-        Self { terms, need, reach, roles: Vec::new(), since: None, until: None, limit, weights: None }
+        let (roles, speaker, since, until, weights) = (Vec::new(), None, None, None, None);
+        Self { terms, need, reach, roles, speaker, since, until, limit, weights }
     }
 
     /// A probe for each role it asks for, or itself.
@@ -150,9 +153,15 @@ impl Probe {
         if self.roles.is_empty() { vec![self.clone()] } else { self.roles.iter().map(of_role).collect() }
     }
 
-    /// Whether it asks for what a role said.
+    /// Whether it asks for what a role said, or for what a speaker may have said in that role.
     pub(crate) fn admits_role(&self, role: &str) -> bool {
-        self.roles.is_empty() || self.roles.iter().any(|(wanted, _)| wanted == role)
+        let by_speaker = self.speaker.as_deref().is_none_or(|speaker| roles_of(speaker).contains(&role));
+        by_speaker && (self.roles.is_empty() || self.roles.iter().any(|(wanted, _)| wanted == role))
+    }
+
+    /// Whether a message is by the speaker it asks for, if it asks for one.
+    pub(crate) fn hears(&self, message: &Stored) -> bool {
+        self.speaker.as_deref().is_none_or(|speaker| message.is_said_by(speaker))
     }
 
     /// Keeps the rarest terms, as many as can be looked at together: what is said everywhere would crowd out what
@@ -172,6 +181,7 @@ impl Probe {
     /// Whether a message passes every filter but the terms.
     pub(crate) fn admits(&self, message: &Stored) -> bool {
         self.admits_role(message.role.as_str())
+            && self.hears(message)
             && self.since.is_none_or(|since| message.at >= since)
             && self.until.is_none_or(|until| message.at < until)
             && match &self.reach {
@@ -201,6 +211,11 @@ impl Probe {
             Need::Any => hits.iter().any(|hit| *hit),
         }
     }
+}
+
+/// The roles in which a speaker may have said something.
+pub(crate) fn roles_of(speaker: &str) -> Vec<&str> {
+    if speaker == "tool" { vec!["tool", "user"] } else { vec![speaker] }
 }
 
 /// Anchors begin with a character nobody types, so that no word of a person is one.

@@ -1,7 +1,7 @@
 //! Ranking: BM25 over candidates that a store's index names, with a reward for words that stand together.
 //!
 //! Candidates are bounded, so a search for a common word costs the same in a million messages as in a thousand: then
-//! the newest are ranked. Messages that hold every term come first; only if they are few is any term enough.
+//! the newest are ranked. (With a filter that few pass, a store looks at more.) Messages that hold every term come first; only if they are few is any term enough.
 
 use std::collections::{HashMap, HashSet};
 
@@ -29,7 +29,7 @@ pub struct Query {
     pub text: String,
     /// Where.
     pub reach: Reach,
-    /// Only what this role said; what tools returned is said by `tool`, whatever role it came in.
+    /// Only what this speaker said, as [`Stored::is_said_by`] tells.
     pub role: Option<String>,
     /// Only what was said at this time or later.
     pub since: Option<At>,
@@ -45,31 +45,13 @@ impl Query {
         Self { text: text.to_owned(), reach: Reach::Everywhere, role: None, since: None, until: None, limit: 10 }
     }
 
-    /// The roles in which those it asks for may have said something.
-    fn roles(&self) -> Vec<&str> {
-        match self.role.as_deref() {
-            Some("tool") => vec!["tool", "user"],
-            Some(role) => vec![role],
-            None => Vec::new(),
-        }
-    }
-
-    /// Whether a message is by whom it asks for.
-    fn hears(&self, message: &Stored) -> bool {
-        self.role.as_deref().is_none_or(|role| message.speaker() == role)
-    }
-
     /// A question to the index with the same filters.
     pub(crate) fn probe(&self, terms: Vec<Term>, need: Need) -> Probe {
         Probe {
-            terms,
-            need,
-            reach: self.reach.clone(),
-            roles: self.roles().into_iter().map(|role| (role.to_owned(), usize::MAX)).collect(),
+            speaker: self.role.clone(),
             since: self.since,
             until: self.until,
-            limit: CANDIDATES.max(self.limit),
-            weights: None,
+            ..Probe::new(terms, need, self.reach.clone(), CANDIDATES.max(self.limit))
         }
     }
 }
@@ -102,14 +84,10 @@ pub async fn find(store: &dyn Store, tenant: &Tenant, query: &Query) -> Result<V
         return Err(Error::Invalid(format!("“{}” has no word to search for", query.text)));
     }
     let mut matches = store.matching(tenant, query.probe(terms.clone(), Need::All)).await?;
-    matches.messages.retain(|(_, message)| query.hears(message));
     if matches.messages.len() < query.limit && terms.len() > 1 {
         let more = store.matching(tenant, query.probe(rarest(&terms, &matches.frequencies), Need::Any)).await?;
         let known: HashSet<_> = matches.messages.iter().map(|(session, message)| (*session, message.id)).collect();
-        let fresh = more
-            .messages
-            .into_iter()
-            .filter(|(session, message)| !known.contains(&(*session, message.id)) && query.hears(message));
+        let fresh = more.messages.into_iter().filter(|(session, message)| !known.contains(&(*session, message.id)));
         matches.messages.extend(fresh);
     }
     Ok(ranked(query, &terms, matches))

@@ -36,7 +36,7 @@ pub use sqlite::{Durability, SqliteOptions, SqliteStore};
 
 use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
-use crate::message::{Message, Role};
+use crate::message::{Message, Part, Role};
 use crate::search::Probe;
 use crate::tokens::Measure;
 
@@ -211,6 +211,16 @@ impl Stored {
     /// role of the person.
     pub fn speaker(&self) -> &str {
         if self.role == Role::User && self.message().is_results() { "tool" } else { self.role.as_str() }
+    }
+
+    /// Whether a speaker has part in it: what tools return is said by `tool`, and whatever stands beside it by the role
+    /// it came in.
+    pub fn is_said_by(&self, speaker: &str) -> bool {
+        match (speaker, &self.role) {
+            ("tool", Role::User) => self.message().parts().iter().any(|part| matches!(part, Part::Result { .. })),
+            ("user", Role::User) => !self.message().is_results(),
+            _ => self.role.as_str() == speaker,
+        }
     }
 
     /// Its place on a path, if it has one.

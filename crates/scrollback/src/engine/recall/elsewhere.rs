@@ -9,7 +9,7 @@ use crate::search::{Found, Query, Reach, find};
 use crate::store::Stored;
 use crate::strategy::result_of;
 
-/// Among how many finds of a role those of other sessions are looked for.
+/// Among how many finds those of other sessions are looked for.
 const AMONG: usize = 256;
 
 impl Engine {
@@ -28,18 +28,13 @@ impl Engine {
         Ok(lines)
     }
 
-    /// Finds in tool results of other sessions: what this one says takes no place from them. Some dialects bring
-    /// results in the person's role.
+    /// Finds in tool results of other sessions. What this one says takes no place from them, unless it says very much.
     async fn results_elsewhere(&self, session: &SessionKey, query: &Query) -> Result<Vec<Found>> {
-        let mut results = Vec::new();
-        for role in [Role::Tool, Role::User] {
-            let role = Some(role.as_str().to_owned());
-            let query = Query { reach: Reach::Everywhere, role, limit: AMONG, ..query.clone() };
-            let found = find(self.store(), &session.tenant, &query).await?;
-            let others = found.into_iter().filter(|found| found.session != session.id);
-            results.extend(others.filter_map(|found| in_results(found, &query)));
-        }
-        Ok(results)
+        let role = Some(Role::Tool.as_str().to_owned());
+        let query = Query { reach: Reach::Everywhere, role, limit: AMONG, ..query.clone() };
+        let found = find(self.store(), &session.tenant, &query).await?;
+        let others = found.into_iter().filter(|found| found.session != session.id);
+        Ok(others.filter_map(|found| in_results(found, &query)).collect())
     }
 
     /// Whether the person of another session wants a message of it left out. A person sees it.

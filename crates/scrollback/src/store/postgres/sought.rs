@@ -16,10 +16,12 @@ use super::trouble::Fault;
 use super::words::Marks;
 use crate::error::Result;
 use crate::ids::{MessageId, SessionId, Tenant};
-use crate::search::{Need, Probe, Reach, Term, index_terms};
+use crate::search::{Need, Probe, Reach, Term, index_terms, roles_of};
 use crate::store::asked::{FREQUENCY_CAP, STORE_MESSAGES};
 use crate::store::{Matches, Stored};
 
+/// So many messages are read at most to find those of one speaker: which those are, only the messages tell.
+const HEARD: usize = 4_096;
 /// Where a probe has filters, so many times as many messages as it asks for are looked at first.
 const SPARE: usize = 8;
 
@@ -157,6 +159,10 @@ impl Filters {
             filters.condition += &condition.replace('?', &format!("${number}"));
             filters.values.push(value);
         };
+        if let Some(speaker) = &probe.speaker {
+            let roles: Vec<String> = roles_of(speaker).into_iter().map(|role| escaped(role).into_owned()).collect();
+            add("m.role = ANY(?)", Box::new(roles));
+        }
         if !probe.roles.is_empty() {
             let roles: Vec<String> = probe.roles.iter().map(|(role, _)| escaped(role).into_owned()).collect();
             add("m.role = ANY(?)", Box::new(roles));
@@ -292,7 +298,8 @@ impl Search<'_> {
         );
         let statement = client.prepare_cached(&sql).await?;
         let name = escaped(tenant.as_str());
-        let [limit, most] = [probe.limit, most].map(|count| i64::try_from(count).unwrap_or(i64::MAX));
+        let read = if probe.speaker.is_some() { HEARD.max(probe.limit) } else { probe.limit };
+        let [limit, most] = [read, most].map(|count| i64::try_from(count).unwrap_or(i64::MAX));
         let whose: [&(dyn ToSql + Sync); 3] = [&name, &limit, &most];
         let filtered: Vec<&(dyn ToSql + Sync)> = filters.values.iter().map(|value| &**value as _).collect();
         let rows = client.query(&statement, &[&whose[..], values, &filtered].concat()).await?;
@@ -301,7 +308,8 @@ impl Search<'_> {
             // One damaged message must not hide the others; `doctor` reports it.
             Ok(stored(&key_of(tenant, id), row).ok().map(|message| (id, message)))
         };
-        rows.iter().filter_map(|row| message(row).transpose()).collect()
+        let read = rows.iter().filter_map(|row| message(row).transpose());
+        read.filter(|read| read.as_ref().map_or(true, |(_, message)| probe.hears(message))).take(probe.limit).collect()
     }
 }
 

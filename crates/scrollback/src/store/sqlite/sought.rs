@@ -17,6 +17,9 @@ use crate::search::{Need, Probe, Reach, Term};
 use crate::store::asked::{FREQUENCY_CAP, STORE_MESSAGES};
 use crate::store::{Matches, Stored};
 
+/// Which of the columns of a message is its role.
+const ROLE: usize = 5;
+
 /// Who said the message with a key.
 fn role_at(connection: &Connection, key: i64) -> Result<Option<String>, Fault> {
     let mut statement = connection.prepare_cached("SELECT role FROM message WHERE id = ?1")?;
@@ -204,6 +207,10 @@ impl Search<'_> {
         let mut rows = statement.query(values)?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
+            // Most messages need not be read where few are asked for.
+            if !probe.admits_role(row.get_ref(ROLE)?.as_str().unwrap_or_default()) {
+                continue;
+            }
             // As in the index: one damaged message must not hide the others.
             let Ok(message) = stored(row) else { continue };
             if probe.admits(&message) {
