@@ -125,13 +125,14 @@ impl Engine {
         for (place, _) in gather::ranked(&call.question, &call.known, leads) {
             let Some(stored) = by_place.remove(&place) else { continue };
             // What is too large to be quoted at all takes nobody's place.
-            if stored.measure.tokens > most_tokens {
+            let tokens = stored.measure.without_attachments(&stored.message());
+            if tokens > most_tokens {
                 continue;
             }
             if !past.archived && self.is_archived(session, past.lineage, &stored).await? {
                 continue;
             }
-            let Some(rest) = room.checked_sub(stored.measure.tokens) else { break };
+            let Some(rest) = room.checked_sub(tokens) else { break };
             room = rest;
             chosen.push(Arc::new(stored));
         }

@@ -210,7 +210,7 @@ impl Engine {
         Box::pin(self.begin_within(ask, bounded)).await
     }
 
-    /// Begins a turn within the bounds that what a person decided leaves it.
+    /// Begins a turn, with the budget and the limit that `bounded` makes of what a person decided.
     async fn begin_within<'a>(&self, ask: Ask<'a>, bounded: impl FnOnce(&Controls) -> Ask<'a>) -> Result<Turn> {
         let received = match ask.after {
             None => self.log.receive(ask.arrival, ask.history).await?,

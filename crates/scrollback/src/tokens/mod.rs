@@ -144,6 +144,14 @@ pub(crate) fn part_tokens(part: &Part) -> usize {
     wordless_tokens(part, Vocabulary::O200k) + words
 }
 
+impl Measure {
+    /// What a message of this size costs where a line stands for every picture and file in it.
+    pub(crate) fn without_attachments(&self, message: &Message) -> u32 {
+        let count: usize = message.parts().iter().map(Part::attachments).sum();
+        self.tokens.saturating_sub(u32::try_from(ATTACHMENT_TOKENS * count).unwrap_or(u32::MAX))
+    }
+}
+
 /// What a part costs beside its words.
 fn wordless_tokens(part: &Part, vocabulary: Vocabulary) -> usize {
     let data = part.data().into_iter().map(|data| vocabulary.count(data)).sum::<usize>();

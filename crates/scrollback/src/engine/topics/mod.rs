@@ -60,7 +60,7 @@ pub(super) struct Deep {
     pub(super) past: bool,
 }
 
-/// For what a turn is consulted about the past.
+/// What is looked for in the past, and for which turn.
 #[derive(Clone, Copy)]
 pub(super) struct Consultation<'a> {
     pub(super) session: &'a SessionKey,

@@ -153,9 +153,15 @@ fn what_a_model_said_is_asked_for_in_many_words() {
     ] {
         assert!(Question::read(question).asks_model, "{question}");
     }
-    for question in
-        ["Can you suggest a dinner?", "Which phone would you recommend?", "你推荐哪个牌子？", "What did I say?"]
-    {
+    for question in [
+        "Can you suggest a dinner?",
+        "Which phone would you recommend?",
+        "What did I say?",
+        "你推荐哪个牌子？",
+        "我跟你说过我对什么过敏？",
+        "我给您推荐的书叫什么？",
+        "我告诉你之前住在哪里？",
+    ] {
         assert!(!Question::read(question).asks_model, "{question}");
     }
 }

@@ -73,6 +73,9 @@ const ASKS_MODEL: [&str; 31] = [
     "你写的",
 ];
 
+/// What stands before "you" where somebody speaks to the model, and it has said nothing.
+const TO_SOMEBODY: [char; 8] = ['跟', '和', '对', '给', '向', '与', '诉', '同'];
+
 static GRAMMAR_WORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| GRAMMAR.split_whitespace().collect());
 static FIRST_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| FIRST.split_whitespace().map(stem).collect());
 static ASKING_STEMS: LazyLock<HashSet<String>> = LazyLock::new(|| ASKING.split_whitespace().map(stem).collect());
@@ -198,7 +201,8 @@ impl Question {
         let told = |term: &String| if asked.is_empty() || asked.contains(term) { 1.0 } else { TOLD_WEIGHT };
         let weights = terms.iter().map(|term| telling(term) * told(term)).collect();
         let said = text.to_lowercase().replace('您', "你");
-        let asks_model = ASKS_MODEL.iter().any(|phrase| said.contains(phrase));
+        let by_model = |at: usize| !said[..at].ends_with(TO_SOMEBODY);
+        let asks_model = ASKS_MODEL.iter().any(|phrase| said.match_indices(phrase).any(|(at, _)| by_model(at)));
         let asks_first = terms.iter().any(|term| FIRST_STEMS.contains(term));
         let (pairs, beginnings) = (pairs(text, &numbers), Beginnings::of(terms.iter()));
         Self { terms, weights, numbers, beginnings, pairs, asks_first, asks_model }
@@ -240,8 +244,8 @@ impl Question {
     }
 
     /// How often a text has what is asked for, apart from a stretch that is not read. The code a person shows does not
-    /// make it longer: it comes with what they say of it. Nor does a log say more by repeating a word in every line: it
-    /// would lend all of that to what stands around it.
+    /// make it longer: it comes with what they say of it. Nor does a log say more by repeating a word in every line:
+    /// otherwise its neighbours would seem to speak of it as well.
     pub(super) fn count(&self, text: &str, unread: &Range<usize>, voice: Voice) -> Counts {
         let mut counts = Counts { terms: vec![0.0; self.terms.len()], pairs: vec![0.0; self.pairs.len()], length: 0.0 };
         let mut at = 0;

@@ -136,7 +136,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// The lock of a file. It has one, whatever links lead to it.
+/// The lock of a file. It has one, whatever symbolic links lead to it.
 fn lock_of(path: &Path) -> PathBuf {
     let own = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     PathBuf::from(format!("{}.lock", own.display()))
