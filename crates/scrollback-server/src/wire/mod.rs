@@ -16,6 +16,7 @@ pub(crate) mod request;
 pub(crate) mod responses;
 pub(crate) mod said;
 pub(crate) mod sse;
+pub(crate) mod theirs;
 
 use axum::http::{HeaderMap, StatusCode};
 use bytes::{Bytes, BytesMut};

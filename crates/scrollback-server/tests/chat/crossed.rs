@@ -4,8 +4,9 @@
 use serde_json::{Value, json};
 
 use super::ask;
+use super::dialects::anthropic_events;
 use super::imported::{WIRES, taken, upstream};
-use crate::scene::{Said, Server, Upstream};
+use crate::scene::{Said, Server, Upstream, stream};
 
 /// An upstream of every dialect, and the server in front of them.
 struct Crossing {
@@ -15,7 +16,10 @@ struct Crossing {
 
 impl Crossing {
     fn new() -> Self {
-        let upstreams = WIRES.map(upstream);
+        Self::of(WIRES.map(upstream))
+    }
+
+    fn of(upstreams: [Upstream; 3]) -> Self {
         let [chat, anthropic, responses] = &upstreams;
         let other = |wire: &str, port: u16| {
             format!(
@@ -123,6 +127,17 @@ fn a_conversation_goes_on_over_any_wire() {
     }
 }
 
+/// The question with which a conversation begins, as clients of a dialect send it; some mark what is to be cached.
+fn begun(wire: &str) -> (&'static str, Value) {
+    let (line, mut body) = sent(wire, 0);
+    let name = if wire == "responses" { "input" } else { "messages" };
+    body[name].as_array_mut().unwrap().truncate(1);
+    if wire == "anthropic" {
+        body[name][0]["content"][0]["cache_control"] = json!({"type": "ephemeral"});
+    }
+    (line, body)
+}
+
 /// One conversation as clients of a dialect send it after so many replies; its result is large enough to be held.
 fn sent(wire: &str, replies: usize) -> (&'static str, Value) {
     let (line, mut body) = request(wire);
@@ -170,8 +185,7 @@ fn sent(wire: &str, replies: usize) -> (&'static str, Value) {
 fn a_client_may_go_on_over_another_wire() {
     for (from, to) in WIRES.into_iter().flat_map(|from| WIRES.map(|to| (from, to))) {
         let crossing = Crossing::new();
-        for (replies, wire) in (0..).zip([from, from, to]) {
-            let (line, body) = sent(wire, replies);
+        for (line, body) in [begun(from), sent(from, 0), sent(from, 1), sent(to, 2)] {
             session(&crossing.server.send(line, "x-session-id: s\r\n", &body.to_string()));
         }
         let asked = crossing.asked(to);
@@ -180,6 +194,47 @@ fn a_client_may_go_on_over_another_wire() {
         let text = asked.to_string();
         assert!(text.contains("2.31 metres") && text.contains("And the wind?"), "{text}");
         assert_eq!((text.matches("What does the gauge say?").count(), text.matches("Well.").count()), (1, 2), "{text}");
+    }
+}
+
+/// Some servers of a dialect take more than others: whatever a client writes is for its server to judge.
+#[test]
+fn what_a_client_writes_goes_as_it_came_however_odd_it_is() {
+    let crossing = Crossing::new();
+    let (line, mut body) = sent("chat", 0);
+    let source = json!({"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="});
+    let odd = json!({"role": "user", "content": [{"type": "document", "source": source}]});
+    let messages = body["messages"].as_array_mut().unwrap();
+    messages.insert(0, odd.clone());
+    messages.extend([json!({"role": "assistant", "content": "Well."}), json!({"role": "user", "content": "And now?"})]);
+    session(&crossing.server.send(line, "", &body.to_string()));
+    let asked = crossing.asked("chat");
+    assert_eq!(asked["messages"][0], odd);
+    assert!(asked["messages"][3]["content"].as_str().unwrap().len() < 2_000, "the result is held: {asked}");
+}
+
+/// What was recalled over one dialect before a client took up another can be recalled again.
+#[test]
+fn a_client_may_change_the_wire_within_a_turn() {
+    let recall = json!({"type": "tool_use", "id": "toolu_s", "name": "search_history", "input": {"words": "tide"}});
+    let look = json!({"type": "tool_use", "id": "call_g", "name": "read_gauge", "input": {}});
+    for calls in [vec![recall.clone(), look.clone()], vec![look]] {
+        let recall = recall.clone();
+        let [chat, _, responses] = WIRES.map(upstream);
+        let anthropic = Upstream::new(move |number, _| match number {
+            1 if calls.len() == 1 => stream(&anthropic_events(std::slice::from_ref(&recall)), 50, true),
+            _ => stream(&anthropic_events(&calls), 50, true),
+        });
+        let crossing = Crossing::of([chat, anthropic, responses]);
+        let (line, body) = begun("anthropic");
+        session(&crossing.server.send(line, "x-session-id: s\r\n", &body.to_string()));
+        for to in ["chat", "responses"] {
+            let (line, body) = sent(to, 0);
+            session(&crossing.server.send(line, "x-session-id: s\r\n", &body.to_string()));
+            let asked = crossing.asked(to);
+            taken(to, &asked);
+            assert!(asked.to_string().contains("2.31 metres"), "{asked}");
+        }
     }
 }
 

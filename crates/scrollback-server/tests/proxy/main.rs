@@ -10,6 +10,7 @@ mod faithful;
 mod folds;
 mod follows;
 mod laws;
+mod marks;
 mod open_calls;
 mod operated;
 mod recall;

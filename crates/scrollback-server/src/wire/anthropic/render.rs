@@ -97,7 +97,8 @@ fn is_on(request: &Request) -> bool {
 
 /// A block as messages; more than one if what was imported does not fit into one.
 fn lines<'b>(block: &'b Block, foreign: &Foreign, handle: Option<&str>) -> Vec<Line<'b>> {
-    let Some((sayings, stored)) = foreign.sayings(block).zip(block.message()) else { return vec![line(block, handle)] };
+    let Some(sayings) = foreign.sayings(block) else { return vec![line(block, handle)] };
+    let Some(stored) = block.message() else { return Vec::new() };
     let line = |message: Value| Line::new(message.to_string(), Source::Said(stored.id), block.reason);
     sayings.iter().flat_map(imported::messages).map(line).collect()
 }

@@ -2,17 +2,26 @@
 
 use std::borrow::Cow;
 
-use scrollback::window::{Block, Reason};
+use scrollback::message::value_of;
+use scrollback::window::{Block, Body, Reason};
 use serde_json::{Value, json};
 
 use super::results;
 use crate::wire::Dress;
 use crate::wire::edit::{addressing, array};
 use crate::wire::foreign::{Answered, Foreign, Saying, Words, shape};
+use crate::wire::theirs::Theirs;
+
+/// How a mark of a provider's cache is called.
+const MARK: &str = "cache_control";
 
 /// The messages of a window as a JSON array, with one of ours after the instructions if there is one.
 pub(super) fn messages(dress: &Dress<'_>) -> String {
-    let foreign = Foreign::read(dress, &shape::CHAT);
+    let scribe = Scribe {
+        foreign: Foreign::read(dress, &shape::CHAT),
+        theirs: Theirs::of(dress.request, shape::CHAT.history),
+        remark: dress.handle.map(addressing),
+    };
     let blocks: Vec<&Block> = dress.turn.window().sent().collect();
     let instructions = blocks.iter().take_while(|block| block.reason == Reason::Instructions).count();
     let (head, tail) = blocks.split_at(instructions);
@@ -20,16 +29,41 @@ pub(super) fn messages(dress: &Dress<'_>) -> String {
     let role = head.last().and_then(|block| block.message()).map(|stored| stored.role.as_str());
     let role = role.filter(|role| *role == "developer").unwrap_or("system");
     let own = dress.instruction.map(|text| json!({"role": role, "content": text}).to_string().into());
-    let head: Vec<Cow<'_, str>> = head.iter().flat_map(|block| written(block, &foreign, dress.handle)).collect();
-    let tail = tail.iter().flat_map(|block| written(block, &foreign, dress.handle)).collect();
+    let head: Vec<Cow<'_, str>> = head.iter().flat_map(|block| scribe.written(block)).collect();
+    let tail = tail.iter().flat_map(|block| scribe.written(block)).collect();
     array(head.into_iter().chain(own).chain(results::gathered(tail)))
 }
 
-fn written<'b>(block: &'b Block, foreign: &Foreign, handle: Option<&str>) -> Vec<Cow<'b, str>> {
-    match foreign.sayings(block) {
-        Some(sayings) => sayings.iter().flat_map(said).map(|message| message.to_string().into()).collect(),
-        None => vec![block.as_chat(handle.map(addressing).as_deref())],
+/// Writes blocks as messages.
+struct Scribe<'a> {
+    foreign: Foreign,
+    theirs: Theirs<'a>,
+    remark: Option<String>,
+}
+
+impl Scribe<'_> {
+    fn written<'b>(&self, block: &'b Block) -> Vec<Cow<'b, str>> {
+        if let Some(sayings) = self.foreign.sayings(block) {
+            return sayings.iter().flat_map(said).map(|message| message.to_string().into()).collect();
+        }
+        let text = block.as_chat(self.remark.as_deref());
+        let may_be_marked = matches!(block.body, Body::Original(_)) && text.contains(MARK);
+        // A request may have only few marks: those of earlier requests are taken off.
+        let bare = (may_be_marked && !self.theirs.says(&text)).then(|| unmarked(&text)).flatten();
+        vec![bare.map_or(text, Cow::from)]
     }
+}
+
+/// A message without its marks; `None` if it has none.
+fn unmarked(message: &str) -> Option<String> {
+    let mut message: Value = value_of(message).ok()?;
+    let mut was_marked = message.as_object_mut()?.shift_remove(MARK).is_some();
+    let content = message.get_mut("content").and_then(Value::as_array_mut);
+    let blocks = content.into_iter().flatten().filter_map(Value::as_object_mut);
+    for block in blocks {
+        was_marked |= block.shift_remove(MARK).is_some();
+    }
+    was_marked.then(|| message.to_string())
 }
 
 /// Something that was imported as messages: the results of its calls follow it.

@@ -5,21 +5,21 @@
 //! its result is known and tools are offered; everything else is told in words. Reasoning is left out: only the
 //! provider that made it takes it back.
 
+mod guest;
 pub(crate) mod shape;
+mod whence;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use scrollback::ids::Hash128;
-use scrollback::message::value_of;
-use scrollback::store::{Beside, Origin, Place, Stored};
-use scrollback::strategy::Placeholder;
 use scrollback::window::{Block, Body};
 use scrollback::{MessageId, Part, Role, export};
 use serde_json::{Value, json};
 
 use super::Dress;
-use super::edit::{HELD_TOO, addressed};
+use guest::{Guest, fits, pairs, part_no_pairs};
 use shape::Shape;
+use whence::Whence;
 
 /// The longest id and the longest name of a tool that every provider takes.
 const ID_CHARS: usize = 40;
@@ -31,6 +31,8 @@ pub(crate) struct Foreign {
     said: HashMap<MessageId, (Role, Vec<Part>)>,
     /// The results of calls that have exactly one, by the ids of the calls.
     results: HashMap<String, String>,
+    /// Calls of ours and their results that were made over another wire. The model can make them again.
+    rounds: HashSet<String>,
 }
 
 /// Something said: words, then calls with their results.
@@ -71,16 +73,19 @@ impl Foreign {
     /// Reads what came into a window from elsewhere and cannot go as it came: it is not of the wire's own shape, or is
     /// one half of a call whose other half is not, or not there.
     pub(crate) fn read(dress: &Dress<'_>, shape: &Shape) -> Self {
-        let with_verdict = |block| (block, may_be_foreign(block, dress, shape));
+        let whence = Whence::of(dress, shape);
+        let with_verdict = |block| (block, whence.is_foreign(block));
         let sent: Vec<(&Block, bool)> = dress.turn.window().sent().map(with_verdict).collect();
         if !sent.iter().any(|(_, foreign)| *foreign) {
             return Self::default();
         }
+        let rounds = sent.iter().filter(|(block, foreign)| *foreign && matches!(block.body, Body::Round(_)));
+        let rounds = rounds.map(|(block, _)| block.text().to_owned()).collect();
         let mut guests: Vec<Guest<'_>> =
             sent.into_iter().filter_map(|(block, foreign)| Guest::of(block, !foreign, dress)).collect();
         let offers = dress.tools.is_some_and(|tools| !tools.trim_matches(['[', ']', ' ']).is_empty());
         for guest in guests.iter_mut().filter(|guest| !guest.is_home) {
-            guest.strange = !fits(guest.stored, shape.takes) || !offers && guest.calls_or_answers();
+            guest.strange |= !fits(guest.stored, shape.takes) || !offers && guest.calls_or_answers();
         }
         let pairs = pairs(&guests);
         part_no_pairs(&mut guests, &pairs);
@@ -98,122 +103,20 @@ impl Foreign {
         });
         let results = results.collect();
         let strange = guests.into_iter().filter(|guest| guest.strange);
-        Self { said: strange.map(|guest| (guest.stored.id, (guest.role, guest.parts))).collect(), results }
+        Self { said: strange.map(|guest| (guest.stored.id, (guest.role, guest.parts))).collect(), results, rounds }
     }
 
-    /// What a block says; `None` if it goes as it came.
+    /// What a block says, which may be nothing; `None` if it goes as it came.
     pub(crate) fn sayings(&self, block: &Block) -> Option<Vec<Saying>> {
+        if matches!(block.body, Body::Round(_)) {
+            return self.rounds.contains(block.text()).then(Vec::new);
+        }
         let (role, parts) = self.said.get(&block.message()?.id)?;
         let mut teller = Teller { speaker: Speaker::of(role), results: &self.results, sayings: Vec::new() };
         // An item without a speaker is the provider's own business.
         let speaks = !matches!(role, Role::Other(_));
         parts.iter().filter(|part| speaks || !matches!(part, Part::Other(_))).for_each(|part| teller.tell(part));
         Some(teller.sayings)
-    }
-}
-
-/// Whether a block shows what came from elsewhere. Calls of ours belong to the turn that is being answered, and so to
-/// its wire.
-fn may_be_foreign(block: &Block, dress: &Dress<'_>, shape: &Shape) -> bool {
-    let (Body::Original(stored) | Body::Held(stored, _)) = &block.body else { return false };
-    dress.mixed || stored.origin == Origin::Import || shape.is_of_another(stored.raw.get())
-}
-
-/// A message of a window in which some came from elsewhere.
-struct Guest<'a> {
-    stored: &'a Stored,
-    role: Role,
-    /// Whether it came over this wire, and goes as it came.
-    is_home: bool,
-    /// What it says, with placeholders where results are held.
-    parts: Vec<Part>,
-    /// Whether it cannot go as it came.
-    strange: bool,
-}
-
-impl<'a> Guest<'a> {
-    fn of(block: &'a Block, is_home: bool, dress: &Dress<'_>) -> Option<Self> {
-        let (stored, placeholder) = match &block.body {
-            Body::Original(stored) => (stored, None),
-            Body::Held(stored, placeholder) => (stored, Some(&**placeholder)),
-            Body::Whole(..) | Body::Round(_) | Body::Note(_) | Body::Nothing(_) => return None,
-        };
-        let message = stored.message();
-        let mut parts = message.parts().to_vec();
-        if let Some(placeholder) = placeholder {
-            hold(&mut parts, placeholder, dress.handle);
-        }
-        Some(Self { stored, role: message.role().clone(), is_home, parts, strange: false })
-    }
-
-    fn calls_or_answers(&self) -> bool {
-        self.parts.iter().any(|part| matches!(part, Part::Call { .. } | Part::Result { .. }))
-    }
-}
-
-/// Whether a message can go as it came; one that we cannot read is not ours to judge.
-fn fits(stored: &Stored, is_own: fn(&Value) -> bool) -> bool {
-    value_of(stored.raw.get()).map_or(true, |value| is_own(&value))
-}
-
-/// The calls that are made once and answered once, with the messages that do so, by their places.
-fn pairs(guests: &[Guest<'_>]) -> HashMap<String, (usize, usize)> {
-    let [mut calls, mut results]: [HashMap<&str, Vec<usize>>; 2] = Default::default();
-    for (place, part) in
-        guests.iter().enumerate().flat_map(|(place, guest)| guest.parts.iter().map(move |part| (place, part)))
-    {
-        match part {
-            Part::Call { id: Some(id), .. } => calls.entry(id).or_default().push(place),
-            Part::Result { call: Some(id), .. } => results.entry(id).or_default().push(place),
-            Part::Call { .. }
-            | Part::Result { .. }
-            | Part::Text(_)
-            | Part::Image(_)
-            | Part::File(_)
-            | Part::Thinking(_)
-            | Part::Other(_) => {}
-        }
-    }
-    let once = |(id, made): (&str, Vec<usize>)| match (&made[..], results.get(id).map(Vec::as_slice)) {
-        ([call], Some([result])) => Some((id.to_owned(), (*call, *result))),
-        _ => None,
-    };
-    calls.into_iter().filter_map(once).collect()
-}
-
-/// Neither half of a call goes as it came if the other does not, nor does the reasoning that led to it.
-fn part_no_pairs(guests: &mut [Guest<'_>], pairs: &HashMap<String, (usize, usize)>) {
-    let is_alone = |part: &Part| match part {
-        Part::Call { id, .. } | Part::Result { call: id, .. } => id.as_ref().is_none_or(|id| !pairs.contains_key(id)),
-        Part::Text(_) | Part::Image(_) | Part::File(_) | Part::Thinking(_) | Part::Other(_) => false,
-    };
-    for guest in guests.iter_mut().filter(|guest| !guest.is_home) {
-        guest.strange |= guest.parts.iter().any(is_alone);
-    }
-    let is_split = |guests: &[Guest<'_>], [one, other]: [usize; 2]| guests[one].strange && !guests[other].strange;
-    let halves = || pairs.values().flat_map(|(call, result)| [[*call, *result], [*result, *call]]);
-    while let Some([_, other]) = halves().find(|half| is_split(guests, *half)) {
-        guests[other].strange = true;
-    }
-    let mut led_to_strange = false;
-    for guest in guests.iter_mut().rev() {
-        match guest.stored.place {
-            Place::Beside(Beside::Aside) => guest.strange |= led_to_strange,
-            Place::Path(_) | Place::Beside(_) => led_to_strange = guest.strange,
-        }
-    }
-}
-
-/// Puts a placeholder in the place of the results that it stands for.
-fn hold(parts: &mut [Part], placeholder: &Placeholder, handle: Option<&str>) {
-    let mut text = Some(addressed(&placeholder.text, handle).into_owned());
-    for part in parts {
-        if let Part::Result { call, text: said, other } = part
-            && call.as_ref().is_none_or(|call| placeholder.calls.contains(call))
-        {
-            *said = text.take().unwrap_or_else(|| HELD_TOO.to_owned());
-            other.clear();
-        }
     }
 }
 
@@ -335,66 +238,5 @@ fn object(arguments: &Value) -> Value {
         Value::Object(_) => arguments.clone(),
         Value::Null => json!({}),
         Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => json!({"input": arguments}),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use scrollback::tokens::Measure;
-    use scrollback::{At, Message};
-
-    use super::*;
-
-    fn stored(id: u32, raw: &Value) -> Stored {
-        let message = Message::from_json(&raw.to_string()).unwrap();
-        let place = Place::Beside(if raw["type"] == "reasoning" { Beside::Aside } else { Beside::Insert });
-        Stored {
-            id: MessageId(id),
-            parent: None,
-            place,
-            role: message.role().clone(),
-            at: At(0),
-            origin: Origin::Client,
-            measure: Measure::of(&message, "gpt-5"),
-            raw: message.raw().clone(),
-        }
-    }
-
-    /// Which of some messages go in words: those that are strange by themselves are marked `s`, those of the wire `h`.
-    fn strange(said: &[(char, Value)]) -> Vec<u32> {
-        let all: Vec<Stored> = (0..).zip(said).map(|(id, (_, raw))| stored(id, raw)).collect();
-        let mut guests: Vec<Guest<'_>> = all
-            .iter()
-            .zip(said)
-            .map(|(stored, (mark, _))| {
-                let message = stored.message();
-                let (role, parts) = (message.role().clone(), message.parts().to_vec());
-                Guest { stored, role, is_home: *mark == 'h', parts, strange: *mark == 's' }
-            })
-            .collect();
-        let pairs = pairs(&guests);
-        part_no_pairs(&mut guests, &pairs);
-        guests.iter().filter(|guest| guest.strange).map(|guest| guest.stored.id.0).collect()
-    }
-
-    #[test]
-    fn halves_stay_together_and_with_what_led_to_them() {
-        let call = json!({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"});
-        let result = json!({"type": "function_call_output", "call_id": "c", "output": "5"});
-        let thought = json!({"type": "reasoning", "id": "rs", "encrypted_content": "g"});
-        let words = json!({"type": "message", "role": "user", "content": "hi"});
-        let of = |marks: &str, said: &[&Value]| {
-            strange(&marks.chars().zip(said.iter().copied().cloned()).collect::<Vec<_>>())
-        };
-        assert_eq!(of("    ", &[&words, &thought, &call, &result]), [0; 0]);
-        assert_eq!(of("   s", &[&words, &thought, &call, &result]), [1, 2, 3]);
-        assert_eq!(of("  s ", &[&words, &thought, &call, &result]), [1, 2, 3]);
-        assert_eq!(of("   ", &[&thought, &call, &words]), [0, 1]);
-        // What came over the wire itself is not ours to change, nor is the call alone that it answers.
-        assert_eq!(of("  h", &[&thought, &call, &result]), [0; 0]);
-        assert_eq!(of("hh ", &[&thought, &call, &words]), [0; 0]);
-        // But if one half cannot go as it came, neither does the other.
-        assert_eq!(of("hsh", &[&words, &call, &result]), [1, 2]);
-        assert_eq!(of("hhs", &[&thought, &call, &result]), [0, 1, 2]);
     }
 }

@@ -6,13 +6,16 @@ use scrollback::export;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-pub(crate) const CHAT: Shape = Shape { takes: is_chat, is_strange: is_no_chat };
-pub(crate) const ANTHROPIC: Shape = Shape { takes: is_anthropic, is_strange: is_no_anthropic };
-pub(crate) const ANTHROPIC_HEAD: Shape = Shape { takes: is_anthropic_head, is_strange: is_no_anthropic };
-pub(crate) const RESPONSES: Shape = Shape { takes: is_responses, is_strange: is_no_responses };
+pub(crate) const CHAT: Shape = Shape { history: "messages", takes: is_chat, is_strange: is_no_chat };
+pub(crate) const ANTHROPIC: Shape = Shape { history: "messages", takes: is_anthropic, is_strange: is_no_anthropic };
+pub(crate) const ANTHROPIC_HEAD: Shape =
+    Shape { history: "messages", takes: is_anthropic_head, is_strange: is_no_anthropic };
+pub(crate) const RESPONSES: Shape = Shape { history: "input", takes: is_responses, is_strange: is_no_responses };
 
 /// What a dialect's messages look like.
 pub(crate) struct Shape {
+    /// The field in which requests have them.
+    pub(crate) history: &'static str,
     /// Whether its provider takes a message as it stands, be it from anywhere.
     pub(crate) takes: fn(&Value) -> bool,
     is_strange: fn(&Outline<'_>) -> bool,
