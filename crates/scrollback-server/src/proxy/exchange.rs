@@ -97,6 +97,11 @@ impl Exchange {
 
     /// The client's body with the window in the place of its messages and our tools after its own.
     pub(super) fn compose(&mut self) -> Bytes {
+        let last = self.is_later() && self.earlier.count >= self.most_rounds() && self.offer.by() == RecallBy::Tools;
+        let left_out = last && self.must_call();
+        if left_out {
+            self.plan.tools = self.request.tools().map_or(0, |tools| self.proxy.book.tokens_of(tools));
+        }
         let window = self.turn.window();
         let as_sent = self.turn.received().as_sent && !self.plan.is_new() && !self.plan.refers;
         let instruction = self.offer.instruction();
@@ -104,8 +109,6 @@ impl Exchange {
         let touched = self.plan.is_known_here_alone() || !untouched && self.plan.untouched.is_none();
         let session = self.turn.received().session.id.to_string();
         let handle = self.offer.is_elsewhere().then_some(&session[..HANDLE.min(session.len())]);
-        let last = self.is_later() && self.earlier.count >= self.most_rounds() && self.offer.by() == RecallBy::Tools;
-        let left_out = last && self.must_call();
         let ours = self.offer.tools(self.request.tools()).filter(|_| !left_out);
         let tools = ours.as_deref().or(self.request.tools());
         let (turn, request, mixed) = (&self.turn, &self.request, self.plan.ours.is_some());
@@ -145,13 +148,13 @@ impl Exchange {
     }
 
     /// How many rounds of recall the model may have. If the client has tools, there is one more: the model is first
-    /// asked to leave ours alone, and only if it does not, kept from calling any tool.
+    /// asked to leave ours alone, and only if it does not, kept from calling any tool, or from ours if it must call one.
     fn most_rounds(&self) -> u32 {
         self.proxy.serve.rounds + u32::from(self.has_tools())
     }
 
-    /// Whether the model must call a tool, whichever. Only OpenAI's own servers have a choice among some of the tools:
-    /// elsewhere, ours are not sent where they may not be called.
+    /// Whether the model must call a tool, whichever. Over Responses it can be told to choose among the client's; over
+    /// Chat Completions few servers know such a choice, and Anthropic has none: there, ours are not sent.
     fn must_call(&self) -> bool {
         let choice = self.request.value("tool_choice");
         let word = match self.wire.name() {

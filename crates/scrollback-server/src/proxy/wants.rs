@@ -63,8 +63,8 @@ const REMEMBERED: Duration = Duration::from_hours(1);
 /// So many models are remembered: clients choose their names.
 const MOST_MODELS: usize = 1_000;
 
-/// What was tried because a refusal asks for it, and whether that is the model's own and not this request's.
-pub(super) type Tried = (Want, bool);
+/// What a refusal asks for, and whether that is the model's own and not this request's.
+pub(super) type Wanted = (Want, bool);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Want {
@@ -76,7 +76,7 @@ pub(super) enum Want {
 const BOUND_ONLY: Want = Want::Reasoning(Reasoning::Bound);
 
 /// What a refusal asks for, and whether that is the model's own and not this request's.
-fn wanted(status: StatusCode, body: &[u8]) -> Option<Tried> {
+fn wanted(status: StatusCode, body: &[u8]) -> Option<Wanted> {
     let may = [
         StatusCode::BAD_REQUEST,
         StatusCode::NOT_FOUND,
@@ -129,7 +129,7 @@ impl Exchange {
     }
 
     /// Changes what a refusal objects to, if there is anything to change.
-    pub(super) fn give_way(&mut self, status: StatusCode, body: &[u8]) -> Option<Tried> {
+    pub(super) fn give_way(&mut self, status: StatusCode, body: &[u8]) -> Option<Wanted> {
         // What is all the client's own is its own business.
         let (want, lasts) = wanted(status, body).filter(|_| self.sent.changed)?;
         // What is known here of where reasoning was made may be wrong as well.
@@ -141,8 +141,8 @@ impl Exchange {
         })
     }
 
-    /// Remembers what helped. A refusal that goes on says something else, and may say it in its client's own words.
-    pub(super) fn learn(&self, tried: &[Tried]) {
+    /// Remembers what helped. What did not end the refusals is no want of the model's: a refusal may quote its client.
+    pub(super) fn learn(&self, tried: &[Wanted]) {
         let (upstream, model) = (&*self.upstream.name, &*self.plan.model);
         tried.iter().filter(|(_, lasts)| *lasts).for_each(|(want, _)| self.proxy.wants.learn(upstream, model, *want));
     }
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn refusals_are_understood() {
-        let check = |status: u16, text: &str, expect: Option<Tried>| {
+        let check = |status: u16, text: &str, expect: Option<Wanted>| {
             assert_eq!(wanted(StatusCode::from_u16(status).unwrap(), text.as_bytes()), expect, "{text}");
         };
         let none = Some((Want::NoTools, true));
