@@ -695,3 +695,93 @@ async fn conversations_whose_tools_answer_alike_stay_apart() {
         assert!(!bench.texts(&third).await.iter().any(|text| text.contains("alpha")), "{ids:?}");
     }
 }
+
+/// Applications give all their agents one name for the provider's cache, and one agent quotes what another wrote.
+#[tokio::test]
+async fn a_quotation_by_another_agent_of_that_name_is_no_summary() {
+    let quoted = [user(&format!("Here is a draft:\n{SUMMED}")), user("Is it good?")];
+    let send = async |bench: &Bench, history: &[Value]| {
+        let text = Value::Array(history.to_vec()).to_string();
+        let arrival = Arrival { shared: true, ..Arrival::new(&bench.tenant, Some("my-app"), "gpt-5", At(9)) };
+        bench.log.receive(arrival, &History::parse(&text).unwrap()).await.unwrap()
+    };
+    let bench = Bench::sqlite();
+    let asked = send(&bench, &[user("Write a draft. My salary is 5000.")]).await;
+    bench.answer(&asked, &assistant(SUMMED)).await;
+    let critic = send(&bench, &quoted).await;
+    assert_eq!((critic.outcome, bench.texts(&critic).await.len()), (Outcome::New, 2));
+    // Nor is what a model has another agent do what it says, whatever the name.
+    let bench = Bench::sqlite();
+    let asked = bench.send(Some("s"), &[user("Have the salary checked.")]).await;
+    bench.answer(&asked, &call("call_8fK2mQx7Lr", "agent", &json!({"prompt": SUMMED}))).await;
+    let agent = bench.send(Some("s"), &[user(SUMMED), user("It is Monday.")]).await;
+    assert_eq!((agent.outcome, bench.texts(&agent).await.len()), (Outcome::New, 2));
+}
+
+/// Some clients join a reply that was paused with the one that goes on with it.
+#[tokio::test]
+async fn replies_that_a_client_joins_are_told_once() {
+    let bench = Bench::sqlite();
+    let asked = bench.send(Some("s"), &[user("Where is the glass?")]).await;
+    bench.answer(&asked, &assistant("I look for it.")).await;
+    let paused = bench.send(Some("s"), &[user("Where is the glass?"), assistant("I look for it.")]).await;
+    bench.answer(&paused, &assistant(SUMMED)).await;
+    let joined = format!("I look for it.\n{SUMMED}");
+    let next = bench.send(Some("s"), &[user("Where is the glass?"), assistant(&joined), user("Thanks.")]).await;
+    assert_eq!(bench.texts(&next).await, ["Where is the glass?", &joined, "Thanks."]);
+}
+
+fn brought(blocks: &[Value]) -> Value {
+    json!({"role": "user", "content": blocks})
+}
+
+/// Whoever interrupts an agent says so beside the result that it waits for.
+#[tokio::test]
+async fn words_beside_a_result_reach_the_model() {
+    let uses = json!({"type": "tool_use", "id": "toolu_01A09q90qw90", "name": "look", "input": {}});
+    let asks = json!({"role": "assistant", "content": [uses]});
+    let result = |text: &str| json!({"type": "tool_result", "tool_use_id": "toolu_01A09q90qw90", "content": text});
+    let stop = json!({"type": "text", "text": "STOP. Use the other file instead."});
+    for (first, then) in [
+        (vec![result("a boat")], vec![result("a boat"), stop.clone()]),
+        (vec![result("pending")], vec![result("A boat with a red sail and two masts came in at noon.")]),
+        (vec![result(&long("ann", 0))], vec![result("It was refused.")]),
+    ] {
+        for later in [vec![], vec![assistant("I see."), user("And now?")]] {
+            let bench = Bench::sqlite();
+            let before = [user("Look, please."), asks.clone()];
+            bench.send(Some("s"), &with(before.to_vec(), &[brought(&first)])).await;
+            let next = bench.send(Some("s"), &with(with(before.to_vec(), &[brought(&then)]), &later)).await;
+            let clears = later.len() > 1 && first.len() == then.len() && then[0] == result("It was refused.");
+            assert_eq!(next.outcome, if clears { Outcome::Edited } else { Outcome::Branch }, "{then:?} {later:?}");
+            let texts = bench.texts(&next).await.join("\n");
+            let said = brought(&then).to_string();
+            assert!(
+                clears
+                    || scrollback::Message::from_json(&said)
+                        .unwrap()
+                        .to_text()
+                        .lines()
+                        .all(|line| texts.contains(line)),
+                "{texts}"
+            );
+        }
+    }
+}
+
+/// Instructions that stand in the first message may change, and what an agent adds in every request does.
+#[tokio::test]
+async fn a_beginning_that_changes_reaches_the_model() {
+    let (id, other) = ("call_8fK2mQx7Lr", "call_Zp93nVd0aB");
+    let step = |id: &str| [call(id, "look", &json!({"of": id})), result(id, "a boat")];
+    let bench = Bench::sqlite();
+    bench.send(Some("s"), &with(vec![user("Rules: be brief. Look.")], &step(id))).await;
+    let later = with(vec![user("Rules: be long. Look.")], &step(id));
+    let next = bench.send(Some("s"), &with(later, &[assistant("A boat."), user("And now?")])).await;
+    assert_eq!((next.outcome, &*bench.texts(&next).await[0]), (Outcome::New, "Rules: be long. Look."));
+    let bench = Bench::sqlite();
+    bench.send(None, &with(vec![user("Look. It is one o'clock.")], &step(id))).await;
+    let now = user("It is two o'clock.");
+    let next = bench.send(None, &[&[user("Look.")], &step(id)[..], &[now], &step(other)].concat()).await;
+    assert!(bench.texts(&next).await.contains(&"It is two o'clock.".to_owned()), "{:?}", bench.texts(&next).await);
+}

@@ -62,7 +62,7 @@ impl Proxy {
                 return Err(Error::Invalid(what.into()));
             }
         };
-        Ok((Arrival::new(&plan.tenant, name, &plan.model, now()), after))
+        Ok((Arrival { shared: plan.shared, ..Arrival::new(&plan.tenant, name, &plan.model, now()) }, after))
     }
 }
 

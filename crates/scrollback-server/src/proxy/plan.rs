@@ -57,6 +57,8 @@ pub(crate) struct Plan {
     pub(crate) binds_thinking: bool,
     /// The session it declares.
     pub(crate) session: Option<String>,
+    /// Whether several conversations may go by that name.
+    pub(crate) shared: bool,
     /// What it is called here: its session's id if it declares one, or whose it is and how it begins.
     pub(crate) conversation: String,
     /// What our own code says of it.
@@ -111,8 +113,8 @@ fn header<'a>(incoming: &'a Incoming, name: &str) -> Option<&'a str> {
 }
 
 /// The session that a request declares.
-pub(super) fn declared(request: &Request, incoming: &Incoming) -> Option<String> {
-    Declared::read(|name| header(incoming, name), &request.declares()).session
+pub(super) fn declared(request: &Request, incoming: &Incoming) -> Declared {
+    Declared::read(|name| header(incoming, name), &request.declares())
 }
 
 /// What a conversation is called here that has this name. Replies tell the ids of their sessions, and may be asked to
@@ -135,12 +137,13 @@ impl Proxy {
         let tools = self.cost(offer, request);
         let counts = Model { upstream: &upstream.name, name: &model, family: price.and_then(|price| price.family) };
         let tokens = self.gauge.counted(counts, (limit - reply).min(most)).saturating_sub(tools);
-        let session = declared(request, incoming);
+        let Declared { session, shared, .. } = declared(request, incoming);
         let tenant = incoming.tenant.clone();
         let opening = || history.opening().map(|hash| format!("{} {hash:x}", tenant.as_str()));
         let declared = session.as_ref().map(|name| id_of(&tenant, name).to_string());
         let conversation = declared.or_else(opening).unwrap_or_default();
         Plan {
+            shared,
             is_assumed: known.is_none() && model != QUOTE,
             model,
             limit,

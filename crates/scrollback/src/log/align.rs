@@ -63,6 +63,8 @@ pub(super) struct Aligned {
 pub(super) struct Asker<'a> {
     pub(super) tenant: &'a Tenant,
     pub(super) declared: Option<&'a str>,
+    /// Whether several conversations may go by that name.
+    shared: bool,
     /// When each message was said, if the history is read from a file: then nobody has rewritten it.
     pub(super) file: Option<&'a [At]>,
 }
@@ -70,7 +72,7 @@ pub(super) struct Asker<'a> {
 impl<'a> Asker<'a> {
     pub(super) fn of(arrival: &Arrival<'a>) -> Self {
         let file = (arrival.origin == Origin::Import).then(|| arrival.times.unwrap_or_default());
-        Self { tenant: arrival.tenant, declared: arrival.declared, file }
+        Self { tenant: arrival.tenant, declared: arrival.declared, shared: arrival.shared, file }
     }
 
     pub(super) fn declared_hash(&self) -> Option<Hash128> {
@@ -139,6 +141,7 @@ pub(super) async fn align(
         recent,
         tenant: asker.tenant,
         declared: asker.declared.is_some(),
+        shared: asker.shared,
         file: asker.file,
         session: stretch.map_or(claimed, |stretch| stretch.session),
         base: stretch.map(|stretch| stretch.at),
@@ -188,6 +191,8 @@ pub(super) struct Finding<'a> {
     recent: &'a Recent,
     pub(super) tenant: &'a Tenant,
     pub(super) declared: bool,
+    /// Whether several conversations may go by the name it declares.
+    pub(super) shared: bool,
     /// When each message was said, if the history is read from a file.
     pub(super) file: Option<&'a [At]>,
     pub(super) session: SessionId,
@@ -323,7 +328,8 @@ impl Finding<'_> {
             let key = SessionKey { tenant: self.tenant.clone(), id: session };
             let path = self.store.read(&key, Span::path(lane.head, Depth(from))).await?;
             let skipped = (from - earliest) as usize;
-            let candidate = Candidate { path: &path, skipped, based: self.base.is_some(), telling: &telling };
+            let (based, named) = (self.base.is_some(), self.declared);
+            let candidate = Candidate { path: &path, skipped, based, named, telling: &telling };
             if let Some(rewrite) = recognise(&theirs, &candidate) {
                 return Ok(Some((session, rewrite)));
             }

@@ -15,6 +15,9 @@ pub struct Declared {
     pub session: Option<String>,
     /// The earlier response it says it follows.
     pub follows: Option<String>,
+    /// Whether several conversations may go by that name: all of an application share the key of a cache, all agents of
+    /// a person what tells the person.
+    pub shared: bool,
 }
 
 impl Declared {
@@ -22,15 +25,19 @@ impl Declared {
     pub fn read<'h>(header: impl Fn(&str) -> Option<&'h str>, body: &Value) -> Self {
         let header = |name: &str| header(name).map(str::trim).filter(|value| !value.is_empty()).map(str::to_owned);
         let agent = header("x-claude-code-agent-id");
-        let session = session(&header, body).map(|session| match agent {
+        let own = own(&header);
+        let shared = own.is_none();
+        let session = own.or_else(|| session(body)).map(|session| match agent {
             Some(agent) => format!("{session}/{agent}"),
             None => session,
         });
-        Self { session, follows: text(body, "previous_response_id") }
+        let shared = shared && session.is_some() && conversation(body) != session;
+        Self { session, follows: text(body, "previous_response_id"), shared }
     }
 }
 
-fn session(header: &impl Fn(&str) -> Option<String>, body: &Value) -> Option<String> {
+/// A name that one conversation has.
+fn own(header: &impl Fn(&str) -> Option<String>) -> Option<String> {
     let codex = header("user-agent").is_some_and(|agent| agent.to_ascii_lowercase().contains("codex"))
         || header("originator").is_some_and(|origin| origin.to_ascii_lowercase().contains("codex"));
     let codex_id = || ["thread-id", "session-id", "thread_id", "session_id"].into_iter().find_map(header);
@@ -39,9 +46,11 @@ fn session(header: &impl Fn(&str) -> Option<String>, body: &Value) -> Option<Str
         .or_else(|| codex.then(codex_id).flatten())
         .or_else(|| header("x-session-id"))
         .or_else(|| header("x-grok-conv-id"))
-        .or_else(|| body.get("metadata").and_then(|metadata| claude_code_user(metadata.get("user_id")?.as_str()?)))
-        .or_else(|| text(body, "prompt_cache_key"))
-        .or_else(|| conversation(body))
+}
+
+fn session(body: &Value) -> Option<String> {
+    let user = body.get("metadata").and_then(|metadata| claude_code_user(metadata.get("user_id")?.as_str()?));
+    user.or_else(|| text(body, "prompt_cache_key")).or_else(|| conversation(body))
 }
 
 /// Claude Code's `metadata.user_id`: JSON with a `session_id`, or in older versions `…_session_<uuid>`.
@@ -97,6 +106,18 @@ mod tests {
     #[test]
     fn a_response_can_be_followed() {
         let declared = Declared::read(|_| None, &json!({"previous_response_id": "resp_1"}));
-        assert_eq!(declared, Declared { session: None, follows: Some("resp_1".into()) });
+        assert_eq!(declared, Declared { session: None, follows: Some("resp_1".into()), shared: false });
+    }
+
+    #[test]
+    fn some_names_are_those_of_several_conversations() {
+        let shared = |headers: &[(&str, &str)], body: &Value| {
+            let find = |name: &str| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| *value);
+            Declared::read(find, body).shared
+        };
+        assert!(shared(&[], &json!({"prompt_cache_key": "k"})));
+        assert!(shared(&[], &json!({"metadata": {"user_id": "user_1_account__session_cc"}})));
+        assert!(!shared(&[("x-session-id", "s")], &json!({"prompt_cache_key": "k"})));
+        assert!(!shared(&[], &json!({"conversation": "c"})) && !shared(&[], &json!({})));
     }
 }

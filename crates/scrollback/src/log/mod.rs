@@ -44,6 +44,8 @@ pub struct Arrival<'a> {
     pub tenant: &'a Tenant,
     /// The session it declares.
     pub declared: Option<&'a str>,
+    /// Whether several conversations may go by that name.
+    pub shared: bool,
     /// A title that comes with it.
     pub title: Option<&'a str>,
     /// The model it is for, which decides how tokens are counted.
@@ -59,7 +61,7 @@ pub struct Arrival<'a> {
 impl<'a> Arrival<'a> {
     /// A client's request.
     pub fn new(tenant: &'a Tenant, declared: Option<&'a str>, model: &'a str, at: At) -> Self {
-        Self { tenant, declared, title: None, model, origin: Origin::Client, at, times: None }
+        Self { tenant, declared, shared: false, title: None, model, origin: Origin::Client, at, times: None }
     }
 
     fn time_of(&self, index: usize) -> At {

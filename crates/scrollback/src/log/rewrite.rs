@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use crate::ids::{Fingerprint, MessageId};
-use crate::message::{Message, Role};
+use crate::message::{Message, Part, Role};
 use crate::store::{Position, Stored};
 
 /// Fewer characters than this can be said twice by chance; such a message is matched only where it is expected.
@@ -39,6 +39,8 @@ pub(super) struct Features {
     calls: Vec<String>,
     role: Role,
     chars: usize,
+    /// How much of that stands beside results.
+    beside: usize,
 }
 
 impl Features {
@@ -48,6 +50,7 @@ impl Features {
             calls: message.call_ids().map(str::to_owned).collect(),
             role: message.role().clone(),
             chars: message.words().map(|piece| piece.chars().count()).sum(),
+            beside: beside_results(message),
         }
     }
 
@@ -78,8 +81,13 @@ impl Features {
 
     /// Whether it is the other with other words, and not what is left of it once a client has cleared or shortened it.
     fn edits(&self, other: &Self) -> bool {
+        if self.same_calls(other) {
+            // A client may say something beside a result, or bring the result itself in place of a word for it.
+            let brings = self.role != Role::Assistant && self.chars >= other.chars + SUBSTANTIAL_CHARS;
+            return self.beside > other.beside || brings;
+        }
         let saves_room = self.chars * 2 <= other.chars && self.chars + CLEARED_CHARS <= other.chars;
-        !self.same_calls(other) && !saves_room
+        !saves_room
     }
 
     fn is_substantial(&self) -> bool {
@@ -90,6 +98,14 @@ impl Features {
     pub(super) fn could_prove(message: &Message) -> bool {
         *message.role() == Role::Assistant || message.call_ids().next().is_some()
     }
+}
+
+/// How many characters a message says beside results, if it brings any.
+fn beside_results(message: &Message) -> usize {
+    let is_result = |part: &&Part| matches!(part, Part::Result { .. });
+    let (results, others): (Vec<&Part>, Vec<&Part>) = message.parts().iter().partition(is_result);
+    let words = others.iter().flat_map(|part| part.words());
+    if results.is_empty() { 0 } else { words.map(|piece| piece.chars().count()).sum() }
 }
 
 /// Whether the id of a call was drawn at random, as far as it tells.
@@ -141,6 +157,8 @@ pub(super) struct Candidate<'a> {
     pub(super) skipped: usize,
     /// Whether a place is known so far; without one the beginnings differ.
     pub(super) based: bool,
+    /// Whether the history names its session: then what begins anew is still found there.
+    pub(super) named: bool,
     /// For each message of the history, whether it was said on this path alone: what is said elsewhere, too, proves
     /// nothing.
     pub(super) telling: &'a [bool],
@@ -161,7 +179,10 @@ pub(super) fn recognise(theirs: &[Features], candidate: &Candidate<'_>) -> Optio
         (left_out, inserted) if left_out > inserted => Change::Compacted,
         _ => Change::Edited,
     };
-    if change == Change::Edited && candidate.based && is_edit(theirs, path, &ours, &replaced) {
+    // A beginning that changes tells nothing but itself; what changed behind it does.
+    let changed = if candidate.based || candidate.named { 0 } else { pairs[0].theirs };
+    let behind = &replaced[replaced.partition_point(|(theirs, _)| *theirs < changed)..];
+    if change == Change::Edited && is_edit(theirs, path, &ours, behind) {
         return None;
     }
     let near_the_end = path.len() - 1 - last.ours <= NEAR_THE_END;
@@ -178,8 +199,12 @@ pub(super) fn recognise(theirs: &[Features], candidate: &Candidate<'_>) -> Optio
 /// no use for: then what they say now counts.
 fn is_edit(theirs: &[Features], path: &[Stored], ours: &[Features], replaced: &[(usize, Option<MessageId>)]) -> bool {
     let original = |id: MessageId| path.iter().position(|stored| stored.id == id).map(|place| &ours[place]);
+    // Nobody clears what the model has not answered yet.
+    let is_newest =
+        |i: usize, over: MessageId| i + 1 == theirs.len() && path.last().is_some_and(|last| last.id == over);
     let edits = |(i, over): &(usize, Option<MessageId>)| {
-        theirs.len() - i <= EDITED_WITHIN && over.and_then(original).is_none_or(|over| theirs[*i].edits(over))
+        let changed = || over.and_then(original).is_none_or(|over| theirs[*i].edits(over));
+        theirs.len() - i <= EDITED_WITHIN && (over.is_some_and(|over| is_newest(*i, over)) || changed())
     };
     replaced.iter().any(edits)
 }

@@ -6,7 +6,7 @@ use super::align::{Finding, Link};
 use super::rewrite::{Change, Rewrite};
 use crate::error::Result;
 use crate::ids::{MessageId, SessionId};
-use crate::message::Role;
+use crate::message::{Message, Part, Role};
 use crate::store::{Origin, Position, Span, Stored};
 
 /// The summary is among so many messages that came last.
@@ -22,7 +22,7 @@ const EVIDENCE_PERCENT: usize = 60;
 impl Finding<'_> {
     /// The reply that the history begins anew with, if it does.
     pub(super) async fn summed(&self) -> Result<Option<(SessionId, Rewrite)>> {
-        if !self.declared {
+        if !self.declared || self.shared {
             return Ok(None);
         }
         let first = self.base.map_or(0, |base| base.depth.0 + 1);
@@ -49,7 +49,7 @@ impl Finding<'_> {
         let lately = self.store.read(&key, span).await?;
         let reply = |stored: &Stored| {
             let spoken = stored.origin == Origin::Reply && stored.role == Role::Assistant;
-            Some((stored.message().to_text(), stored.position().filter(|_| spoken)?))
+            Some((spoken_words(&stored.message()), stored.position().filter(|_| spoken)?))
         };
         Ok(lately.iter().rev().filter_map(reply).collect())
     }
@@ -57,7 +57,21 @@ impl Finding<'_> {
 
 /// Whether a message is the model's own and says what a reply says.
 fn is_reply(link: &Link, text: &str) -> bool {
-    *link.message.role() == Role::Assistant && link.message.to_text() == text
+    *link.message.role() == Role::Assistant && spoken_words(&link.message) == text
+}
+
+/// What a message says, without what it has tools do.
+fn spoken_words(message: &Message) -> String {
+    let words = message.parts().iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        Part::Image(_)
+        | Part::File(_)
+        | Part::Call { .. }
+        | Part::Result { .. }
+        | Part::Thinking(_)
+        | Part::Other(_) => None,
+    });
+    words.collect::<Vec<_>>().join("\n")
 }
 
 /// The last message at the head of a history that holds most of a text.
@@ -74,5 +88,11 @@ fn holding(text: &str, history: &[Link]) -> Option<usize> {
     };
     // Something is said after a summary; a message that ends with a long quotation is just that.
     let head = &history[..history.len().saturating_sub(1).min(AT_THE_HEAD)];
-    head.iter().rposition(|link| *link.message.role() != Role::Tool && holds(link))
+    let may = |link: &Link| match link.message.role() {
+        Role::Tool => false,
+        // A longer reply is what came of the two after one another.
+        Role::Assistant => is_reply(link, text),
+        Role::User | Role::System | Role::Other(_) => true,
+    };
+    head.iter().rposition(|link| may(link) && holds(link))
 }

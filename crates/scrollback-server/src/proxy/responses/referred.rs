@@ -67,7 +67,7 @@ impl Proxy {
         }
         let items: Vec<&RawValue> = serde_json::from_str(request.raw("input")?).ok()?;
         let tenant = &incoming.tenant;
-        let id = match declared(request, incoming) {
+        let id = match declared(request, incoming).session {
             Some(name) => self.meant_by(tenant, &name).await.ok()?,
             None => begun(tenant, &items)?,
         };
