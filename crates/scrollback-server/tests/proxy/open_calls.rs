@@ -53,3 +53,29 @@ fn a_result_after_another_message_stands_behind_its_call() {
     let sent = say(&server, &upstream, seen());
     assert_eq!(sent, [user("Look."), looks(), seen(), user("Are you there?")]);
 }
+
+/// Agents such as Roo Code say behind every result what happened meanwhile, in the person's role.
+#[test]
+fn what_is_said_right_behind_a_result_goes_on_with_its_turn() {
+    let upstream = Upstream::new(|_, _| reply(&says("Fine.")));
+    let server = Server::new(upstream.port, "[window]\ntokens = 12000\nreply_tokens = 300\n");
+    let mut history = vec![user("The task: count the boats of pier nine.")];
+    for step in 0..25 {
+        let id = format!("call_{step}");
+        let call = json!({"id": id, "type": "function", "function": {"name": "look", "arguments": "{}"}});
+        history.extend([
+            json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+            json!({"role": "tool", "tool_call_id": id, "content": format!("step {step}: {}", "a boat. ".repeat(1_500))}),
+            user(&format!("<environment>{step} o'clock</environment>")),
+        ]);
+        let mut body = chat(&history);
+        body["tools"] = json!([{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]);
+        assert_eq!(server.send("POST /v1/chat/completions", "", &body.to_string()).status(), 200);
+        let asked = upstream.asked().pop().unwrap().text();
+        assert!(asked.contains(&format!("step {step}: a boat. a boat.")), "whole, as nobody has seen it: {asked}");
+        assert!(
+            asked.contains("count the boats of pier nine") && asked.contains(&format!("{step} o'clock")),
+            "{asked}"
+        );
+    }
+}

@@ -349,5 +349,5 @@ impl Engine {
 /// enough.
 fn first_whole(open: &[Arc<Leaf>]) -> usize {
     let turn = (1..open.len() / 2).find(|index| open[*index].begins_turn);
-    turn.or_else(|| (1..open.len()).find(|index| !open[*index].answers)).unwrap_or(1)
+    turn.or_else(|| (1..open.len()).find(|index| !open[*index].belongs())).unwrap_or(1)
 }

@@ -26,9 +26,10 @@ pub struct Leaf {
     pub asides: Vec<Arc<Stored>>,
     /// Whether a person speaks, which begins a turn.
     pub begins_turn: bool,
-    /// Whether it may not be parted from what is before it: it answers calls, or goes on with a reply that makes some
-    /// or that was paused.
+    /// Whether it answers calls, or goes on with a reply that makes some or that was paused.
     pub answers: bool,
+    /// How it stands to results.
+    tie: Tie,
     /// Whether calls before it, or its own, wait for their results.
     waits: bool,
     /// If it is a large result: what was asked for.
@@ -37,6 +38,18 @@ pub struct Leaf {
     pub long: Option<Asked>,
     placeholder: OnceLock<Arc<Placeholder>>,
     settled: OnceLock<()>,
+}
+
+/// How a message stands to the results of calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tie {
+    /// Not at all.
+    None,
+    /// It brings some.
+    Brings,
+    /// It came with some, stands right behind them, and goes on with their turn though it comes in the person's role.
+    /// Agents that speak Chat Completions say there what happened meanwhile, at every step.
+    Joins,
 }
 
 /// The call that a large result answers.
@@ -101,15 +114,25 @@ impl Leaf {
         let message = looked_at.then(|| stored.message());
         let results = |message: &Message| message.parts().iter().any(|part| matches!(part, Part::Result { .. }));
         let brings = is_tool || message.as_ref().is_some_and(results);
-        let begins_turn = stored.role == Role::User && !brings;
-        let goes_on = !brings && !begins_turn && before.last().is_some_and(|last| last.waits);
+        let speaks = stored.role == Role::User && !brings;
+        let joins =
+            speaks && before.last().is_some_and(|last| last.tie != Tie::None && came_with(&last.stored, &stored));
+        let begins_turn = speaks && !joins;
+        let tie = if brings {
+            Tie::Brings
+        } else if joins {
+            Tie::Joins
+        } else {
+            Tie::None
+        };
+        let goes_on = !brings && !speaks && before.last().is_some_and(|last| last.waits);
         let waits = goes_on || may_call && message.as_ref().is_some_and(Message::makes_call);
         let long_message = message.as_ref().filter(|_| long_raw);
         let asked = |over: usize| long_message.and_then(|message| asked(message, before, over));
         let (large, long) = (asked(holds.over_chars), asked(holds.least_chars()));
         let (asides, answers) = (Vec::new(), brings || goes_on || resumes(&stored));
         let (placeholder, settled) = Default::default();
-        Self { stored, asides, begins_turn, answers, waits, large, long, placeholder, settled }
+        Self { stored, asides, begins_turn, answers, tie, waits, large, long, placeholder, settled }
     }
 
     /// The same with the reasoning that led to it. None leads to a result: before one stands what led to a recall that
@@ -127,6 +150,11 @@ impl Leaf {
             leaves.push(Arc::new(Self::new(stored, &leaves, holds)));
         }
         leaves
+    }
+
+    /// Whether it may not be parted from what is before it.
+    pub fn belongs(&self) -> bool {
+        self.answers || self.tie == Tie::Joins
     }
 
     /// The words of its large result.
@@ -174,6 +202,12 @@ impl Leaf {
     pub fn aside_tokens(&self) -> u32 {
         self.asides.iter().map(|aside| aside.measure.tokens).fold(0, u32::saturating_add)
     }
+}
+
+/// Whether a message is the next of its path and came at once with the one before.
+fn came_with(last: &Stored, next: &Stored) -> bool {
+    let depths = [last, next].map(|stored| stored.position().map(|at| at.depth));
+    last.at == next.at && matches!(depths, [Some(last), Some(next)] if last.plus(1) == next)
 }
 
 /// Whether a reply goes on with an earlier one: it brings the result of a tool that its provider runs, or calls

@@ -17,12 +17,12 @@ pub(crate) fn last(leaves: &[Arc<Leaf>]) -> usize {
 }
 
 /// The pages of a stretch as ranges: one for each turn, several for a turn of more than `most` tokens. A call is never
-/// parted from its results.
+/// parted from its results, nor those from what joins them.
 pub(crate) fn pages(leaves: &[Arc<Leaf>], most: u32) -> Vec<Range<usize>> {
     let mut pages: Vec<Range<usize>> = Vec::new();
     let mut tokens = 0_u32;
     for (i, leaf) in leaves.iter().enumerate() {
-        let full = tokens.saturating_add(leaf.tokens()) > most && !leaf.answers;
+        let full = tokens.saturating_add(leaf.tokens()) > most && !leaf.belongs();
         match pages.last_mut() {
             Some(page) if !leaf.begins_turn && !full => page.end = i + 1,
             _ => {

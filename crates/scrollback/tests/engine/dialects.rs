@@ -220,7 +220,13 @@ fn a_placeholder_stands_for_the_large_results_of_a_message_alone() {
         let beside = ["three lines", "Mind the rows."].map(|text| scrollback::tokens::Vocabulary::O200k.count(text));
         assert_eq!(block.tokens as usize, alone + 4 + beside[0] + beside[1]);
         let large = result("call-1-abcdef", &"row of the log\n".repeat(200));
-        let chat = [user("Look."), super::kit::call("call-1-abcdef", "look", &json!({})), large, user("And?")];
+        let chat = [
+            user("Look."),
+            super::kit::call("call-1-abcdef", "look", &json!({})),
+            large,
+            assistant("Seen."),
+            user("And?"),
+        ];
         let turn = Desk::memory(8_000).begin(&chat).await.unwrap();
         let Body::Held(_, placeholder) = &turn.window().blocks()[2].body else { panic!("not held") };
         assert_eq!(placeholder.calls, ["call-1-abcdef"]);

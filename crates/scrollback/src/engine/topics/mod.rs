@@ -132,8 +132,8 @@ impl Engine {
             return 0;
         }
         let begins = (over..leaves.len()).find(|i| leaves[*i].begins_turn);
-        let parts = || (over..leaves.len()).find(|i| !leaves[*i].answers);
-        begins.or_else(parts).or_else(|| leaves.iter().rposition(|leaf| !leaf.answers)).unwrap_or(0)
+        let parts = || (over..leaves.len()).find(|i| !leaves[*i].belongs());
+        begins.or_else(parts).or_else(|| leaves.iter().rposition(|leaf| !leaf.belongs())).unwrap_or(0)
     }
 
     /// What the past has to say to a turn: as it was found when the turn began, or found now. Notes what the helper was

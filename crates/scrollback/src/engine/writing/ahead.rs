@@ -153,7 +153,7 @@ fn left_out(lane: &Lane, leaves: &[Arc<Leaf>]) -> Vec<MessageId> {
 /// Where a segment of about so many messages ends: a call is never parted from its results.
 pub(super) fn segment_end(leaves: &[Arc<Leaf>], from: usize, segment: usize) -> usize {
     let least = (from + segment).min(leaves.len());
-    (least..leaves.len()).find(|end| !leaves[*end].answers).unwrap_or(leaves.len())
+    (least..leaves.len()).find(|end| !leaves[*end].belongs()).unwrap_or(leaves.len())
 }
 
 fn key(lane: &Lane, branch: BranchId) -> String {

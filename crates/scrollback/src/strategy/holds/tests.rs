@@ -74,6 +74,10 @@ fn talk(turns: &[Vec<Vec<usize>>]) -> Vec<Value> {
             };
             out.extend(results.iter().enumerate().map(result));
         }
+        // A turn that is over was answered.
+        if turn + 1 < turns.len() {
+            out.push(json!({"role": "assistant", "content": "Done."}));
+        }
     }
     out
 }
@@ -91,6 +95,19 @@ fn a_little_is_shown_and_much_is_held_when_its_turn_is_over() {
     assert_eq!(held(&talk(&[vec![vec![6_000], vec![6_000], vec![900]], vec![]])), [2, 4]);
     assert_eq!(held(&talk(&[vec![vec![12_000]], vec![]])), [2]);
     assert_eq!(held(&talk(&[vec![vec![12_000]]])), [0; 0], "its turn goes on");
+}
+
+/// What an agent says right behind a result goes on with its turn; what a person says after a reply begins one.
+#[test]
+fn what_is_said_behind_a_result_holds_nothing_that_was_not_seen() {
+    let meanwhile = json!({"role": "user", "content": "<environment>It is noon.</environment>"});
+    let mut messages = talk(&[vec![vec![12_000]]]);
+    messages.extend([meanwhile.clone(), meanwhile.clone()]);
+    assert_eq!(held(&messages), [0; 0]);
+    assert_eq!(turns::pages(&leaves(&messages), u32::MAX).len(), 1);
+    assert_eq!(turns::pages(&leaves(&messages), 1), [0..1, 1..5], "it is not parted from the result");
+    messages.extend([json!({"role": "assistant", "content": "Done."}), meanwhile]);
+    assert_eq!(held(&messages), [2]);
 }
 
 #[test]
