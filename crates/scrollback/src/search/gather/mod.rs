@@ -32,7 +32,7 @@ pub const MODELS: usize = 128;
 pub const READ: usize = 500;
 
 /// How much of a long text is read: its beginning, and its end, because people ask after what they paste.
-const HEAD_CHARS: usize = 6_000;
+const HEAD_CHARS: usize = 8_000;
 const TAIL_CHARS: usize = 2_000;
 /// How far around a good message others may belong to it.
 const NEAR: u64 = 4;
