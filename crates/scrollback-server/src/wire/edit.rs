@@ -88,6 +88,8 @@ pub(crate) fn is_overflow(status: StatusCode, body: &[u8]) -> bool {
     let text = String::from_utf8_lossy(&body[..body.len().min(4_096)]).to_ascii_lowercase();
     let signs = [
         "context_length_exceeded",
+        "too much media",
+        "many-image requests",
         "maximum context length",
         "context window",
         "exceed context limit",

@@ -50,10 +50,14 @@ pub(super) struct Walked {
 /// The last bit of what a reply is bound to tells whether it was made under a window of ours.
 const OURS: u8 = 1;
 
+/// How a block begins in which some versions of Claude Code count their requests. Nothing is bound to it.
+const BILLING: &str = "\"x-anthropic-billing-header:";
+
 /// The hash of what stands before the messages.
 pub(super) fn begun(model: &str, system: Option<&str>, tools: Option<&str>) -> Hash128 {
     let blocks = system.map(blocks).unwrap_or_default();
-    let instructions: Vec<Hash128> = blocks.iter().filter_map(|block| Piece::of(block).hash).collect();
+    let standing = blocks.iter().filter(|block| !block.contains(BILLING));
+    let instructions: Vec<Hash128> = standing.filter_map(|block| Piece::of(block).hash).collect();
     let tools = tools.and_then(|tools| Piece::of(tools).hash).unwrap_or_default();
     let parts = instructions.iter().chain([&tools]).map(|hash| &hash.0[..]);
     Hash128::of("anthropic", &[model.as_bytes()].into_iter().chain(parts).collect::<Vec<_>>())
