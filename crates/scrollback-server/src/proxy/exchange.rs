@@ -74,7 +74,8 @@ impl Exchange {
         let Managed { wire, incoming, request, offer } = managed;
         let view = turn.view();
         let under_way = plan.ours.as_ref().map(|_| proxy.later.turn(plan.conversation.clone()));
-        let reasoning = if plan.binds_thinking { Reasoning::Bound } else { Reasoning::Usual };
+        let binds = plan.binds_thinking && wire.name() == WireName::Anthropic;
+        let reasoning = if binds { Reasoning::Bound } else { Reasoning::Usual };
         Self {
             proxy,
             upstream,
@@ -196,7 +197,7 @@ impl Exchange {
             (Reasoning::Usual, Reasoning::Bound) | (Reasoning::Usual | Reasoning::Bound, Reasoning::All) => true,
             (sent, wanted) => wanted == Reasoning::Nothing && sent != wanted,
         };
-        let may = may && self.wire.name() == WireName::Anthropic;
+        let may = may && self.wire.name() != WireName::Responses;
         if may {
             self.manner.reasoning = wanted;
         }

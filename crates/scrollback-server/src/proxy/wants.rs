@@ -56,6 +56,10 @@ const NO_REASONING: [&str; 5] = [
     ".thinking.estimated_tokens: ",
 ];
 
+/// How they say that they know no reasoning in what the model said.
+const UNKNOWN_REASONING: [&str; 2] =
+    ["property 'reasoning_content' is unsupported", "property 'reasoning' is unsupported"];
+
 /// So much of a refusal is read.
 const READ: usize = 4_096;
 /// After so long it is tried anew: servers are set up otherwise, and models change.
@@ -87,13 +91,14 @@ fn wanted(status: StatusCode, body: &[u8]) -> Option<Wanted> {
     // What another server said may be told as a text in a text.
     let text = String::from_utf8_lossy(&body[..body.len().min(READ)]).to_ascii_lowercase().replace('\\', "");
     let says = |signs: &[&str]| may.contains(&status) && signs.iter().any(|sign| text.contains(sign));
-    let known: [(&[&str], Want, bool); 6] = [
+    let known: [(&[&str], Want, bool); 7] = [
         (&NO_TOOLS, Want::NoTools, true),
         (&NO_TOOLS_NOW, Want::NoTools, false),
         (&TURNS, Want::Turns, true),
         (&BOUND, BOUND_ONLY, true),
         (&ALL_REASONING, Want::Reasoning(Reasoning::All), true),
         (&NO_REASONING, Want::Reasoning(Reasoning::Nothing), false),
+        (&UNKNOWN_REASONING, Want::Reasoning(Reasoning::Nothing), true),
     ];
     known.into_iter().find(|(signs, ..)| says(signs)).map(|(_, want, lasts)| (want, lasts))
 }
@@ -121,7 +126,8 @@ impl Wants {
 impl Exchange {
     /// Asks as its model is known to want it.
     pub(super) fn heed(&mut self) {
-        for want in [Want::NoTools, Want::Turns, BOUND_ONLY, Want::Reasoning(Reasoning::All)] {
+        let reasoning = [Reasoning::Bound, Reasoning::All, Reasoning::Nothing].map(Want::Reasoning);
+        for want in [Want::NoTools, Want::Turns].into_iter().chain(reasoning) {
             if self.proxy.wants.knows(&self.upstream.name, &self.plan.model, want) {
                 self.follow(want);
             }
@@ -192,6 +198,8 @@ mod tests {
         check(400, bound, Some((BOUND_ONLY, true)));
         let nothing = Some((Want::Reasoning(Reasoning::Nothing), false));
         check(400, "messages.1.content.0: Invalid `signature` in `thinking` block", nothing);
+        let unknown = "'messages.2' : property 'reasoning_content' is unsupported, did you mean 'role'?";
+        check(400, unknown, Some((Want::Reasoning(Reasoning::Nothing), true)));
         let back = "The `content[].thinking` in the thinking mode must be passed back to the API.";
         check(400, back, Some((Want::Reasoning(Reasoning::All), true)));
         check(400, "Expected `thinking` or `redacted_thinking`, but found `tool_use`.", None);

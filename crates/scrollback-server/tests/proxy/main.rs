@@ -13,6 +13,7 @@ mod laws;
 mod marks;
 mod open_calls;
 mod operated;
+mod reasoned;
 mod recall;
 mod responses;
 mod rough;

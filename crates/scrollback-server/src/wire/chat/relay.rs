@@ -6,7 +6,7 @@ use bytes::{Bytes, BytesMut};
 use scrollback::recall::Sieve;
 use serde_json::{Map, Value, json};
 
-use super::reply::{Chunk, ChunkChoice, Gathered, called};
+use super::reply::{Chunk, ChunkChoice, Gathered, add_to, called};
 use super::speech::{Completions, add_output};
 use crate::wire::offer::Offer;
 use crate::wire::said::Said;
@@ -139,7 +139,7 @@ impl Chunks {
         }
         let waiting: BTreeSet<u64> = self.undecided.iter().map(|(index, _)| *index).filter(|_| ends).collect();
         theirs.extend(waiting.into_iter().flat_map(|index| self.renumbered(offer, index, true)).collect::<Vec<_>>());
-        theirs
+        joined(theirs)
     }
 
     /// Pieces of a call of the client's, numbered as if there were no others. None if the call is ours, or as long as
@@ -186,6 +186,19 @@ impl Chunks {
             out.extend_from_slice(&written(&chunk.to_string()));
         }
     }
+}
+
+/// Pieces of calls, those of one call as one: some clients read only the first that a chunk has.
+fn joined(pieces: Vec<Value>) -> Vec<Value> {
+    let mut joined: Vec<Value> = Vec::new();
+    for piece in pieces {
+        let known = joined.iter_mut().find(|known| known["index"] == piece["index"]).and_then(Value::as_object_mut);
+        match (known, piece.as_object()) {
+            (Some(known), Some(more)) => more.iter().for_each(|(name, more)| add_to(known, name, more)),
+            _ => joined.push(piece),
+        }
+    }
+    joined
 }
 
 fn without(value: &mut Value, name: &str) {
@@ -275,5 +288,25 @@ mod tests {
         splitter.push(stream.as_bytes());
         assert_eq!(relay.hear(&splitter.next().unwrap(), &ear, &mut out), Heard::More);
         assert_eq!(out, stream);
+    }
+
+    #[test]
+    fn what_waited_for_a_name_comes_as_one_piece() {
+        let offer = Offer::new(RecallBy::Tools, &RecallTool::ALL, &Opened::default(), &Chat);
+        let ear = Ear { offer: &offer, waits: false, earlier: Output::default() };
+        let chunk =
+            |call: Value| format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}));
+        let (mut relay, mut splitter, mut out) = (Chunks::new(false), Splitter::default(), BytesMut::new());
+        let begun =
+            json!({"index": 0, "id": "c1", "type": "function", "function": {"name": "search", "arguments": ""}});
+        splitter.push(chunk(begun).as_bytes());
+        splitter.push(chunk(json!({"index": 0, "function": {"arguments": "{\"q"}})).as_bytes());
+        while let Some(event) = splitter.next() {
+            relay.hear(&event, &ear, &mut out);
+        }
+        let whole =
+            json!([{"index": 0, "id": "c1", "type": "function", "function": {"name": "search", "arguments": "{\"q"}}]);
+        let told: Value = serde_json::from_slice(&out[b"data: ".len()..]).unwrap();
+        assert_eq!(told["choices"][0]["delta"]["tool_calls"], whole);
     }
 }

@@ -1,26 +1,33 @@
 //! A window as the messages of a request.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
 
+use scrollback::MessageId;
 use scrollback::message::value_of;
+use scrollback::store::Stored;
 use scrollback::window::{Block, Body, Reason};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::results;
-use crate::wire::Dress;
 use crate::wire::edit::{addressing, array};
 use crate::wire::foreign::{Answered, Foreign, Saying, Words, shape};
 use crate::wire::theirs::Theirs;
+use crate::wire::{Dress, Reasoning};
 
 /// How a mark of a provider's cache is called.
 const MARK: &str = "cache_control";
+/// What servers call the reasoning in a reply; the first is what models call it that want it back.
+const REASONING: [&str; 4] = ["reasoning_content", "reasoning_details", "reasoning", "thinking_blocks"];
 
 /// The messages of a window as a JSON array, with one of ours after the instructions if there is one.
 pub(super) fn messages(dress: &Dress<'_>) -> String {
     let scribe = Scribe {
         foreign: Foreign::read(dress, &shape::CHAT),
-        theirs: Theirs::of(dress.request, shape::CHAT.history),
+        marked: marked_now(dress),
         remark: dress.handle.map(addressing),
+        reasoning: dress.reasoning,
     };
     let blocks: Vec<&Block> = dress.turn.window().sent().collect();
     let instructions = blocks.iter().take_while(|block| block.reason == Reason::Instructions).count();
@@ -34,34 +41,77 @@ pub(super) fn messages(dress: &Dress<'_>) -> String {
     array(head.into_iter().chain(own).chain(results::gathered(tail)))
 }
 
-/// Writes blocks as messages.
-struct Scribe<'a> {
-    foreign: Foreign,
-    theirs: Theirs<'a>,
-    remark: Option<String>,
+/// Which messages of a window are marked and stand so in the request.
+fn marked_now(dress: &Dress<'_>) -> HashSet<MessageId> {
+    let stored: Vec<&Arc<Stored>> = dress.turn.window().sent().filter_map(Block::message).collect();
+    let marked = stored.iter().rev().filter(|stored| stored.raw.get().contains(MARK));
+    let mut marked = marked.map(|stored| (stored.id, stored.raw.get())).peekable();
+    if marked.peek().is_none() {
+        return HashSet::new();
+    }
+    Theirs::of(dress.request, shape::CHAT.history).newest(marked).into_iter().collect()
 }
 
-impl Scribe<'_> {
+/// Writes blocks as messages.
+struct Scribe {
+    foreign: Foreign,
+    /// The messages that this request marks as they are marked in the log.
+    marked: HashSet<MessageId>,
+    remark: Option<String>,
+    reasoning: Reasoning,
+}
+
+impl Scribe {
     fn written<'b>(&self, block: &'b Block) -> Vec<Cow<'b, str>> {
         if let Some(sayings) = self.foreign.sayings(block) {
             return sayings.iter().flat_map(said).map(|message| message.to_string().into()).collect();
         }
-        let text = block.as_chat(self.remark.as_deref());
-        let may_be_marked = matches!(block.body, Body::Original(_)) && text.contains(MARK);
+        let text = self.reasoned(block.as_chat(self.remark.as_deref()));
+        let (Body::Original(stored) | Body::Held(stored, _)) = &block.body else { return vec![text] };
         // A request may have only few marks: those of earlier requests are taken off.
-        let bare = (may_be_marked && !self.theirs.says(&text)).then(|| unmarked(&text)).flatten();
+        let is_old = text.contains(MARK) && !self.marked.contains(&stored.id);
+        let bare = is_old.then(|| unmarked(&text)).flatten();
         vec![bare.map_or(text, Cow::from)]
     }
+}
+
+impl Scribe {
+    /// A message with as much of its reasoning as its model is to be sent. What binds it to the words before it is not
+    /// known here: a model that minds gets none.
+    fn reasoned<'b>(&self, text: Cow<'b, str>) -> Cow<'b, str> {
+        let changed = match self.reasoning {
+            Reasoning::Usual => None,
+            Reasoning::Bound | Reasoning::Nothing if !REASONING.iter().any(|name| text.contains(name)) => None,
+            Reasoning::Bound | Reasoning::Nothing => reply(&text, |reply| {
+                reply.retain(|name, _| !REASONING.contains(&name.as_str()));
+            }),
+            // Replies of other models have none; their providers take an empty text for it.
+            Reasoning::All if text.contains(REASONING[0]) => None,
+            Reasoning::All => reply(&text, |reply| drop(reply.insert(REASONING[0].into(), "".into()))),
+        };
+        changed.map_or(text, Cow::from)
+    }
+}
+
+/// A reply with something changed; `None` if it is none.
+fn reply(message: &str, change: impl FnOnce(&mut Map<String, Value>)) -> Option<String> {
+    let mut message: Map<String, Value> = value_of(message).ok()?;
+    if message.get("role")? != "assistant" {
+        return None;
+    }
+    change(&mut message);
+    Some(Value::Object(message).to_string())
 }
 
 /// A message without its marks; `None` if it has none.
 fn unmarked(message: &str) -> Option<String> {
     let mut message: Value = value_of(message).ok()?;
     let mut was_marked = message.as_object_mut()?.shift_remove(MARK).is_some();
-    let content = message.get_mut("content").and_then(Value::as_array_mut);
-    let blocks = content.into_iter().flatten().filter_map(Value::as_object_mut);
-    for block in blocks {
-        was_marked |= block.shift_remove(MARK).is_some();
+    for list in ["content", "tool_calls"] {
+        let items = message.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+        for item in items.filter_map(Value::as_object_mut) {
+            was_marked |= item.shift_remove(MARK).is_some();
+        }
     }
     was_marked.then(|| message.to_string())
 }

@@ -204,7 +204,7 @@ impl Gathered {
 }
 
 /// Adds a piece to what is known: texts go on, lists grow, objects do so field by field.
-fn add_to(known: &mut Map<String, Value>, name: &str, more: &Value) {
+pub(super) fn add_to(known: &mut Map<String, Value>, name: &str, more: &Value) {
     match (known.get_mut(name), more) {
         (Some(Value::String(known)), Value::String(more)) if !is_said_at_once(name) => known.push_str(more),
         (Some(Value::Array(known)), Value::Array(more)) => known.extend(more.iter().cloned()),

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use scrollback::message::value_of;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -34,15 +35,17 @@ pub(super) fn gathered(messages: Vec<Cow<'_, str>>) -> Vec<Cow<'_, str>> {
     let mut known: HashSet<String> = HashSet::new();
     let mut rest = messages.into_iter().map(Line::new).peekable();
     while let Some(line) = rest.next() {
-        let calls = line.calls();
-        out.push(line.written(&known));
-        if calls.is_empty() {
+        if line.calls().is_empty() {
+            out.push(line.written(&known));
             continue;
         }
         let mut behind = Vec::new();
         while let Some(line) = rest.next_if(|line| !line.is_reply()) {
             behind.push(line);
         }
+        let line = line.called_as(&behind, &known);
+        let calls = line.calls();
+        out.push(line.written(&known));
         if !behind.is_empty() || rest.peek().is_some() {
             out.extend(answered(&calls, behind, &known));
         }
@@ -76,6 +79,26 @@ impl<'w> Line<'w> {
     fn calls(&self) -> Vec<String> {
         let calls = self.head.tool_calls.as_array().filter(|_| self.is_reply()).into_iter().flatten();
         calls.filter_map(|call| call["id"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// The same with the ids by which its client answers it: some write others than the model did, for models that want
+    /// short ones.
+    fn called_as(mut self, behind: &[Self], known: &HashSet<String>) -> Self {
+        let (calls, answers) = (self.calls(), || behind.iter().filter_map(Self::answers));
+        let strays: Vec<&str> =
+            answers().filter(|id| !known.contains(*id) && calls.iter().all(|call| call != id)).collect();
+        let open = calls.iter().filter(|call| answers().all(|id| id != *call)).count();
+        if strays.is_empty() || strays.len() != open {
+            return self;
+        }
+        let (mut message, mut strays): (Value, _) = (value_of(&self.text).unwrap_or_default(), strays.into_iter());
+        for call in message.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten() {
+            if answers().all(|id| call["id"] != id) {
+                call["id"] = strays.next().into();
+            }
+        }
+        self = Self::new(message.to_string().into());
+        self
     }
 
     /// The call it is the result of.
@@ -127,6 +150,23 @@ mod tests {
     fn check(messages: &[String], expect: &[String]) {
         let gathered = gathered(messages.iter().map(|message| message.as_str().into()).collect());
         assert_eq!(gathered, expect);
+    }
+
+    #[test]
+    fn results_by_other_ids_answer_the_calls_before_them() {
+        let user = said("user");
+        let [long, short] = [["chatcmpl-tool-1", "b"], ["tool1abcd", "b"]].map(|ids| reply(&ids));
+        let results = [result("b"), result("tool1abcd")];
+        check(
+            &[long.clone(), results[0].clone(), results[1].clone(), user.clone()],
+            &[short, results[0].clone(), results[1].clone(), user],
+        );
+        // Which of two calls it answers, nobody knows.
+        let check_open = |count: usize| {
+            let told = gathered(vec![long.as_str().into(), results[1].as_str().into(), "{}".into()]);
+            assert_eq!(told.iter().filter(|line| line.contains(UNANSWERED)).count(), count);
+        };
+        check_open(2);
     }
 
     #[test]
