@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::holds::HoldSettings;
 use crate::message::{Message, Part, Role, value_of};
 use crate::recall::RecallTool;
-use crate::store::Stored;
+use crate::store::{Origin, Stored};
 use crate::tokens::part_tokens;
 use crate::window::tokens_of;
 
@@ -204,10 +204,13 @@ impl Leaf {
     }
 }
 
-/// Whether a message is the next of its path and came at once with the one before.
+/// Whether a message is the next of its path and came in one request with the one before. In a file many messages may
+/// have one time.
 fn came_with(last: &Stored, next: &Stored) -> bool {
     let depths = [last, next].map(|stored| stored.position().map(|at| at.depth));
-    last.at == next.at && matches!(depths, [Some(last), Some(next)] if last.plus(1) == next)
+    next.origin == Origin::Client
+        && last.at == next.at
+        && matches!(depths, [Some(last), Some(next)] if last.plus(1) == next)
 }
 
 /// Whether a reply goes on with an earlier one: it brings the result of a tool that its provider runs, or calls

@@ -73,9 +73,7 @@ impl Scribe {
         let bare = is_old.then(|| unmarked(&text)).flatten();
         vec![bare.map_or(text, Cow::from)]
     }
-}
 
-impl Scribe {
     /// A message with as much of its reasoning as its model is to be sent. What binds it to the words before it is not
     /// known here: a model that minds gets none.
     fn reasoned<'b>(&self, text: Cow<'b, str>) -> Cow<'b, str> {

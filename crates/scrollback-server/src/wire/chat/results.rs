@@ -83,7 +83,7 @@ impl<'w> Line<'w> {
 
     /// The same with the ids by which its client answers it: some write others than the model did, for models that want
     /// short ones.
-    fn called_as(mut self, behind: &[Self], known: &HashSet<String>) -> Self {
+    fn called_as(self, behind: &[Self], known: &HashSet<String>) -> Self {
         let (calls, answers) = (self.calls(), || behind.iter().filter_map(Self::answers));
         let strays: Vec<&str> =
             answers().filter(|id| !known.contains(*id) && calls.iter().all(|call| call != id)).collect();
@@ -97,8 +97,7 @@ impl<'w> Line<'w> {
                 call["id"] = strays.next().into();
             }
         }
-        self = Self::new(message.to_string().into());
-        self
+        Self::new(message.to_string().into())
     }
 
     /// The call it is the result of.
