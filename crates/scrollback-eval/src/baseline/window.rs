@@ -45,21 +45,7 @@ pub enum Choosing {
 }
 
 impl Choosing {
-    /// All that need no embeddings.
-    pub const ALL: [Self; 10] = [
-        Self::Last,
-        Self::Words,
-        Self::Neighbours,
-        Self::People,
-        Self::PeopleAround,
-        Self::PeopleWide,
-        Self::BySize,
-        Self::PeopleBySize,
-        Self::Sessions,
-        Self::Oracle,
-    ];
-    /// All of them.
-    pub const EMBEDDED: [Self; 13] = [
+    const ALL: [Self; 13] = [
         Self::Last,
         Self::Words,
         Self::Neighbours,
@@ -74,6 +60,12 @@ impl Choosing {
         Self::FusedPeople,
         Self::Oracle,
     ];
+
+    /// All of them, or all that need no embeddings.
+    pub fn all(embedded: bool) -> impl Iterator<Item = Self> {
+        let needs = |choosing: Self| matches!(choosing, Self::Meaning | Self::Fused | Self::FusedPeople);
+        Self::ALL.into_iter().filter(move |choosing| embedded || !needs(*choosing))
+    }
 
     /// What it is called in a report.
     pub const fn name(self) -> &'static str {

@@ -39,9 +39,7 @@ type Windows = Vec<Vec<Vec<usize>>>;
 impl Method {
     /// All of them, ours last.
     pub fn all(strategies: &[StrategyName], is_embedded: bool) -> Vec<Self> {
-        let baselines = if is_embedded { &Choosing::EMBEDDED[..] } else { &Choosing::ALL[..] };
-        let baselines = baselines.iter().copied().map(Self::Baseline);
-        baselines.chain(strategies.iter().copied().map(Self::Engine)).collect()
+        Choosing::all(is_embedded).map(Self::Baseline).chain(strategies.iter().copied().map(Self::Engine)).collect()
     }
 
     /// What it is called in a report.

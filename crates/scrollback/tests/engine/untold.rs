@@ -45,17 +45,22 @@ async fn imported(desk: &mut Desk, count: usize) -> String {
     contents(&window).unwrap()
 }
 
+/// A long history that is in the log before anybody folds it.
+async fn unread(strategy: StrategyName) -> (Desk, Vec<Value>) {
+    let desk = desk(strategy);
+    let mut history = turns(0, 400);
+    history.push(user("What is next?"));
+    let settings = EngineSettings { strategy: StrategyName::Passthrough, ..EngineSettings::default() };
+    let mut plain = Desk::with_tasks(desk.store.clone(), settings, u32::MAX, Tasks::offline());
+    plain.begin(&history).await.unwrap();
+    (desk, history)
+}
+
 #[test]
 fn a_fold_says_what_nobody_has_read() {
     for strategy in [StrategyName::Summary, StrategyName::Artifacts] {
         run(async {
-            let mut desk = desk(strategy);
-            let mut history = turns(0, 400);
-            history.push(user("What is next?"));
-            // It is in the log before anybody folds it.
-            let settings = EngineSettings { strategy: StrategyName::Passthrough, ..EngineSettings::default() };
-            let mut plain = Desk::with_tasks(desk.store.clone(), settings, u32::MAX, Tasks::offline());
-            plain.begin(&history).await.unwrap();
+            let (mut desk, mut history) = unread(strategy).await;
             let turn = desk.begin(&history).await.unwrap();
             let told = contents(turn.window()).unwrap();
             assert!(told.contains("Nothing is told here of m0–m"), "{strategy}: {told}");
@@ -85,12 +90,7 @@ fn a_fold_says_what_nobody_has_read() {
 fn what_was_told_and_undone_is_not_told_again() {
     for strategy in [StrategyName::Summary, StrategyName::Artifacts] {
         run(async {
-            let mut desk = desk(strategy);
-            let mut history = turns(0, 400);
-            history.push(user("What is next?"));
-            let settings = EngineSettings { strategy: StrategyName::Passthrough, ..EngineSettings::default() };
-            let mut plain = Desk::with_tasks(desk.store.clone(), settings, u32::MAX, Tasks::offline());
-            plain.begin(&history).await.unwrap();
+            let (mut desk, mut history) = unread(strategy).await;
             let nothing = assistant("Nothing.");
             desk.turn(&mut history, user("Is there more?"), nothing.clone()).await;
             history.push(user("And then?"));
