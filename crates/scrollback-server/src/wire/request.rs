@@ -88,16 +88,16 @@ impl Request {
         if changes.is_empty() {
             return self.body.clone();
         }
-        let mut edits: Vec<(Range<usize>, Cow<'_, str>)> = Vec::new();
-        let mut added = String::new();
+        let (mut edits, mut added): (Vec<(Range<usize>, Cow<'_, str>)>, _) = (Vec::new(), String::new());
         for (name, value) in changes {
             match (self.span(name), value) {
                 (Some(span), Some(value)) => edits.push((span, Cow::Borrowed(value))),
-                (Some(_), None) => edits.extend(self.all(name).map(|span| (self.with_comma(span), Cow::Borrowed("")))),
                 (None, Some(value)) => added.extend([",\"", name, "\":", value]),
-                (None, None) => {}
+                (_, None) => {}
             }
         }
+        let is_gone = |name: &str| changes.iter().any(|(gone, value)| *gone == name && value.is_none());
+        edits.extend(self.without(is_gone).into_iter().map(|span| (span, Cow::Borrowed(""))));
         if !added.is_empty() {
             let brace = self.body.iter().rposition(|byte| *byte == b'}').unwrap_or(self.body.len());
             edits.push((brace..brace, added.into()));
@@ -109,19 +109,19 @@ impl Request {
         self.fields.iter().filter(move |(key, _)| key == name).map(|(_, span)| span.clone())
     }
 
-    /// A field with its name and the comma before it, or, for the first field, the one behind it.
-    fn with_comma(&self, value: Range<usize>) -> Range<usize> {
-        let place = self.fields.iter().position(|(_, span)| *span == value).unwrap_or(0);
-        let (before, after) = (place.checked_sub(1).map(|i| self.fields[i].1.end), self.fields.get(place + 1));
-        match (before, after) {
-            (Some(before), _) => before..value.end,
-            (None, Some((_, after))) => {
-                let comma = self.body[value.end..after.start].iter().position(|byte| *byte == b',').unwrap_or(0);
-                let open = self.body.iter().position(|byte| *byte == b'{').unwrap_or(0);
-                open + 1..value.end + comma + 1
-            }
-            (None, None) => value,
+    /// What has to go with some fields: each with the comma before it, and those that all others follow with the comma
+    /// behind them.
+    fn without(&self, is_gone: impl Fn(&str) -> bool) -> Vec<Range<usize>> {
+        let leading = self.fields.iter().take_while(|(name, _)| is_gone(name)).count();
+        let later = self.fields.windows(2).skip(leading.saturating_sub(1)).filter(|pair| is_gone(&pair[1].0));
+        let mut spans: Vec<_> = later.map(|pair| pair[0].1.end..pair[1].1.end).collect();
+        if let Some((_, last)) = leading.checked_sub(1).map(|last| &self.fields[last]) {
+            let open = self.body.iter().position(|byte| *byte == b'{').map_or(0, |at| at + 1);
+            let comma = self.body[last.end..].iter().position(|byte| *byte == b',');
+            let comma = comma.filter(|_| leading < self.fields.len()).map_or(0, |at| at + 1);
+            spans.push(open..last.end + comma);
         }
+        spans
     }
 
     fn spliced(&self, mut edits: Vec<(Range<usize>, Cow<'_, str>)>) -> Bytes {
@@ -240,6 +240,8 @@ mod tests {
         check(r#"{"a":1,"messages":[],"b":{"c":[2]}}"#, &["b"], r#"{"a":1,"messages":[]}"#);
         check(r#"{ "a" : 1 , "messages" : [] , "b":2}"#, &["a", "b", "z"], r#"{ "messages" : []}"#);
         check(r#"{"a":1,"messages":[],"a":2}"#, &["a"], r#"{"messages":[]}"#);
+        check(r#"{"a":1,"b":2,"messages":[]}"#, &["b", "a"], r#"{"messages":[]}"#);
+        check(r#"{"a":1, "a":null ,"messages":[],"b":2,"c":3}"#, &["a", "b"], r#"{"messages":[],"c":3}"#);
     }
 
     #[test]
