@@ -785,3 +785,50 @@ async fn a_beginning_that_changes_reaches_the_model() {
     let next = bench.send(None, &[&[user("Look.")], &step(id)[..], &[now], &step(other)].concat()).await;
     assert!(bench.texts(&next).await.contains(&"It is two o'clock.".to_owned()), "{:?}", bench.texts(&next).await);
 }
+
+/// Passages for the question, the files of the moment, what a lore book has to say: only the newest counts.
+#[tokio::test]
+async fn what_a_client_moves_along_does_not_pile_up() {
+    for notes in [system as fn(&str) -> Value, user] {
+        let bench = Bench::sqlite();
+        let mut history = vec![user("We will talk about boats.")];
+        let begun = bench.send(None, &history).await;
+        bench.answer(&begun, &assistant("Gladly.")).await;
+        history.push(assistant("Gladly."));
+        for turn in 0..6 {
+            let found = [notes(&format!("Passages for question {turn}: {}", long("page", turn)))];
+            let question = [user(&format!("Question {turn}: {}", long("ann", turn)))];
+            let asked = bench.send(None, &with(with(history.clone(), &found), &question)).await;
+            let texts = bench.texts(&asked).await;
+            let passages = texts.iter().filter(|text| text.starts_with("Passages")).count();
+            assert_eq!((passages, texts.len()), (1, history.len() + 2), "{texts:#?}");
+            let reply = assistant(&format!("Answer {turn}: {}", long("bob", turn)));
+            bench.answer(&asked, &reply).await;
+            history.extend(question.into_iter().chain([reply]));
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_taken_back_stays_so_where_a_client_trims_and_tools_answer_alike() {
+    let bench = Bench::sqlite();
+    let turn = |name: &str, n: usize| {
+        let id = format!("call_{name}{n:02}x8f3kq27zm");
+        let asked = user(&format!("{name} {n}: {}", long(name, n)));
+        [
+            asked,
+            call(&id, "save_note", &json!({})),
+            result(&id, "Note saved."),
+            assistant(&format!("Done: {}", long("bob", n))),
+        ]
+    };
+    let said: Vec<Value> = (0..4).flat_map(|n| turn("ann", n)).collect();
+    bench.send(None, &with(said.clone(), &turn("ghost", 4))).await;
+    let anew = with(said, &turn("ann", 5));
+    for (cut, more) in [(0, 6), (4, 7), (8, 8)] {
+        let trimmed = with(anew[cut..].to_vec(), &turn("ann", more)[..3]);
+        let texts = bench.texts(&bench.send(None, &trimmed).await).await;
+        assert!(texts.iter().any(|text| text.starts_with("ann 5")), "{cut}: {texts:#?}");
+        assert!(texts.iter().all(|text| !text.starts_with("ghost")), "{cut}: {texts:#?}");
+    }
+}

@@ -7,10 +7,11 @@
 //! more a client changed, the more must be left of what the model said.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::ids::{Fingerprint, MessageId};
 use crate::message::{Message, Part, Role};
-use crate::store::{Position, Stored};
+use crate::store::{Origin, Position, Stored};
 
 /// Fewer characters than this can be said twice by chance; such a message is matched only where it is expected.
 const SUBSTANTIAL_CHARS: usize = 40;
@@ -22,6 +23,8 @@ const NEAR_THE_END: usize = 2;
 /// So many messages after one that was changed, it is taken for the client's own doing: kept anew with all that
 /// follows, each change would cost as much as the conversation is long.
 const EDITED_WITHIN: usize = 256;
+/// What a client puts between the model's words and takes away again has at most so many messages.
+const MOVED_MESSAGES: usize = 8;
 
 /// Clients clear what takes room: nobody saves fewer characters than these.
 const CLEARED_CHARS: usize = 500;
@@ -71,7 +74,7 @@ impl Features {
 
     /// Whether the other could be this message, wherever it stands: the same words, or a call in common.
     pub(super) fn resembles(&self, other: &Self) -> bool {
-        self.weak == other.weak || self.calls.iter().any(|call| other.calls.contains(call))
+        self.weak == other.weak || self.shares_call(other)
     }
 
     /// Whether both have a call in common that no other conversation has.
@@ -88,6 +91,16 @@ impl Features {
         }
         let saves_room = self.chars * 2 <= other.chars && self.chars + CLEARED_CHARS <= other.chars;
         !saves_room
+    }
+
+    /// Whether both have calls, and none in common: tools often return the same words.
+    fn answers_others(&self, other: &Self) -> bool {
+        let drawn = |features: &Self| features.calls.iter().any(|call| is_unique(call));
+        drawn(self) && drawn(other) && !self.shares_call(other)
+    }
+
+    fn shares_call(&self, other: &Self) -> bool {
+        self.calls.iter().any(|call| other.calls.contains(call))
     }
 
     fn is_substantial(&self) -> bool {
@@ -164,11 +177,12 @@ pub(super) struct Candidate<'a> {
     pub(super) telling: &'a [bool],
 }
 
-/// Maps `theirs` onto a path.
+/// Maps `theirs` onto a path, as far as somebody has not changed it: from there on what they say now counts.
 pub(super) fn recognise(theirs: &[Features], candidate: &Candidate<'_>) -> Option<Rewrite> {
     let (path, skipped) = (candidate.path, candidate.skipped);
     let ours: Vec<Features> = path.iter().map(|stored| Features::of(&stored.message())).collect();
-    let pairs = pairs(theirs, &ours);
+    let mut pairs = pairs(theirs, &ours);
+    pairs.truncate(Reading { theirs, ours: &ours, candidate }.unchanged(&pairs));
     let last = *pairs.last()?;
     let replaced = replaced(&pairs, path);
     let left_out = skipped + last.ours + 1 - pairs.len();
@@ -179,12 +193,6 @@ pub(super) fn recognise(theirs: &[Features], candidate: &Candidate<'_>) -> Optio
         (left_out, inserted) if left_out > inserted => Change::Compacted,
         _ => Change::Edited,
     };
-    // A beginning that changes tells nothing but itself; what changed behind it does.
-    let changed = if candidate.based || candidate.named { 0 } else { pairs[0].theirs };
-    let behind = &replaced[replaced.partition_point(|(theirs, _)| *theirs < changed)..];
-    if change == Change::Edited && is_edit(theirs, path, &ours, behind) {
-        return None;
-    }
     let near_the_end = path.len() - 1 - last.ours <= NEAR_THE_END;
     let evidence = Evidence::of(&pairs, theirs, &ours, candidate.telling);
     evidence.proves(change, candidate.based, near_the_end).then_some(Rewrite {
@@ -195,18 +203,80 @@ pub(super) fn recognise(theirs: &[Features], candidate: &Candidate<'_>) -> Optio
     })
 }
 
-/// Whether somebody changed what was said, or put something in between, rather than that a program cleared what it has
-/// no use for: then what they say now counts.
-fn is_edit(theirs: &[Features], path: &[Stored], ours: &[Features], replaced: &[(usize, Option<MessageId>)]) -> bool {
-    let original = |id: MessageId| path.iter().position(|stored| stored.id == id).map(|place| &ours[place]);
-    // Nobody clears what the model has not answered yet.
-    let is_newest =
-        |i: usize, over: MessageId| i + 1 == theirs.len() && path.last().is_some_and(|last| last.id == over);
-    let edits = |(i, over): &(usize, Option<MessageId>)| {
-        let changed = || over.and_then(original).is_none_or(|over| theirs[*i].edits(over));
-        theirs.len() - i <= EDITED_WITHIN && (over.is_some_and(|over| is_newest(*i, over)) || changed())
-    };
-    replaced.iter().any(edits)
+/// A history beside a path, where it is asked whether somebody changed what was said, put something in between or took
+/// it away, rather than that a program cleared what it has no use for.
+struct Reading<'a> {
+    theirs: &'a [Features],
+    ours: &'a [Features],
+    candidate: &'a Candidate<'a>,
+}
+
+impl Reading<'_> {
+    /// How many matches stand before the first change.
+    fn unchanged(&self, pairs: &[Pair]) -> usize {
+        let is_changed = |(gap, pair): (Gap, &Pair)| {
+            let is_answered_anew = !pair.equal && self.edits(pair.theirs, Some(pair.ours));
+            is_answered_anew || self.is_recent(pair.theirs) && self.is_changed(&gap, pair)
+        };
+        gaps(pairs).zip(pairs).position(is_changed).unwrap_or(pairs.len())
+    }
+
+    /// Whether somebody changed what lies before a match.
+    fn is_changed(&self, gap: &Gap, next: &Pair) -> bool {
+        let is_beginning = gap.theirs.start == 0;
+        // A beginning that changes tells nothing but itself.
+        if is_beginning && !self.candidate.based && !self.candidate.named {
+            return false;
+        }
+        let skipped = if is_beginning { self.candidate.skipped } else { 0 };
+        match (skipped + gap.ours.len(), gap.theirs.len()) {
+            (left_out, 0) => left_out == gap.ours.len() && self.was_moved(gap, next),
+            (left_out, put) if left_out > put => false,
+            _ => {
+                let mut over = gap.ours.clone();
+                gap.theirs.clone().any(|i| self.edits(i, over.next()))
+            }
+        }
+    }
+
+    /// Whether a client took away what it had put between the model's words itself, such as passages found for a
+    /// question or the files of the moment: the model is not to see each of them for ever. What was cut off at the
+    /// beginning, or together with what the model said, is only too long for the client.
+    fn was_moved(&self, gap: &Gap, next: &Pair) -> bool {
+        let is_clients =
+            |place: usize| self.candidate.path[place].origin != Origin::Reply && self.ours[place].calls.is_empty();
+        let is_persons = |features: &Features| features.role != Role::Assistant;
+        let is_head = gap.ours.start == 0;
+        let is_cut =
+            is_head && !(is_persons(&self.theirs[next.theirs]) && self.ours[gap.ours.clone()].iter().all(is_persons));
+        (1..=MOVED_MESSAGES).contains(&gap.ours.len()) && !is_cut && gap.ours.clone().all(is_clients)
+    }
+
+    /// Whether a message of theirs is another than the one it stands in for, and not what is left of it.
+    fn edits(&self, i: usize, over: Option<usize>) -> bool {
+        // Nobody clears what the model has not answered yet.
+        let is_newest = i + 1 == self.theirs.len() && over.is_some_and(|over| over + 1 == self.ours.len());
+        self.is_recent(i) && (is_newest || over.is_none_or(|over| self.theirs[i].edits(&self.ours[over])))
+    }
+
+    fn is_recent(&self, i: usize) -> bool {
+        self.theirs.len() - i <= EDITED_WITHIN
+    }
+}
+
+/// What lies between two matches, on either side.
+struct Gap {
+    theirs: Range<usize>,
+    ours: Range<usize>,
+}
+
+/// What lies before each match.
+fn gaps(pairs: &[Pair]) -> impl Iterator<Item = Gap> {
+    pairs.iter().scan((0, 0), |from, pair| {
+        let gap = Gap { theirs: from.0..pair.theirs, ours: from.1..pair.ours };
+        *from = (pair.theirs + 1, pair.ours + 1);
+        Some(gap)
+    })
 }
 
 /// Matches in order, each to the first possible message after the match before.
@@ -221,7 +291,7 @@ fn pairs(theirs: &[Features], ours: &[Features]) -> Vec<Pair> {
     let (mut pairs, mut next) = (Vec::new(), 0);
     for (i, features) in theirs.iter().enumerate() {
         let equal = first_from(by_words.get(&features.weak), next)
-            .filter(|place| *place == next || features.is_substantial())
+            .filter(|place| *place == next || features.is_substantial() && !features.answers_others(&ours[*place]))
             .map(|ours| Pair { theirs: i, ours, equal: true });
         let pair = equal.or_else(|| {
             let call = features.calls.first()?;
@@ -279,14 +349,12 @@ impl Evidence {
 /// The client's messages up to the last match that are not on the path, each with the message left out in its place.
 fn replaced(pairs: &[Pair], path: &[Stored]) -> Vec<(usize, Option<MessageId>)> {
     let mut replaced = Vec::new();
-    let (mut theirs, mut ours) = (0, 0);
-    for pair in pairs {
-        let mut left_out = (ours..pair.ours).map(|place| path[place].id);
-        replaced.extend((theirs..pair.theirs).map(|i| (i, left_out.next())));
+    for (gap, pair) in gaps(pairs).zip(pairs) {
+        let mut left_out = gap.ours.map(|place| path[place].id);
+        replaced.extend(gap.theirs.map(|i| (i, left_out.next())));
         if !pair.equal {
             replaced.push((pair.theirs, Some(path[pair.ours].id)));
         }
-        (theirs, ours) = (pair.theirs + 1, pair.ours + 1);
     }
     replaced
 }
