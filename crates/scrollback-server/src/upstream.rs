@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use scrollback::quote;
 use serde_json::{Value, json};
 
@@ -21,6 +21,9 @@ use crate::wire::{self, ErrorKind, Own, WireName};
 
 /// The built-in upstream, and its model.
 pub(crate) const QUOTE: &str = "quote";
+
+/// More than any model says in one answer, pictures among it: whoever answers more is not listened to any longer.
+pub(crate) const ANSWER_BYTES: usize = 64 << 20;
 
 /// Headers that belong to one connection, or that we set ourselves.
 const NOT_PASSED: [&str; 13] = [
@@ -195,15 +198,23 @@ impl AnswerBody {
         }
     }
 
-    /// All of it.
-    pub(crate) async fn all(self) -> Result<Bytes, std::io::Error> {
-        match self {
-            Self::Coming(response, timeout) => {
-                let bytes = tokio::time::timeout(timeout, response.bytes()).await.map_err(|_| stalled())?;
-                bytes.map_err(std::io::Error::other)
+    /// All of it, if it is not too large.
+    pub(crate) async fn all(mut self) -> Result<Bytes, std::io::Error> {
+        let timeout = match &mut self {
+            Self::Coming(_, timeout) => *timeout,
+            Self::Ready(bytes) => return Ok(bytes.take().unwrap_or_default()),
+        };
+        let gathered = async {
+            let mut all = BytesMut::new();
+            while let Some(chunk) = self.chunk().await? {
+                all.extend_from_slice(&chunk);
+                if all.len() > ANSWER_BYTES {
+                    return Err(endless());
+                }
             }
-            Self::Ready(bytes) => Ok(bytes.unwrap_or_default()),
-        }
+            Ok(all.freeze())
+        };
+        tokio::time::timeout(timeout, gathered).await.map_err(|_| stalled())?
     }
 }
 
@@ -212,6 +223,11 @@ fn is_near(url: &str) -> bool {
     let host = url.split_once("://").map_or(url, |(_, rest)| rest);
     let local = ["localhost", "127.", "[::1]"].iter().any(|near| host.starts_with(near));
     local || url.starts_with("http://")
+}
+
+/// What is said of an answer that is larger than any model's.
+pub(crate) fn endless() -> std::io::Error {
+    std::io::Error::other(format!("the upstream answered more than {} MB", ANSWER_BYTES >> 20))
 }
 
 fn stalled() -> std::io::Error {

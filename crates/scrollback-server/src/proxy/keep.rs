@@ -17,6 +17,7 @@ use super::pass;
 use super::rounds::Sent;
 use crate::clock::now;
 use crate::live::What;
+use crate::serve::apart;
 use crate::wire::Output;
 use crate::wire::edit::{raw, reasoning_tokens};
 use crate::wire::said::Said;
@@ -104,7 +105,8 @@ impl Exchange {
         // What is known of reasoning is kept with the reply: a request that brings it back cannot do without.
         let thinks = |message: &Message| message.parts().iter().any(|part| matches!(part, Part::Thinking(_)));
         let known = (!messages.iter().any(thinks)).then(|| last.strong());
-        let end = proxy.later.keep(names, known, self.keep(messages, hidden, urgency));
+        let bytes = messages.iter().map(|message| message.raw().get().len()).sum();
+        let end = proxy.later.keep(names, known, apart::work(bytes, self.keep(messages, hidden, urgency)));
         if must_wait {
             ended(end).await;
         }

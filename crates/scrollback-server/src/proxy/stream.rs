@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use super::exchange::{BROKEN_OFF, Exchange, STOPPED, Verdict};
 use super::later::ended;
 use super::pass;
-use crate::upstream::{Answer, AnswerBody, Silence};
+use crate::upstream::{ANSWER_BYTES, Answer, AnswerBody, Silence, endless};
 use crate::wire::said::Said;
 use crate::wire::sse::{Event, Splitter};
 use crate::wire::{Heard, Relay};
@@ -73,6 +73,8 @@ impl Between {
 struct Streaming {
     phase: Phase,
     splitter: Splitter,
+    /// How many bytes came.
+    came: usize,
     relay: Box<dyn Relay>,
     out: BytesMut,
     ready: VecDeque<Result<Bytes, std::io::Error>>,
@@ -87,6 +89,7 @@ pub(super) fn respond(exchange: Exchange, answer: Answer) -> Response<Body> {
     let streaming = Streaming {
         phase: Phase::Coming(Box::new(exchange), answer.body),
         splitter: Splitter::default(),
+        came: 0,
         relay,
         out: BytesMut::new(),
         ready: VecDeque::new(),
@@ -108,7 +111,7 @@ impl Streaming {
             // While it waits, the phase stays where it is: a client that leaves then must not take the reply with it.
             let (mut piece, mut answer) = (Ok(None), None);
             match &mut self.phase {
-                Phase::Coming(_, body) => piece = body.chunk().await,
+                Phase::Coming(_, body) => piece = within(&mut self.came, body.chunk().await),
                 Phase::Rest(body) => piece = timeout(LAST_WORD, body.chunk()).await.unwrap_or(Ok(None)),
                 Phase::Between(between) => match timeout(KEEP_ALIVE, &mut between.next).await {
                     Ok(came) => answer = Some(came),
@@ -245,6 +248,12 @@ impl Streaming {
         self.flush();
         Phase::Over
     }
+}
+
+/// A piece, unless so much came before it that no model says that much.
+fn within(came: &mut usize, piece: Result<Option<Bytes>, std::io::Error>) -> Result<Option<Bytes>, std::io::Error> {
+    *came += piece.as_ref().map_or(0, |piece| piece.as_ref().map_or(0, Bytes::len));
+    if *came > ANSWER_BYTES { Err(endless()) } else { piece }
 }
 
 impl Drop for Streaming {

@@ -1,4 +1,4 @@
-//! Large requests are worked on by threads of their own. Reading, counting and folding what they say can take seconds,
+//! Large requests and replies are worked on by threads of their own. Reading, counting and folding what they say can take seconds,
 //! and whoever asks for little, or is being streamed to, should not wait for that.
 
 use std::sync::LazyLock;
@@ -35,6 +35,21 @@ pub(super) async fn layer(request: Request, next: Next) -> Response {
         Some(Ok(response)) => response,
         Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
         Some(Err(_)) | None => (StatusCode::SERVICE_UNAVAILABLE, "the server stops\n").into_response(),
+    }
+}
+
+/// Does some work on so many bytes that came, apart from other work if they are many.
+pub(crate) async fn work(bytes: usize, work: impl Future<Output = ()> + Send + 'static) {
+    let threads = if bytes as u64 >= LARGE { THREADS.as_ref() } else { None };
+    match threads {
+        None => work.await,
+        Some(runtime) => {
+            if let Err(error) = runtime.spawn(work).await
+                && error.is_panic()
+            {
+                std::panic::resume_unwind(error.into_panic());
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! `connections` serves them one by one (`patient`, `crowd`), `body` reads what requests say, `apart` has threads for
 //! those that say much, and `numbers` are what is counted.
 
-mod apart;
+pub(crate) mod apart;
 pub(crate) mod body;
 mod connections;
 mod crowd;

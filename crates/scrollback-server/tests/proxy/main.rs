@@ -9,6 +9,7 @@ mod doors;
 mod faithful;
 mod folds;
 mod follows;
+mod large;
 mod laws;
 mod marks;
 mod open_calls;

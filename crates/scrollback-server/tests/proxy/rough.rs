@@ -8,7 +8,7 @@ use std::time::Duration;
 use scrollback::tokens::Vocabulary;
 use serde_json::{Value, json};
 
-use crate::scene::{Server, Upstream, chat, events, nothing, plain, reply, says, stream, try_send, user};
+use crate::scene::{Server, Upstream, chat, events, nothing, plain, reply, says, stream, user};
 
 const TOO_LONG: &str = "{\"error\":{\"code\":\"context_length_exceeded\",\"message\":\"too long\"}}";
 
@@ -383,19 +383,4 @@ fn the_built_in_responder_says_what_it_has_not() {
         let answer = server.send(line, "", body);
         assert_eq!(answer.status(), status, "{line}: {}", answer.text());
     }
-}
-
-/// On a machine with few cores one thread answers everybody; what takes long is done by others.
-#[test]
-fn nobody_waits_for_a_large_request_of_somebody_else() {
-    let upstream = Upstream::new(|_, _| reply(&says("Noted.")));
-    let server = Server::new(upstream.port, "");
-    let said: Vec<Value> = (0..6_000).map(|i| user(&format!("The {i}th boat came in from the sea at dawn."))).collect();
-    let (body, port) = (json!({"messages": said}).to_string(), server.port);
-    let large = std::thread::spawn(move || try_send(port, "POST /v1/summarize", "", &body));
-    std::thread::sleep(Duration::from_millis(300));
-    for _ in 0..10 {
-        assert_eq!(server.send("GET /health", "", "").status(), 200);
-    }
-    assert!(!large.is_finished(), "others were answered only when it was done");
 }
