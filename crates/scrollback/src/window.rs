@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::engine::Hidden;
 use crate::error::Error;
 use crate::ids::{Hash128, MessageId};
-use crate::message::Role;
+use crate::message::{Role, is_same_json};
 use crate::note::{Covers, Fold};
 use crate::store::Stored;
 use crate::strategy::topics::Excerpt;
@@ -310,7 +310,7 @@ fn put_around(block: Block, hidden: &Hidden, blocks: &mut Vec<Block>) {
     let led = blocks.iter().rposition(|before| before.reason != Reason::Reasoning).map_or(0, |last| last + 1);
     let asides = blocks.split_off(led);
     // Reasoning that led to a call of ours stands before that call.
-    let stands = |aside: &Block| hidden.rounds.iter().any(|(raw, _)| is_same(raw, aside.text()));
+    let stands = |aside: &Block| hidden.rounds.iter().any(|(raw, _)| is_same_json(raw.get(), aside.text()));
     blocks.extend(hidden.rounds.iter().map(round));
     blocks.extend(asides.into_iter().filter(|aside| !stands(aside)));
     blocks.extend(hidden.before.iter().map(round));
@@ -320,12 +320,6 @@ fn put_around(block: Block, hidden: &Hidden, blocks: &mut Vec<Block>) {
         None => block,
     });
     blocks.extend(hidden.after.iter().map(round));
-}
-
-/// Whether two messages are the same, however they are written.
-fn is_same(raw: &RawValue, text: &str) -> bool {
-    let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
-    raw.get() == text || read(raw.get()) == read(text)
 }
 
 fn item(block: &Block) -> String {

@@ -316,9 +316,9 @@ impl Engine {
 
     /// The last view of a message.
     pub(super) async fn last_view(&self, session: &SessionKey, id: MessageId) -> Result<Option<View>> {
-        let (scope, of) = (Scope::Session(session.clone()), View::keys(id));
-        let views = self.store().records(&scope, Kind::View, Keys::After(of.clone(), PREAMBLE_AMONG)).await?;
-        let last = views.iter().take_while(|record| record.key.starts_with(&of)).last();
+        let (scope, keys) = (Scope::Session(session.clone()), Keys::Before(View::keys_end(id), 1));
+        let last = self.store().records(&scope, Kind::View, keys).await?.pop();
+        let last = last.filter(|record| record.key.starts_with(&View::keys(id)));
         Ok(last.and_then(|record| serde_json::from_str(record.body.get()).ok()))
     }
 

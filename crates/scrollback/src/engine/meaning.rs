@@ -161,8 +161,11 @@ impl Engine {
         let question: String = question.chars().take(QUESTION_CHARS).collect();
         let texts = [question.as_str()];
         let embedding = meaning.embed(&texts, TextKind::Question);
-        let (vectors, read) = futures_util::future::join(embedding, self.vectors(meaning, session)).await;
-        let (vectors, read) = (vectors?, read?);
+        // What there is to read is read meanwhile; another turn of the session may need it before this one does.
+        let reading = async { self.vectors(meaning, session).await.map(drop) };
+        let (vectors, ready) = futures_util::future::join(embedding, reading).await;
+        let (vectors, ()) = (vectors?, ready?);
+        let read = self.vectors(meaning, session).await?;
         let Some(sought) = vectors.first().and_then(|vector| Sought::of(vector)) else { return Ok(None) };
         let path = path.clone();
         let compared = tokio::task::spawn_blocking(move || read.scan.similar(&sought, &path)).await;

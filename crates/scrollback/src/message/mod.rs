@@ -288,6 +288,12 @@ pub fn value_of<T: DeserializeOwned>(json: &str) -> serde_json::Result<T> {
     serde_json::from_str(json).or_else(|_| serde_json::from_str(&read::mended(json)))
 }
 
+/// Whether two texts are the same JSON, however it is written. What cannot be read is the same as nothing else.
+pub(crate) fn is_same_json(one: &str, other: &str) -> bool {
+    let read = |text: &str| value_of::<Value>(text).ok();
+    one == other || read(one).is_some_and(|one| Some(one) == read(other))
+}
+
 /// The words in a JSON value: its strings, without what is clearly not language (long encoded blobs).
 fn text_of(value: &Value) -> Cow<'_, str> {
     match value {

@@ -448,3 +448,27 @@ proptest! {
         });
     }
 }
+
+/// In a rolling upgrade a newer version may write what this one cannot read.
+#[test]
+fn what_a_newer_version_wrote_is_not_written_over() {
+    run(async {
+        let (store, tenant): (Arc<dyn Store>, _) = (Arc::new(MemoryStore::default()), Tenant::local());
+        let (engine, scope) = (engine(&store), Scope::Tenant(tenant.clone()));
+        assert!(engine.submit(&tenant, job(JobKind::Tidy, 1, 5), at(1)).await.unwrap());
+        let all = || store.records(&scope, Kind::Job, Keys::After(String::new(), 99));
+        let records = all().await.unwrap();
+        assert!(records.len() >= 2, "the work, and the list of work");
+        for record in records {
+            let (scope, key, body) = (scope.clone(), record.key, to_raw_value(&json!({"by": 2})).unwrap());
+            let newer = Put { scope, kind: Kind::Job, key, at: record.at, body, expect: Expect::Any };
+            store.commit(Batch::of_tenant(&tenant, vec![newer])).await.unwrap();
+        }
+        let (before, engine) = (all().await.unwrap().len(), self::engine(&store));
+        assert!(!engine.submit(&tenant, job(JobKind::Tidy, 1, 6), at(2)).await.unwrap());
+        assert!(engine.submit(&tenant, job(JobKind::Embed, 1, 6), at(2)).await.is_err(), "it cannot be listed");
+        let after = all().await.unwrap();
+        assert_eq!(after.len(), before);
+        assert!(after.iter().all(|record| record.body.get().contains("by")), "{after:?}");
+    });
+}

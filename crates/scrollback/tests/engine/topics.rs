@@ -40,12 +40,21 @@ enum Manner {
 struct Helper {
     manner: Manner,
     asked: AtomicUsize,
+    /// How often it was asked for a brief.
+    briefs: AtomicUsize,
+}
+
+impl Helper {
+    fn new(manner: Manner) -> Self {
+        Self { manner, asked: AtomicUsize::new(0), briefs: AtomicUsize::new(0) }
+    }
 }
 
 #[async_trait]
 impl Model for Helper {
     async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
         let number = self.asked.fetch_add(1, Ordering::SeqCst);
+        self.briefs.fetch_add(usize::from(question.task == "brief"), Ordering::SeqCst);
         let text = match &self.manner {
             Manner::Fails => return Err(Error::NotFound("no such model".into())),
             Manner::Panics => panic!("the helper fell over"),
@@ -66,7 +75,7 @@ fn desk(manner: Option<Manner>) -> Desk {
     settings.strategies.topics.keep_messages = 4;
     settings.strategies.topics.deadline_ms = 40;
     let patient = TaskSettings { breaker_after: u32::MAX, ..TaskSettings::default() };
-    let helped = |manner| Tasks::new(Arc::new(Helper { manner, asked: AtomicUsize::new(0) }), patient);
+    let helped = |manner| Tasks::new(Arc::new(Helper::new(manner)), patient);
     Desk::with_tasks(Arc::new(MemoryStore::default()), settings, 2_400, manner.map_or_else(Tasks::offline, helped))
 }
 
@@ -128,6 +137,30 @@ fn a_fact_is_quoted_whatever_the_helper_does() {
             let (window, head) = play(&mut desk).await;
             assert!(excerpt(&window).contains(FACT), "{manner:?}: {}", excerpt(&window));
             assert_sorted(&desk, &window, head).await;
+        });
+    }
+}
+
+#[test]
+fn a_helper_that_makes_nothing_of_a_topic_is_not_asked_about_it_again() {
+    for (manner, again) in [(Manner::Says(vec!["no".into()]), false), (Manner::Fails, true)] {
+        run(async {
+            let helper = Arc::new(Helper::new(manner.clone()));
+            let patient = TaskSettings { breaker_after: u32::MAX, ..TaskSettings::default() };
+            let mut desk = desk(None);
+            let tasks = Tasks::new(helper.clone(), patient);
+            desk.engine = scrollback::Engine::new(desk.store.clone(), tasks, desk.settings.clone());
+            play(&mut desk).await;
+            let mut history: Vec<Value> = Vec::new();
+            for said in
+                desk.store.read(&desk.session(), Span::Arrival { from: MessageId(0), limit: 999 }).await.unwrap()
+            {
+                history.push(serde_json::from_str(said.raw.get()).unwrap());
+            }
+            let before = helper.briefs.load(Ordering::SeqCst);
+            assert!(before > 0, "it was asked for briefs");
+            desk.turn(&mut history, user("Thanks."), assistant("My pleasure.")).await;
+            assert_eq!(helper.briefs.load(Ordering::SeqCst) > before, again, "{manner:?}");
         });
     }
 }

@@ -28,7 +28,7 @@ impl Engine {
         for _ in 0..MOST_ROUNDS {
             let records = self.store().records(&scope, Kind::Job, keys.clone()).await?;
             if records.iter().any(|record| record.key == OPEN) {
-                return Ok(records.iter().flat_map(read).collect());
+                return Ok(records.iter().filter_map(read).flatten().collect());
             }
             self.list_all(tenant, &records).await?;
         }
@@ -37,8 +37,10 @@ impl Engine {
 
     /// Adds to the list what was submitted before there was one.
     async fn list_all(&self, tenant: &Tenant, parts: &[Record]) -> Result<()> {
-        let mut listed: BTreeMap<String, Part> =
-            parts.iter().map(|record| (record.key.clone(), read(record))).collect();
+        let mut listed: BTreeMap<String, Part> = BTreeMap::new();
+        for record in parts {
+            listed.insert(record.key.clone(), understood(record)?);
+        }
         for record in self.job_records(tenant).await? {
             let kept = Kept::read(&record).filter(|kept| kept.state.due().is_some());
             if let Some(kept) = kept {
@@ -62,7 +64,7 @@ impl Engine {
     pub(super) async fn relisted_job(&self, tenant: &Tenant, kept: &Kept, at: At) -> Result<Option<Put>> {
         let (key, name) = (kept.job.key(), part_of(&kept.job));
         let record = self.job_record(tenant, &name).await?;
-        let mut part = record.as_ref().map(read).unwrap_or_default();
+        let mut part = record.as_ref().map(understood).transpose()?.unwrap_or_default();
         let has_changed = if kept.state.due().is_some() { part.insert(key) } else { part.remove(&key) };
         let expect = expecting(record.map(|record| record.version));
         Ok(has_changed.then(|| Put::of_tenant(tenant, Kind::Job, name, at, &part).expecting(expect)))
@@ -72,7 +74,7 @@ impl Engine {
     pub(super) async fn unlist_job(&self, tenant: &Tenant, key: &str) -> Result<()> {
         let Some(name) = session_in(key).map(part_named) else { return Ok(()) };
         let Some(record) = self.job_record(tenant, &name).await? else { return Ok(()) };
-        let mut part = read(&record);
+        let mut part = understood(&record)?;
         if !part.remove(key) {
             return Ok(());
         }
@@ -97,7 +99,13 @@ fn expecting(version: Option<u64>) -> Expect {
     version.map_or(Expect::Absent, Expect::Version)
 }
 
-/// Reads a part. What a newer version wrote may not be understood, and is left to it.
-fn read(record: &Record) -> Part {
-    serde_json::from_str(record.body.get()).unwrap_or_default()
+/// Reads a part; `None` if a newer version wrote it and it is not understood.
+fn read(record: &Record) -> Option<Part> {
+    serde_json::from_str(record.body.get()).ok()
+}
+
+/// Reads a part that is to be written anew: one that is not understood is left to whoever wrote it.
+fn understood(record: &Record) -> Result<Part> {
+    let unread = || Error::Damaged(format!("the list of work “{}” is none that this version understands", record.key));
+    read(record).ok_or_else(unread)
 }

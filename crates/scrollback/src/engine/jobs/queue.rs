@@ -22,21 +22,24 @@ pub(super) const MOST_ROUNDS: usize = 16;
 
 impl Engine {
     /// Queues work; false if it waits already or somebody has it. Work that waits is done for the newest head, work
-    /// that somebody has once more after that; work that came to an end is queued anew.
+    /// that somebody has once more after that; work that came to an end is queued anew. What a newer version queued and
+    /// is not understood is left to it.
     pub async fn submit(&self, tenant: &Tenant, job: Job, at: At) -> Result<bool> {
         let key = job.key();
         // Whoever changed the record meanwhile may have ended what was about to be asked for again.
         for _ in 0..MOST_ROUNDS {
             let record = self.job_record(tenant, &key).await?;
             let expect = record.as_ref().map_or(Expect::Absent, |record| Expect::Version(record.version));
-            let Some((kept, is_new)) = submitted(record.as_ref().and_then(Kept::read), &job, at) else {
+            let known = record.as_ref().map(Kept::read);
+            let is_foreign = matches!(known, Some(None));
+            let Some((kept, is_new)) = submitted(known.flatten(), &job, at).filter(|_| !is_foreign) else {
                 return Ok(false);
             };
             if self.put_job(tenant, &kept, expect, at).await? {
                 return Ok(is_new);
             }
         }
-        Ok(false)
+        Err(Error::Conflict(key))
     }
 
     /// Waits until work is submitted here that may be claimed at once. Each piece wakes one who waits; what comes while

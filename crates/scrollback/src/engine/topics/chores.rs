@@ -115,10 +115,12 @@ impl Engine {
             let Some(edition) = self.edition(sorting, topic).await?.filter(|edition| edition.stale) else { continue };
             let messages = self.newest(sorting, topic).await?;
             let answered = self.tasks.run(&WriteBrief { card: Some(&edition.card), messages: &messages }).await;
+            // A helper that makes nothing of it is asked again once more is said there; one that was not there, each time.
+            let is_lost_on_it = answered.calls.iter().any(|call| matches!(call.outcome, task::Heard::Nonsense(_)));
             calls.extend(answered.calls);
             let mut next = edition.next(edition.upto);
             (next.card.name, next.card.brief) = (answered.answer.name, answered.answer.brief);
-            next.stale = answered.by != task::By::Helper;
+            next.stale = answered.by != task::By::Helper && !is_lost_on_it;
             if !next.stale {
                 self.put_brief(sorting, shelf, next).await?;
                 done = true;

@@ -14,6 +14,7 @@ use super::sort::Sorting;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::ids::{At, Depth, MessageId, SessionKey};
+use crate::message::is_same_json;
 use crate::store::{Position, Put, Span, Stored};
 use crate::strategy::Leaf;
 use crate::strategy::topics::activation::{self, Why};
@@ -128,8 +129,7 @@ impl Engine {
     ) -> Result<Option<(Arc<Stored>, Position)>> {
         let Ok(id) = name.parse::<MessageId>() else { return Ok(None) };
         let Some(stored) = self.by_number(sorting.session, vec![id]).await?.pop() else { return Ok(None) };
-        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
-        let same = raw.is_none_or(|raw| raw == stored.raw.get() || read(raw) == read(stored.raw.get()));
+        let same = raw.is_none_or(|raw| is_same_json(raw, stored.raw.get()));
         let at = stored.position().filter(|_| same && sorting.lineage.holds(&stored.place));
         Ok(at.map(|at| (stored, at)))
     }
