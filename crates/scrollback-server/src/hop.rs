@@ -8,11 +8,13 @@ use scrollback::ids::Hash128;
 
 /// How we sign.
 const NAME: &str = "scrollback-";
+/// How many hexadecimal digits follow.
+const SIGN_LETTERS: usize = 12;
 
 /// Our signature: no two processes that run at a time have the same.
 static OURS: LazyLock<String> = LazyLock::new(|| {
     let (time, process) = (crate::clock::now().0.to_le_bytes(), std::process::id().to_le_bytes());
-    format!("{NAME}{}", &Hash128::of("hop", &[&time, &process]).to_string()[..12])
+    format!("{NAME}{}", &Hash128::of("hop", &[&time, &process]).to_string()[..SIGN_LETTERS])
 });
 
 /// Who was here before.
@@ -28,11 +30,9 @@ pub(crate) enum Before {
 
 /// Who a request came through.
 pub(crate) fn before(headers: &HeaderMap) -> Before {
-    let hops: Vec<&str> = headers.get_all(header::VIA).iter().filter_map(|value| value.to_str().ok()).collect();
-    let signed = |signature: &str| hops.iter().any(|hop| hop.contains(signature));
-    if signed(OURS.as_str()) {
+    if names(headers).any(|name| name == OURS.as_str()) {
         Before::Ourselves
-    } else if signed(NAME) {
+    } else if names(headers).any(is_scrollback) {
         Before::Another
     } else {
         Before::Nobody
@@ -41,9 +41,18 @@ pub(crate) fn before(headers: &HeaderMap) -> Before {
 
 /// Whether a request came through somebody who is no Scrollback.
 pub(crate) fn is_through_others(headers: &HeaderMap) -> bool {
-    let is_scrollback = |hop: &str| hop.split_whitespace().nth(1).is_some_and(|name| name.starts_with(NAME));
-    let mut vias = headers.get_all(header::VIA).iter().map(|value| value.to_str().unwrap_or("?"));
-    vias.any(|via| !via.split(',').all(is_scrollback))
+    names(headers).any(|name| !is_scrollback(name))
+}
+
+/// What those call themselves that a request came through.
+fn names(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let vias = headers.get_all(header::VIA).iter().map(|value| value.to_str().unwrap_or_default());
+    vias.flat_map(|via| via.split(',')).map(|hop| hop.split_whitespace().nth(1).unwrap_or_default())
+}
+
+fn is_scrollback(name: &str) -> bool {
+    let sign = name.strip_prefix(NAME);
+    sign.is_some_and(|sign| sign.len() == SIGN_LETTERS && sign.chars().all(|c| c.is_ascii_hexdigit()))
 }
 
 /// Signs a request that goes on.
@@ -56,6 +65,14 @@ pub(crate) fn mark(headers: &mut HeaderMap) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_is_only_called_like_it_is_no_scrollback() {
+        for via in ["1.1 scrollback-gw.example.org", "1.1 scrollback-frontend", "1.1 cache (scrollback-000000000000)"] {
+            let headers: HeaderMap = [(header::VIA, HeaderValue::from_static(via))].into_iter().collect();
+            assert_eq!((before(&headers), is_through_others(&headers)), (Before::Nobody, true), "{via}");
+        }
+    }
 
     #[test]
     fn a_hop_is_known_again() {
@@ -75,8 +92,14 @@ mod tests {
         let mut ours = HeaderMap::new();
         assert!(!is_through_others(&ours));
         mark(&mut ours);
-        assert!(!is_through_others(&ours) && !through("1.1 scrollback-00, 1.1 scrollback-01"));
-        for via in ["1.1 varnish", "1.1 scrollback-00, 2 caddy", "1.1 evil (scrollback-00)", "", "scrollback-00"] {
+        assert!(!is_through_others(&ours) && !through("1.1 scrollback-00000000000a, 1.1 scrollback-00000000000b"));
+        for via in [
+            "1.1 varnish",
+            "1.1 scrollback-00000000000a, 2 caddy",
+            "1.1 evil (scrollback-00000000000a)",
+            "",
+            "scrollback-00000000000a",
+        ] {
             assert!(through(via), "{via}");
         }
     }

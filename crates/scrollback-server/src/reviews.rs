@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use scrollback::engine::{Daily, Fate, ReviewMode, ReviewReport};
-use scrollback::recall::RecallTool;
 use scrollback::store::{Session, Which};
 use scrollback::{At, Engine, SessionId, SessionKey, Tenant};
 
@@ -33,11 +32,9 @@ pub(crate) struct Reviews {
 }
 
 impl Reviews {
-    /// Reviews whenever it is due, until it is dropped. Does nothing where conversations are not sorted into topics.
+    /// Reviews whenever it is due, until it is dropped. Any conversation may be sorted into topics, whatever the settings
+    /// say of others; where one is not, there is nothing to do.
     pub(crate) async fn run(self) {
-        if !self.engine.tools().contains(&RecallTool::Topic) {
-            return std::future::pending().await;
-        }
         loop {
             for tenant in self.tokens.tenants() {
                 if let Err(error) = self.review_if_due(&tenant).await {
@@ -185,6 +182,23 @@ mod tests {
         let since = At(i64::try_from(count - PAGE - 6).unwrap() * 60_000_000);
         assert_eq!(reviews.listed(&tenant, Some(since)).await.unwrap().len(), PAGE + 6);
         assert_eq!(*store.pages.lock().unwrap(), 3, "the recent ones, and a page of others");
+    }
+
+    #[tokio::test]
+    async fn conversations_are_reviewed_where_others_are_not_sorted() {
+        let (store, reviews) = lively(1).await;
+        assert!(
+            !reviews.engine.tools().contains(&scrollback::recall::RecallTool::Topic),
+            "they may be switched to topics"
+        );
+        assert!(reviews.engine.daily_review(&Tenant::local(), 3).due(At(0)).await.unwrap().is_none());
+        let seen = async {
+            while store.reviewed.lock().unwrap().is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        let both = futures_util::future::select(Box::pin(reviews.run()), Box::pin(seen));
+        tokio::time::timeout(Duration::from_mins(1), both).await.expect("it is due");
     }
 
     #[tokio::test]

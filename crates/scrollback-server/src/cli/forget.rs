@@ -1,6 +1,6 @@
 //! `scrollback forget SESSION`: the only command that destroys, and only on a person's word.
 
-use std::io::{BufRead, IsTerminal};
+use std::io::{BufRead, ErrorKind, IsTerminal};
 use std::process::ExitCode;
 
 use anyhow::ensure;
@@ -32,11 +32,16 @@ impl Forget {
         let ask = Ask::new(Method::DELETE, &["sessions", &session.id.to_string()]);
         let done: Erased = desk.asked(&ask).await?;
         // What was typed in chats may be about it, and nobody knows which lines are.
-        let _ = std::fs::remove_file(chat::history_of(desk.settings.store.beside()));
+        let typed = chat::history_of(desk.settings.store.beside());
+        let left = std::fs::remove_file(&typed).err().filter(|error| error.kind() != ErrorKind::NotFound);
         if desk.json {
             say_json(&done)?;
         } else {
             talk(&format!("erased {}", counted(done.erased, "message")));
+        }
+        if let Some(error) = left {
+            let stays = format!("what was typed in chats stays in {}; remove that file", typed.display());
+            return Err(anyhow::Error::new(error).context(stays));
         }
         Ok(ExitCode::SUCCESS)
     }

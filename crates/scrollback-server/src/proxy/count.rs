@@ -47,7 +47,7 @@ impl Proxy {
     /// Counts a request. One that would go on as it came is counted by its upstream, if that can count.
     pub(super) async fn counted(&self, wire: &dyn Wire, upstream: &Upstream, incoming: Incoming) -> Response<Body> {
         let foreseen = AssertUnwindSafe(self.foreseen(wire, upstream, &incoming)).catch_unwind().await;
-        let foreseen = foreseen.unwrap_or_else(|_| Err(Error::Invalid(BROKEN.into())));
+        let foreseen = foreseen.unwrap_or_else(|_| Err(Error::Store { what: BROKEN.into(), source: None }));
         let Foreseen { tokens, as_sent, binds } = match foreseen {
             Ok(foreseen) => foreseen,
             // Nobody else can read what we compacted.

@@ -104,8 +104,8 @@ fn topic(fields: &Map<String, Value>) -> Result<RecallCall, String> {
 
 /// From when and until when.
 fn dates(tool: RecallTool, fields: &Map<String, Value>) -> Result<(Option<At>, Option<At>), String> {
-    let since = date(fields, &["from", "since", "after"], 0)?;
-    let until = date(fields, &["to", "until", "before"], DAY_MICROSECONDS)?;
+    let since = date(tool, fields, &["from", "since", "after"], 0)?;
+    let until = date(tool, fields, &["to", "until", "before"], DAY_MICROSECONDS)?;
     if since.zip(until).is_some_and(|(since, until)| since >= until) {
         return Err(format!("{tool}: `from` is later than `to`; exchange them"));
     }
@@ -226,7 +226,7 @@ fn lines(first: u32, last: u32) -> Option<Part> {
 }
 
 /// A time, or a day; a day that ends something is meant whole.
-fn date(fields: &Map<String, Value>, names: &[&str], day: i64) -> Result<Option<At>, String> {
+fn date(tool: RecallTool, fields: &Map<String, Value>, names: &[&str], day: i64) -> Result<Option<At>, String> {
     let Some(given) = field(fields, names) else { return Ok(None) };
     let read = given.as_str().and_then(|text| {
         let text = text.trim().replace('/', "-");
@@ -234,7 +234,7 @@ fn date(fields: &Map<String, Value>, names: &[&str], day: i64) -> Result<Option<
         At::parse(&text).or(midnight).or_else(|| At::parse(&format!("{text}Z")))
     });
     let wanted = "dates such as 2026-03-01 or 2026-03-01T09:30:00Z";
-    read.map(Some).ok_or_else(|| misread(RecallTool::Search, wanted, given))
+    read.map(Some).ok_or_else(|| misread(tool, wanted, given))
 }
 
 #[cfg(test)]
