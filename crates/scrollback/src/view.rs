@@ -248,35 +248,6 @@ impl View {
     }
 }
 
-/// What differs between two views, a line for each stretch.
-pub fn difference(before: &View, after: &View) -> Vec<String> {
-    let mut lines = Vec::new();
-    if before.fold != after.fold {
-        let named =
-            |fold: Option<FoldId>| fold.map_or("nothing folded".to_owned(), |fold| format!("fold {}", fold.epoch));
-        lines.push(format!("~ {} → {}", named(before.fold), named(after.fold)));
-    }
-    if before.preamble != after.preamble {
-        lines.push(format!("~ instructions {:?} → {:?}", names(&before.preamble), names(&after.preamble)));
-    }
-    let missing = |from: &View, in_view: &View, sign: char| -> Vec<String> {
-        let gone = |run: &&Run| !in_view.runs.contains(run);
-        let line = |run: &Run| {
-            let (from, to) = (run.from.0, run.to.0);
-            format!("{sign} messages {from}–{to} of the path · {} · {} tokens", reason_word(run.reason), run.tokens)
-        };
-        from.runs.iter().filter(gone).map(line).collect()
-    };
-    lines.extend(missing(before, after, '-'));
-    lines.extend(missing(after, before, '+'));
-    lines.extend(after.recalls.iter().filter(|call| !before.recalls.contains(call)).map(|call| format!("+ {call}")));
-    lines
-}
-
-fn names(ids: &[MessageId]) -> Vec<String> {
-    ids.iter().map(ToString::to_string).collect()
-}
-
 /// A reason in words.
 pub fn reason_word(reason: Reason) -> &'static str {
     match reason {
