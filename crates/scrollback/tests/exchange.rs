@@ -393,6 +393,26 @@ async fn editions(format: Format, editions: &[String]) -> (Vec<usize>, usize) {
 }
 
 #[tokio::test]
+async fn a_reply_that_grew_since_is_added_whole() {
+    let said = |kind: &str, [uuid, parent]: [&str; 2], about: &str, content: &str| {
+        format!(
+            r#"{{"type":"{kind}","uuid":"{uuid}","parentUuid":"{parent}","sessionId":"s","message":{{"role":"{kind}",{about}"content":{content}}}}}"#
+        )
+    };
+    let text = |words: &str| format!(r#"[{{"type":"text","text":"{words}"}}]"#);
+    let lines = [
+        said("user", ["a", ""], "", "\"Hello\"").replace("\"parentUuid\":\"\"", "\"parentUuid\":null"),
+        said("assistant", ["b", "a"], r#""id":"m1","stop_reason":"end_turn","#, &text("Hi.")),
+        said("user", ["c", "b"], "", "\"Write an essay\""),
+        said("assistant", ["d", "c"], r#""id":"m2","stop_reason":null,"#, &text("Tides come")),
+        said("assistant", ["e", "d"], r#""id":"m2","stop_reason":"end_turn","#, &text("and go.")),
+    ];
+    let [cut, whole] = [4, 5].map(|count| lines[..count].join("\n"));
+    let told = editions(Format::ClaudeCode, &[cut.clone(), cut, whole.clone(), whole]).await;
+    assert_eq!(told, (vec![4, 0, 1, 0], 2), "what there was of it stays a branch");
+}
+
+#[tokio::test]
 async fn a_newer_export_adds_what_is_new_in_it() {
     let said = |at: usize, sender: &str, blocks: &str, file: &str| {
         format!(

@@ -48,6 +48,10 @@ struct Imported {
     skipped: Vec<String>,
     /// and how much more.
     skipped_more: usize,
+    /// What holds nothing to keep, or what else is to be known, the first of it,
+    remarks: Vec<String>,
+    /// and how much more.
+    remarks_more: usize,
     /// The sessions it went into, the first of them.
     sessions: Vec<SessionId>,
 }
@@ -157,9 +161,16 @@ async fn stored(room: &Room, format: Format, import: Import, tell: &mpsc::Sender
             done.sessions.push(received.session.id);
         }
     }
-    done.skipped_more = import.skipped.len().saturating_sub(COMPLAINTS);
-    done.skipped = import.skipped.into_iter().take(COMPLAINTS).collect();
+    (done.skipped, done.skipped_more) = first(import.skipped);
+    (done.remarks, done.remarks_more) = first(import.remarks);
     Ok(done)
+}
+
+/// What is told of many complaints, and how many more there are.
+fn first(mut told: Vec<String>) -> (Vec<String>, usize) {
+    let more = told.len().saturating_sub(COMPLAINTS);
+    told.truncate(COMPLAINTS);
+    (told, more)
 }
 
 async fn exported(State(door): State<Door>, Path(name): Path<String>, request: Request) -> Response<Body> {

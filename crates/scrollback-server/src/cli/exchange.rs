@@ -47,7 +47,7 @@ struct Imported {
     added: usize,
     /// What could not be understood,
     skipped: Vec<String>,
-    /// and what holds nothing to keep, or was left out on purpose.
+    /// and what holds nothing to keep, was left out on purpose, or is to be known besides.
     remarks: Vec<String>,
 }
 
@@ -127,7 +127,7 @@ impl Imported {
         let file = self.file.display();
         say(format!("{file}: {} format, {conversations}{branches}, {messages}, {} new", self.format, self.added))?;
         tell_all(&format!("{file}: not read"), &self.skipped);
-        tell_all(&format!("{file}: left out"), &self.remarks);
+        tell_all(&file.to_string(), &self.remarks);
         Ok(())
     }
 }

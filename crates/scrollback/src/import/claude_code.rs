@@ -228,28 +228,24 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The last reply, if it is still being written: it does not tell why it ended, as all others do.
-    fn unfinished(&self) -> Option<usize> {
-        let replies = self.nodes.iter().enumerate().filter(|(_, node)| node.says() && node.role == "assistant");
-        let (last, reply) = replies.clone().next_back()?;
-        let is_end = !self.nodes[last + 1..].iter().any(Node::says);
-        let others_tell =
-            replies.clone().count() > 1 && replies.filter(|(node, _)| *node != last).all(|(_, node)| node.is_done);
-        (is_end && others_tell && !reply.is_done).then_some(last)
+    /// Whether the last thing said is a reply that does not tell why it ended, as the others do: it may still be growing.
+    fn is_unfinished(&self) -> bool {
+        let says = || self.nodes.iter().filter(|node| node.says());
+        let replies: Vec<bool> = says().filter(|node| node.role == "assistant").map(|node| node.is_done).collect();
+        let is_last = says().next_back().is_some_and(|node| node.role == "assistant");
+        is_last && matches!(&replies[..], [others @ .., false] if !others.is_empty() && !others.contains(&false))
     }
 
-    fn remarks(&self, unfinished: Option<usize>) -> Vec<String> {
+    fn remarks(&self) -> Vec<String> {
         let kinds: Vec<String> = self.unkept.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
-        let unkept = (!kinds.is_empty()).then(|| format!("attachments without words of anybody: {}", kinds.join(", ")));
-        let stub =
-            unfinished.map(|_| "the last reply, which was still being written; import the file again later".to_owned());
-        unkept.into_iter().chain(stub).collect()
+        let unkept = (!kinds.is_empty())
+            .then(|| format!("left out: attachments without words of anybody: {}", kinds.join(", ")));
+        let grows = "the last reply is there as far as it was written; import the file again when it is finished";
+        unkept.into_iter().chain(self.is_unfinished().then(|| grows.to_owned())).collect()
     }
 
     fn finish(self) -> Import {
-        let unfinished = self.unfinished();
-        let says = |(number, node): (usize, &Node<'_>)| (node.parent, node.says() && Some(number) != unfinished);
-        let tree = Tree::new(self.nodes.iter().enumerate().map(says));
+        let tree = Tree::new(self.nodes.iter().map(|node| (node.parent, node.says())));
         let mut paths = tree.paths(None, |leaf| leaf);
         paths.sort_by_key(|path| path.last().is_none_or(|leaf| !self.nodes[*leaf].is_side));
         let title = self.title();
@@ -258,7 +254,7 @@ impl<'a> Session<'a> {
             conversation(&nodes, &self.nodes[tree.root(path[0])], title)
         });
         let conversations = conversations.collect();
-        Import { conversations, skipped: self.skipped.clone(), remarks: self.remarks(unfinished) }
+        Import { conversations, skipped: self.skipped.clone(), remarks: self.remarks() }
     }
 
     /// The person's title, else the newest one written for a message of this file, else the newest.

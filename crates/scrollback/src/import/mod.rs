@@ -149,7 +149,7 @@ pub struct Import {
     pub conversations: Vec<Conversation>,
     /// What could not be understood, in words, with the number of its line or entry.
     pub skipped: Vec<String>,
-    /// What holds nothing to keep, or was left out on purpose, in words.
+    /// What holds nothing to keep, was left out on purpose, or is to be known besides, in words.
     pub remarks: Vec<String>,
 }
 

@@ -155,12 +155,17 @@ fn an_import_waits_for_the_one_before() {
 #[test]
 fn an_import_tells_what_is_wrong_with_it_in_few_words() {
     let (_upstream, server) = scene();
-    let odd = format!("{}{}", file(1), "{}\n".repeat(300));
+    let odd = format!("{}{}{}", file(1), "{}\n".repeat(300), "{\"messages\":[]}\n".repeat(101));
     let told = server.send("POST /api/import?format=openai", "", &odd).text();
     let done =
         told.lines().filter_map(|line| line.strip_prefix("data: ")).next_back().unwrap_or_else(|| panic!("{told}"));
     let done: Value = serde_json::from_str(done).unwrap();
     assert_eq!((done["skipped"].as_array().unwrap().len(), &done["skipped_more"]), (100, &json!(200)), "{done}");
+    assert_eq!(
+        (&done["remarks"][99], &done["remarks_more"]),
+        (&json!("line 401 has no messages"), &json!(1)),
+        "{done}"
+    );
     let large = server.send("POST /api/import", "", &"x".repeat(2 << 20));
     assert_eq!(large.status(), 413);
     assert!(large.text().contains("serve.import_megabytes"), "{}", large.text());

@@ -82,23 +82,25 @@ fn files_that_were_attached_are_kept_and_other_attachments_counted() {
         ["a.py\\n\\nx = 1", "b.py\\n\\ny = 2"].map(|text| format!(r#"[{{"type":"text","text":"{text}"}}]"#));
     let three = r#"[{"type":"claude-code.file","original_type":"file","filename":"c.png","content":{"type":"image"}}]"#;
     check(&lines, &[&["1", &one, &two, three, "3"]], &[]);
-    assert_eq!(read(&lines.join("\n")).remarks, ["attachments without words of anybody: 1 × todo_reminder"]);
+    assert_eq!(read(&lines.join("\n")).remarks, ["left out: attachments without words of anybody: 1 × todo_reminder"]);
 }
 
 #[test]
-fn a_reply_that_is_still_being_written_is_left_out() {
+fn a_reply_that_is_still_being_written_is_kept_and_told() {
     let done = |uuid: &str, parent: &str| {
         line("assistant", uuid, parent, "2").replace("\"content\"", "\"stop_reason\":\"end_turn\",\"content\"")
     };
     let mut lines =
         vec![line("user", "a", "", "1"), done("b", "a"), line("user", "c", "b", "3"), line("assistant", "d", "c", "4")];
-    check(&lines, &[&["1", "2", "3"]], &[]);
-    assert!(read(&lines.join("\n")).remarks[0].starts_with("the last reply"));
+    let remarks = |lines: &[String]| read(&lines.join("\n")).remarks;
+    check(&lines, &[&["1", "2", "3", "4"]], &[]);
+    assert!(remarks(&lines)[0].starts_with("the last reply"));
     lines.push(line("user", "e", "d", "5"));
     check(&lines, &[&["1", "2", "3", "4", "5"]], &[]);
+    assert!(remarks(&lines).is_empty(), "something follows it");
     lines.pop();
     lines[1] = line("assistant", "b", "a", "2");
-    check(&lines, &[&["1", "2", "3", "4"]], &[]);
+    assert!(remarks(&lines).is_empty(), "no reply of this file tells why it ended");
 }
 
 #[test]

@@ -8,7 +8,7 @@ const SHOWN = 5;
 
 /** The report of a file that is in. */
 export function imported(report) {
-  const { format, conversations: count, branches, messages, added, skipped, skipped_more: unnamed, sessions } = report;
+  const { format, conversations: count, branches, messages, added, skipped, skipped_more: unnamed, remarks, sessions } = report;
   const known = messages - added;
   const named = t('import.conversations', { n: count });
   const conversations = branches > count ? t('import.branches', { n: branches, conversations: named }) : named;
@@ -16,6 +16,7 @@ export function imported(report) {
     h('p', {}, t('import.added', { n: added, conversations, format: t(`import.format.${format}`) }),
       known > 0 ? h('span', { class: 'muted' }, ` ${t('import.known', { n: known })}`) : null),
     skipped.length ? skippedList(skipped, unnamed) : null,
+    remarks.length ? h('ul', { class: 'import-remarks muted' }, remarks.slice(0, SHOWN).map((remark) => h('li', {}, remark))) : null,
     sessions.length ? sessionLinks(sessions, count) : null);
 }
 
