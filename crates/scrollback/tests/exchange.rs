@@ -328,8 +328,7 @@ async fn an_imported_claude_code_session_goes_on_live() {
         Message::from_json(r#"{"role":"user","content":[{"type":"text","text":"Thanks. Run the tests."}]}"#)
             .unwrap()
             .raw()
-            .as_ref()
-            .to_owned(),
+            .clone(),
     );
     let text = array_of(messages.iter().map(|raw| &**raw));
     let tenant = Tenant::local();

@@ -7,10 +7,12 @@
 //! from there. DeepSeek's file has the same tree of other messages.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::entries::{Entry, array, elements, kept, raw, text};
+use super::entries::{Entry, array, elements, kept, shared, text};
 use super::tree::Tree;
 use super::{Conversation, Import, deepseek};
 use crate::ids::At;
@@ -28,11 +30,17 @@ pub(super) fn read(text: &str) -> Import {
     import
 }
 
-/// A node's message, made into ours.
-pub(super) struct Said {
-    pub(super) message: Value,
+/// A node's message, made into ours: first a value, then bytes that paths share.
+pub(super) struct Said<Written = Value> {
+    pub(super) message: Written,
     pub(super) at: Option<At>,
     pub(super) model: Option<String>,
+}
+
+impl Said {
+    fn shared(self) -> Said<Arc<RawValue>> {
+        Said { message: shared(&self.message), at: self.at, model: self.model }
+    }
 }
 
 fn read_conversation(entry: &Entry<'_>, value: &Value, import: &mut Import) {
@@ -42,14 +50,15 @@ fn read_conversation(entry: &Entry<'_>, value: &Value, import: &mut Import) {
     };
     let numbers: HashMap<&str, usize> = mapping.keys().enumerate().map(|(number, id)| (id.as_str(), number)).collect();
     let number = |value: &Value, key: &str| text(value, key).and_then(|id| numbers.get(id).copied());
-    let mut said: Vec<Option<Said>> = Vec::new();
+    let mut said: Vec<Option<Said<Arc<RawValue>>>> = Vec::new();
     for (id, node) in mapping {
         let message = node.get("message").unwrap_or(&Value::Null);
         let read = if deepseek::wrote(message) { Ok(deepseek::read_message(message)) } else { read_message(message) };
-        said.push(read.unwrap_or_else(|what| {
+        let read = read.unwrap_or_else(|what| {
             import.skipped.push(entry.complaint(format!("has a node “{id}” {what}")));
             None
-        }));
+        });
+        said.push(read.map(Said::shared));
     }
     let tree = Tree::new(mapping.values().zip(&said).map(|(node, said)| (number(node, "parent"), said.is_some())));
     let paths = tree.paths(number(value, "current_node"), |leaf| said[leaf].as_ref().and_then(|said| said.at));
@@ -58,12 +67,12 @@ fn read_conversation(entry: &Entry<'_>, value: &Value, import: &mut Import) {
     }
     let whose = if mapping.values().any(|node| deepseek::wrote(&node["message"])) { "deepseek" } else { "chatgpt" };
     for path in paths {
-        let path: Vec<&Said> = path.into_iter().filter_map(|node| said[node].as_ref()).collect();
+        let path: Vec<&Said<_>> = path.into_iter().filter_map(|node| said[node].as_ref()).collect();
         import.conversations.push(conversation(value, whose, &path));
     }
 }
 
-fn conversation(value: &Value, whose: &str, path: &[&Said]) -> Conversation {
+fn conversation(value: &Value, whose: &str, path: &[&Said<Arc<RawValue>>]) -> Conversation {
     let id = text(value, "conversation_id").or_else(|| text(value, "id"));
     let model = path.iter().rev().find_map(|said| said.model.as_deref()).or_else(|| text(value, "default_model_slug"));
     // Where no message tells when it was said, the conversation does.
@@ -72,8 +81,8 @@ fn conversation(value: &Value, whose: &str, path: &[&Said]) -> Conversation {
         declared: id.map(|id| format!("{whose}:{id}")),
         title: text(value, "title").map(str::to_owned),
         model: model.map(str::to_owned),
-        messages: path.iter().map(|said| (raw(&said.message), said.at.or(began))).collect(),
-        places: None,
+        messages: path.iter().map(|said| (said.message.clone(), said.at.or(began))).collect(),
+        ..Conversation::default()
     }
 }
 
@@ -215,7 +224,7 @@ mod tests {
                 {"type": "chatgpt.canvas", "title": "Essay"},
             ])
         );
-        let [bare, told] = [bare, told].map(|message| Message::new(raw(&message)));
+        let [bare, told] = [bare, told].map(|message| Message::new(shared(&message)));
         assert_eq!((bare.strong(), bare.to_text()), (told.strong(), told.to_text()));
     }
 

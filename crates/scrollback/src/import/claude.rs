@@ -4,10 +4,12 @@
 //! text is kept as a block of type `claude.file`.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::entries::{Entry, array, elements, kept, raw, text};
+use super::entries::{Entry, array, elements, kept, shared, text};
 use super::tree::Tree;
 use super::{Conversation, Import};
 use crate::ids::At;
@@ -34,12 +36,13 @@ fn read_conversation(entry: &Entry<'_>, value: &Value, import: &mut Import) {
         import.skipped.push(entry.complaint("is no conversation: it has no “chat_messages”"));
         return;
     };
-    let mut said = Vec::new();
+    let mut said: Vec<Option<Arc<RawValue>>> = Vec::new();
     for (index, message) in messages.iter().enumerate() {
-        said.push(read_message(message).unwrap_or_else(|what| {
+        let read = read_message(message).unwrap_or_else(|what| {
             import.skipped.push(entry.complaint(format!("has a message, number {}, {what}", index + 1)));
             None
-        }));
+        });
+        said.push(read.map(|message| shared(&message)));
     }
     let tree = Tree::new(parents(messages).into_iter().zip(said.iter().map(Option::is_some)));
     let selected = text(value, "current_leaf_message_uuid");
@@ -49,13 +52,13 @@ fn read_conversation(entry: &Entry<'_>, value: &Value, import: &mut Import) {
         import.remarks.push(entry.complaint("has no messages"));
     }
     for path in paths {
-        let path = path.into_iter().filter_map(|node| Some((raw(said[node].as_ref()?), time(&messages[node]))));
+        let path = path.into_iter().filter_map(|node| Some((said[node].clone()?, time(&messages[node]))));
         import.conversations.push(Conversation {
             declared: text(value, "uuid").map(|id| format!("claude:{id}")),
             title: text(value, "name").map(str::to_owned),
             model: text(value, "model").map(str::to_owned),
             messages: path.collect(),
-            places: None,
+            ..Conversation::default()
         });
     }
 }

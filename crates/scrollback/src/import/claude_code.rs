@@ -9,13 +9,14 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::entries::{Fields, kept, lines, raw, text};
 use super::tree::Tree;
-use super::{Conversation, Import};
+use super::{Conversation, Import, Timed};
 use crate::ids::At;
 use crate::message::value_of;
 
@@ -249,9 +250,12 @@ impl<'a> Session<'a> {
         let mut paths = tree.paths(None, |leaf| leaf);
         paths.sort_by_key(|path| path.last().is_none_or(|leaf| !self.nodes[*leaf].is_side));
         let title = self.title();
+        let told: Vec<Option<Arc<RawValue>>> =
+            self.nodes.iter().map(|node| node.says().then(|| message(node))).collect();
         let conversations = paths.iter().map(|path| {
             let nodes: Vec<&Node<'_>> = path.iter().map(|node| &self.nodes[*node]).collect();
-            conversation(&nodes, &self.nodes[tree.root(path[0])], title)
+            let messages = path.iter().filter_map(|node| Some((told[*node].clone()?, self.nodes[*node].at))).collect();
+            conversation(&nodes, &self.nodes[tree.root(path[0])], title, messages)
         });
         let conversations = conversations.collect();
         Import { conversations, skipped: self.skipped.clone(), remarks: self.remarks() }
@@ -265,7 +269,7 @@ impl<'a> Session<'a> {
     }
 }
 
-fn conversation(path: &[&Node<'_>], root: &Node<'_>, title: Option<&str>) -> Conversation {
+fn conversation(path: &[&Node<'_>], root: &Node<'_>, title: Option<&str>, messages: Vec<Timed>) -> Conversation {
     let session = path.iter().rev().find_map(|node| node.session.clone());
     let is_side = root.is_side;
     let declared = session.map(|id| if is_side { format!("{id}/sidechain-{}", root.uuid) } else { id });
@@ -273,8 +277,8 @@ fn conversation(path: &[&Node<'_>], root: &Node<'_>, title: Option<&str>) -> Con
         declared,
         title: title.filter(|_| !is_side).map(str::to_owned),
         model: path.iter().rev().find_map(|node| node.model.clone()),
-        messages: path.iter().map(|node| (message(node), node.at)).collect(),
-        places: None,
+        messages,
+        ..Conversation::default()
     }
 }
 
@@ -309,7 +313,7 @@ fn answers(content: &RawValue) -> HashSet<String> {
 }
 
 /// The message as Claude Code sends it: role and content, the blocks of all its lines together.
-fn message(node: &Node<'_>) -> Box<RawValue> {
+fn message(node: &Node<'_>) -> Arc<RawValue> {
     let content = match &node.contents[..] {
         [one] => one.get().to_owned(),
         several => format!("[{}]", several.iter().flat_map(|content| blocks(content)).collect::<Vec<_>>().join(",")),
@@ -317,6 +321,7 @@ fn message(node: &Node<'_>) -> Box<RawValue> {
     let role = Value::from(node.role.as_str());
     RawValue::from_string(format!("{{\"role\":{role},\"content\":{content}}}"))
         .expect("role and content are valid JSON")
+        .into()
 }
 
 fn blocks(content: &RawValue) -> Vec<String> {

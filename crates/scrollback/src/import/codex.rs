@@ -4,11 +4,13 @@
 //! where it was made, and the instructions at the head. Files of early versions have bare items below a first line with
 //! the session's id.
 
+use std::sync::Arc;
+
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::entries::{Entry, Fields, lines, raw};
-use super::{Conversation, Import};
+use super::entries::{Entry, Fields, lines, owned, shared};
+use super::{Conversation, Import, Timed};
 use crate::ids::At;
 use crate::message::{Message, Role};
 
@@ -29,9 +31,6 @@ pub(super) fn read(text: &str) -> Import {
     rollout.finish()
 }
 
-/// Messages, and when each was said.
-type Path = Vec<(Box<RawValue>, Option<At>)>;
-
 /// A rollout, as far as it has been read.
 #[derive(Default)]
 struct Rollout {
@@ -39,9 +38,9 @@ struct Rollout {
     began: Option<At>,
     title: Option<String>,
     model: Option<String>,
-    messages: Path,
+    messages: Vec<Timed>,
     /// The paths that were taken back.
-    undone: Vec<Path>,
+    undone: Vec<Vec<Timed>>,
     /// How many messages of the path are on one of those as well.
     shared: usize,
     skipped: Vec<String>,
@@ -53,7 +52,7 @@ impl Rollout {
         let kind = line.text("type").unwrap_or_default();
         match (kind.as_str(), line.object("payload")) {
             ("session_meta", Some(meta)) => self.begin(&meta, at),
-            ("response_item", Some(_)) => self.messages.extend(line.raw("payload").map(|raw| (raw.to_owned(), at))),
+            ("response_item", Some(_)) => self.messages.extend(line.raw("payload").map(|raw| (owned(raw), at))),
             ("turn_context", Some(turn)) => self.model = turn.text("model").or(self.model.take()),
             ("event_msg", Some(event)) => self.happened(&event),
             ("compacted", Some(done)) => self.messages.extend(done.text("message").map(|text| (summary(&text), at))),
@@ -62,7 +61,7 @@ impl Rollout {
             ("", None) if line.has("record_type") => {}
             ("", None) if line.has("id") => self.begin(line, at),
             ("", _) => self.skipped.push(entry.complaint("has no “type”")),
-            (_, None) if !line.has("payload") => self.messages.push((entry.raw.to_owned(), at.or(self.began))),
+            (_, None) if !line.has("payload") => self.messages.push((owned(entry.raw), at.or(self.began))),
             (kind, _) => self.skipped.push(entry.complaint(format!("of type “{kind}” is not known"))),
         }
     }
@@ -77,7 +76,7 @@ impl Rollout {
         let base =
             meta.object("base_instructions").and_then(|base| base.text("text")).or(meta.text("base_instructions"));
         let told = [base, meta.text("instructions")].into_iter().flatten();
-        self.messages.extend(told.map(|text| (raw(&json!({"role": "system", "content": text})), at)));
+        self.messages.extend(told.map(|text| (shared(&json!({"role": "system", "content": text})), at)));
     }
 
     fn happened(&mut self, event: &Fields<'_>) {
@@ -95,7 +94,7 @@ impl Rollout {
 
     /// Takes back the last turns: what was said in them stays a branch.
     fn roll_back(&mut self, turns: usize) {
-        let asked = |(number, (raw, _)): (usize, &(Box<RawValue>, Option<At>))| is_asked(raw).then_some(number);
+        let asked = |(number, (raw, _)): (usize, &Timed)| is_asked(raw).then_some(number);
         let asked: Vec<usize> = self.messages.iter().enumerate().filter_map(asked).collect();
         if let Some(&cut) = asked.get(asked.len().saturating_sub(turns)) {
             let kept = self.messages[..cut].to_vec();
@@ -120,8 +119,8 @@ impl Rollout {
 }
 
 /// What stands for all that was said before, as Codex shows it to the model.
-fn summary(text: &str) -> Box<RawValue> {
-    raw(&json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}))
+fn summary(text: &str) -> Arc<RawValue> {
+    shared(&json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}))
 }
 
 /// The first line of what a person said.
@@ -132,8 +131,8 @@ fn title(said: &str) -> Option<String> {
 }
 
 /// Whether a turn begins with it: a person's words, not what Codex tells the model in their name.
-fn is_asked(raw: &RawValue) -> bool {
-    let message = Message::new(raw.to_owned());
+fn is_asked(raw: &Arc<RawValue>) -> bool {
+    let message = Message::new(raw.clone());
     let text = message.to_text();
     let tag = text.strip_prefix('<').and_then(|rest| rest.split_once('>')).map(|(tag, _)| format!("</{tag}>"));
     let is_told =

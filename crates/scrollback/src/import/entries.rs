@@ -3,6 +3,7 @@
 //! One bad entry costs that entry and nothing else. Values stay slices of the text until somebody needs them.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
@@ -182,6 +183,16 @@ pub(super) fn kept(kind: &str, value: &Value) -> Value {
 /// The JSON of a value.
 pub(super) fn raw(value: &Value) -> Box<RawValue> {
     serde_json::value::to_raw_value(value).expect("a JSON value is valid JSON")
+}
+
+/// The same, for several paths to share.
+pub(super) fn shared(value: &Value) -> Arc<RawValue> {
+    raw(value).into()
+}
+
+/// The bytes of a message, for several paths to share.
+pub(super) fn owned(raw: &RawValue) -> Arc<RawValue> {
+    raw.to_owned().into()
 }
 
 #[cfg(test)]

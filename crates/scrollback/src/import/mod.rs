@@ -23,6 +23,7 @@ mod zip;
 use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
@@ -99,8 +100,8 @@ impl FromStr for Format {
     }
 }
 
-/// A message of a file, and when it was said if that is known.
-pub type Timed = (Box<RawValue>, Option<At>);
+/// A message of a file, and when it was said if that is known. Paths that share a message share its bytes.
+pub type Timed = (Arc<RawValue>, Option<At>);
 
 /// One path of a conversation, from its first message to its last; or all of it, with [`Places`].
 #[derive(Clone, Debug, Default)]
@@ -265,7 +266,7 @@ mod tests {
     #[test]
     fn branches_share_what_was_said_before_them() {
         let path = |declared: Option<&str>, said: &[&str]| {
-            let raw = |said: &&str| (RawValue::from_string(format!("\"{said}\"")).unwrap(), None);
+            let raw = |said: &&str| (RawValue::from_string(format!("\"{said}\"")).unwrap().into(), None);
             let (declared, messages) = (declared.map(str::to_owned), said.iter().map(raw).collect());
             Conversation { declared, messages, ..Conversation::default() }
         };
@@ -283,7 +284,7 @@ mod tests {
 
     #[test]
     fn unknown_times_are_those_of_the_neighbour() {
-        let message = |at| (RawValue::from_string("{}".into()).unwrap(), at);
+        let message = |at| (RawValue::from_string("{}".into()).unwrap().into(), at);
         let times = |messages| Conversation { messages, ..Conversation::default() }.times(At(9));
         let known = vec![message(None), message(Some(At(5))), message(None), message(Some(At(7)))];
         assert_eq!(times(known), [At(5), At(5), At(5), At(7)]);

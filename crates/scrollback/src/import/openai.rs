@@ -4,7 +4,7 @@
 
 use serde_json::value::RawValue;
 
-use super::entries::{Entries, Entry, Fields, elements, lines};
+use super::entries::{Entries, Entry, Fields, elements, lines, owned};
 use super::{Conversation, Import, Timed, ours};
 use crate::ids::At;
 
@@ -19,7 +19,7 @@ pub(super) fn read(text: &str) -> Import {
                 reading.skipped.extend(complaint);
             }
             Ok(Read::Message) => {
-                loose.push((entry.raw.to_owned(), Fields::of(entry.raw).and_then(|fields| time(&fields))));
+                loose.push((owned(entry.raw), Fields::of(entry.raw).and_then(|fields| time(&fields))));
             }
             Ok(Read::Nothing) => reading.remarks.push(entry.complaint("has no messages")),
             Err(complaint) => reading.skipped.push(complaint),
@@ -118,7 +118,7 @@ fn timed(messages: &[&RawValue], fields: Option<&Fields<'_>>, ours: Option<&Fiel
     let told = |index: usize| times.get(index).and_then(|raw| moment(raw));
     let began = |index: usize| fields.filter(|_| index == 0).and_then(time);
     let when = |index: usize, raw: &RawValue| told(index).or_else(|| time(&Fields::of(raw)?)).or_else(|| began(index));
-    messages.iter().enumerate().map(|(index, raw)| ((*raw).to_owned(), when(index, raw))).collect()
+    messages.iter().enumerate().map(|(index, raw)| (owned(raw), when(index, raw))).collect()
 }
 
 /// When a message or a conversation says that it was said.

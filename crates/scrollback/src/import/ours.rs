@@ -48,7 +48,7 @@ pub(super) fn read(messages: &[&RawValue], ours: &Fields<'_>) -> Option<(Vec<Tim
     for (placed, given) in newest.into_iter().chain(others).zip(given) {
         let exact = placed.exact.and_then(|text| RawValue::from_string(text.into_owned()).ok());
         let raw = exact.or(given).or(placed.message.map(std::borrow::Cow::into_owned))?;
-        all.push((Place { id: placed.id, follows: placed.follows, beside: placed.beside }, (raw, placed.at)));
+        all.push((Place { id: placed.id, follows: placed.follows, beside: placed.beside }, (raw.into(), placed.at)));
     }
     all.sort_by_key(|(place, _)| place.id);
     let (placed, messages): (Vec<Place>, Vec<_>) = all.into_iter().unzip();

@@ -104,6 +104,14 @@ fn a_reply_that_is_still_being_written_is_kept_and_told() {
 }
 
 #[test]
+fn branches_share_the_bytes_of_what_they_have_in_common() {
+    let lines = [line("user", "a", "", "1"), line("assistant", "b", "a", "2"), line("assistant", "c", "a", "3")];
+    let import = read(&lines.join("\n"));
+    let [one, two] = &import.conversations[..] else { panic!("{import:?}") };
+    assert!(Arc::ptr_eq(&one.messages[0].0, &two.messages[0].0));
+}
+
+#[test]
 fn titles_of_this_file_come_first_and_a_persons_before_all() {
     let mut lines = vec![line("user", "a", "", "1"), r#"{"type":"summary","summary":"ours","leafUuid":"a"}"#.into()];
     lines.push(r#"{"type":"summary","summary":"another","leafUuid":"z"}"#.into());
