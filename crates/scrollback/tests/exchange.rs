@@ -245,8 +245,9 @@ fn codex_items_keep_their_bytes() {
         &[
             "0199c0de-7000-7000-8000-000000000001 | Which port does the server use? | gpt-5-codex\ndeveloper: Work in small steps.\nuser: Which port does the server use?\nassistant: Search the configuration.\nassistant: shell / command rg port\ntool: config.toml: port = 8088\nassistant: 服务器使用 8088 端口。\nuser: They asked about the port.\nuser: Make it 9099.",
         ],
-        &["line 9 is cut off", "line 12 of type “novelty” is not known"],
+        &["line 9 is cut off"],
     );
+    assert_eq!(read(Format::Codex).remarks, ["left out: lines that say nothing: 1 × novelty"]);
     let (raw, at) = &read(Format::Codex).conversations[0].messages[1];
     assert!(fixture(Format::Codex).contains(raw.get()) && raw.get().starts_with(r#"{"type":"message", "role""#));
     assert_eq!(*at, At::parse("2026-05-03T14:00:09Z"));

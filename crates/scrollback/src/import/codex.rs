@@ -4,18 +4,22 @@
 //! where it was made, and the instructions at the head. Files of early versions have bare items below a first line with
 //! the session's id.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::entries::{Entry, Fields, lines, owned, shared};
 use super::{Conversation, Import, Timed};
 use crate::ids::At;
-use crate::message::{Message, Role};
+use crate::message::{Message, Role, value_of};
 
 /// Lines that are no messages, beside those that have a meaning here.
-const SILENT: [&str; 4] = ["turn_context", "world_state", "security_risk_score", "inter_agent_communication_metadata"];
+const SILENT: [&str; 5] =
+    ["turn_context", "world_state", "security_risk_score", "inter_agent_communication_metadata", "token_usage_record"];
+/// Lines that are no messages whatever is in them: what tools the model had, and where it was asked.
+const UNSAID: [&str; 2] = ["tool_manifest", "sampling_boundary"];
 /// How long a title may be.
 const TITLE_CHARS: usize = 80;
 
@@ -43,6 +47,8 @@ struct Rollout {
     undone: Vec<Vec<Timed>>,
     /// How many messages of the path are on one of those as well.
     shared: usize,
+    /// Kinds of lines that say nothing, and how many there were.
+    unsaid: BTreeMap<String, usize>,
     skipped: Vec<String>,
 }
 
@@ -56,12 +62,16 @@ impl Rollout {
             ("turn_context", Some(turn)) => self.model = turn.text("model").or(self.model.take()),
             ("event_msg", Some(event)) => self.happened(&event),
             ("compacted", Some(done)) => self.messages.extend(done.text("message").map(|text| (summary(&text), at))),
+            ("inter_agent_communication", Some(sent)) => self.messages.extend(sent_by_agent(&sent).map(|it| (it, at))),
             ("event_msg" | "compacted", None) => {}
             (kind, _) if SILENT.contains(&kind) => {}
             ("", None) if line.has("record_type") => {}
             ("", None) if line.has("id") => self.begin(line, at),
             ("", _) => self.skipped.push(entry.complaint("has no “type”")),
             (_, None) if !line.has("payload") => self.messages.push((owned(entry.raw), at.or(self.began))),
+            (kind, _) if UNSAID.contains(&kind) || !line.raw("payload").is_some_and(has_words) => {
+                *self.unsaid.entry(kind.to_owned()).or_default() += 1;
+            }
             (kind, _) => self.skipped.push(entry.complaint(format!("of type “{kind}” is not known"))),
         }
     }
@@ -84,6 +94,7 @@ impl Rollout {
             Some("user_message") if self.title.is_none() => {
                 self.title = event.text("message").as_deref().and_then(title);
             }
+            Some("item_completed") if self.title.is_none() => self.title = asked(event).as_deref().and_then(title),
             Some("thread_rolled_back") => {
                 let turns = event.raw("num_turns").and_then(|raw| raw.get().parse().ok());
                 self.roll_back(turns.unwrap_or(0));
@@ -111,11 +122,50 @@ impl Rollout {
         let spoken =
             paths.into_iter().filter(|path| path.iter().any(|(raw, _)| !Message::new(raw.clone()).role().instructs()));
         let conversations = spoken.map(|messages| {
-            let (declared, title, model) = (self.declared.clone(), self.title.clone(), self.model.clone());
+            let (declared, model) = (self.declared.clone(), self.model.clone());
+            let title = self.title.clone().or_else(|| first_question(&messages));
             Conversation { declared, title, model, messages, ..Conversation::default() }
         });
-        Import { conversations: conversations.collect(), skipped: self.skipped.clone(), ..Import::default() }
+        Import { conversations: conversations.collect(), skipped: self.skipped.clone(), remarks: self.remarks() }
     }
+
+    fn remarks(&self) -> Vec<String> {
+        let kinds: Vec<String> = self.unsaid.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
+        let unsaid = (!kinds.is_empty()).then(|| format!("left out: lines that say nothing: {}", kinds.join(", ")));
+        unsaid.into_iter().collect()
+    }
+}
+
+/// Whether something in it is more than a name or a number.
+fn has_words(raw: &RawValue) -> bool {
+    fn says(value: &Value) -> bool {
+        match value {
+            Value::String(text) => text.trim().contains(char::is_whitespace) || !text.is_ascii(),
+            Value::Array(items) => items.iter().any(says),
+            Value::Object(fields) => fields.values().any(says),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+    value_of(raw.get()).is_ok_and(|value| says(&value))
+}
+
+/// What one agent tells another. A model said it, so it is shown to models as one's reply, as Codex does.
+fn sent_by_agent(sent: &Fields<'_>) -> Option<Arc<RawValue>> {
+    let (words, whose) = (sent.text("content")?, [sent.text("author"), sent.text("recipient")]);
+    let [author, recipient] = whose.map(Option::unwrap_or_default);
+    Some(shared(&json!({"role": "assistant", "content": format!("{author} → {recipient}:\n{words}")})))
+}
+
+/// What a person asked, as newer versions tell it.
+fn asked(event: &Fields<'_>) -> Option<String> {
+    let item = event.object("item").filter(|item| item.text("type").as_deref() == Some("UserMessage"))?;
+    item.array("content")?.into_iter().find_map(|block| Fields::of(block)?.text("text"))
+}
+
+/// The title that the first question gives.
+fn first_question(messages: &[Timed]) -> Option<String> {
+    let asked = messages.iter().find(|(raw, _)| is_asked(raw))?;
+    title(&Message::new(asked.0.clone()).to_text())
 }
 
 /// What stands for all that was said before, as Codex shows it to the model.
@@ -210,5 +260,37 @@ mod tests {
         let import = check(&text, &["base agents q1 a1 the sum q2"]);
         assert_eq!(import.conversations[0].title.as_deref(), Some("Why is it slow?"));
         check(&line("session_meta", meta), &[]);
+    }
+
+    #[test]
+    fn lines_that_say_nothing_are_counted_and_are_no_errors() {
+        let text = said("user", "q1")
+            + &line("token_usage_record", r#"{"usage":{"input_tokens":9}}"#)
+            + &line("tool_manifest", r#"{"tools":[{"description":"Reads a file."}]}"#)
+            + &line("novelty", r#"{"id":"x","count":[1]}"#)
+            + &line("novelty", "{}");
+        let import = check(&text, &["q1"]);
+        assert_eq!(import.remarks, ["left out: lines that say nothing: 2 × novelty, 1 × tool_manifest"]);
+        let words = read(&(said("user", "q1") + &line("novelty", r#"{"said":"two words"}"#)));
+        assert_eq!(words.skipped, ["line 2 of type “novelty” is not known"]);
+    }
+
+    #[test]
+    fn what_one_agent_tells_another_is_kept() {
+        let sent =
+            r#"{"author":"/root/worker","recipient":"/root","content":"The pier is closed.","trigger_turn":false}"#;
+        let text = said("user", "q1") + &line("inter_agent_communication", sent);
+        check(&text, &["q1 /root/worker → /root:\nThe pier is closed."]);
+    }
+
+    #[test]
+    fn the_title_is_what_a_person_asked_first() {
+        let title = |text: &str| read(text).conversations[0].title.clone().unwrap_or_default();
+        let told = said("user", "<environment_context>x</environment_context>");
+        let item = r#"{"type":"item_completed","item":{"type":"UserMessage","content":[{"type":"text","text":"Which pier?"}]}}"#;
+        let reply = item.replace("UserMessage", "AgentMessage");
+        let text = told + &line("event_msg", &reply) + &said("user", "Which boat?");
+        assert_eq!(title(&text), "Which boat?");
+        assert_eq!(title(&(text + &line("event_msg", item))), "Which pier?");
     }
 }
