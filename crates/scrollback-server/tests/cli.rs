@@ -127,6 +127,30 @@ fn a_folder_is_read_once_and_what_is_no_conversation_is_named() {
 }
 
 #[test]
+fn a_codex_session_in_two_files_is_one_path() {
+    let (home, folder) = (Home::new(), tempfile::tempdir().unwrap());
+    let line = |minute: usize, kind: &str, payload: &str| {
+        format!("{{\"timestamp\":\"2026-09-01T10:0{minute}:00Z\",\"type\":\"{kind}\",\"payload\":{payload}}}\n")
+    };
+    let said = |minute: usize, words: &str| {
+        line(minute, "response_item", &format!(r#"{{"type":"message","role":"user","content":"{words}"}}"#))
+    };
+    let first = line(0, "session_meta", r#"{"id":"aa-bb"}"#) + &said(1, "Which pier?");
+    let base = format!(r#"{{"id":"aa-bb","history_base":{{"thread_id":"aa-bb","end_byte_offset":{}}}}}"#, first.len());
+    let resumed = line(2, "session_meta", &base) + &said(3, "And when?");
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    };
+    file("rollout-2026-09-01T10-00-00-aa-bb.jsonl", &first);
+    let second = file("rollout-2026-09-01T10-02-00-aa-bb_cc.jsonl", &resumed);
+    assert!(home.says(&["import", &second]).contains("2 messages, 2 new"), "what is beside it is found");
+    assert!(home.says(&["import", &folder.path().display().to_string()]).contains("2 messages, 0 new"));
+    assert_eq!(home.json(&["sessions"])[0]["branches"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn a_conversation_can_be_listed_shown_and_searched() {
     let home = Home::new();
     home.says(&["import", &fixture("samples/harbour.jsonl")]);

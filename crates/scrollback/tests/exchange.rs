@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use scrollback::export::Whole;
-use scrollback::import::{self, Conversation, Format, Import};
+use scrollback::import::{self, Conversation, Format, Import, Opened};
 use scrollback::log::{Arrival, History, Log, Outcome, array_of};
 use scrollback::store::{Origin, Session, Span, Stored, Which};
 use scrollback::{At, MemoryStore, Message, MessageId, SessionKey, Tenant, ids};
@@ -410,6 +410,33 @@ async fn a_reply_that_grew_since_is_added_whole() {
     let [cut, whole] = [4, 5].map(|count| lines[..count].join("\n"));
     let told = editions(Format::ClaudeCode, &[cut.clone(), cut, whole.clone(), whole]).await;
     assert_eq!(told, (vec![4, 0, 1, 0], 2), "what there was of it stays a branch");
+}
+
+#[tokio::test]
+async fn a_codex_file_whose_beginning_is_elsewhere_follows_what_is_stored() {
+    let line = |minute: usize, kind: &str, payload: &str| {
+        format!("{{\"timestamp\":\"2026-09-01T10:{minute:02}:00Z\",\"type\":\"{kind}\",\"payload\":{payload}}}\n")
+    };
+    let said = |minute: usize, role: &str, words: &str| {
+        line(minute, "response_item", &format!(r#"{{"type":"message","role":"{role}","content":"{words}"}}"#))
+    };
+    let meta = |minute: usize, base: &str| {
+        line(minute, "session_meta", &format!(r#"{{"id":"t","base_instructions":{{"text":"Be brief."}}{base}}}"#))
+    };
+    let base = |end: usize| format!(r#","history_base":{{"thread_id":"t","end_byte_offset":{end}}}"#);
+    let first = meta(0, "") + &said(1, "user", "Which pier?") + &said(2, "assistant", "Pier two.");
+    let resumed = meta(3, &base(first.len())) + &said(4, "user", "And when?");
+    let told = editions(Format::Codex, &[first.clone(), resumed.clone(), resumed.clone(), first.clone()]).await;
+    assert_eq!(told, (vec![3, 1, 0, 0], 1));
+    let alone = editions(Format::Codex, &[resumed.clone(), resumed.clone()]).await;
+    assert_eq!(alone, (vec![2, 0], 1), "its own words are kept where nothing came before");
+    let beside = |id: &str| (id == "t").then(|| first.clone().into_bytes());
+    let Opened::Read(_, import) = import::open_among(resumed.as_bytes(), None, 0, &beside).unwrap() else {
+        panic!("a rollout")
+    };
+    let (log, before) = (new_log(), import::read(Format::Codex, &first).unwrap());
+    assert_eq!(store_all(&log, &before.conversations).await, 3);
+    assert_eq!((store_all(&log, &import.conversations).await, paths(&log).await.len()), (1, 1));
 }
 
 #[tokio::test]

@@ -77,7 +77,7 @@ impl Import {
         let found = Found::of(&self.files)?;
         let (mut failed, mut empty) = (false, Vec::new());
         for (file, in_folder) in &found.files {
-            let done = self.file(desk, &log, file).await;
+            let done = self.file(desk, &log, file, &found).await;
             failed |= match &done {
                 Ok(Done::Imported(imported)) => !imported.skipped.is_empty(),
                 Ok(Done::Foreign(_) | Done::Nothing(_)) => !in_folder,
@@ -97,8 +97,9 @@ impl Import {
         Ok(if failed || !found.packed.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
     }
 
-    async fn file(&self, desk: &Desk, log: &Log, file: &Path) -> anyhow::Result<Done> {
-        let (format, import) = match import::open(&read(file)?, self.format, UNPACKED_BYTES)? {
+    async fn file(&self, desk: &Desk, log: &Log, file: &Path, found: &Found) -> anyhow::Result<Done> {
+        let others = |id: &str| found.rollout(id, file);
+        let (format, import) = match import::open_among(&read(file)?, self.format, UNPACKED_BYTES, &others)? {
             Opened::Read(format, import) => (format, import),
             Opened::Foreign(what) => return Ok(Done::Foreign(what)),
             Opened::Nothing(why) => return Ok(Done::Nothing(why)),
@@ -187,6 +188,16 @@ impl Found {
             }
         }
         Ok(())
+    }
+
+    /// The rollout of Codex that an id belongs to, among these files and those beside one of them.
+    fn rollout(&self, id: &str, beside: &Path) -> Option<Vec<u8>> {
+        let endings = [format!("-{id}.jsonl"), format!("_{id}.jsonl")];
+        let is_it = |path: &PathBuf| endings.iter().any(|ending| path.to_string_lossy().ends_with(ending));
+        let folder = beside.canonicalize().ok().and_then(|path| std::fs::read_dir(path.parent()?).ok());
+        let mut neighbours = folder.into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+        let found = self.files.iter().map(|(path, _)| path).find(|path| is_it(path)).cloned();
+        std::fs::read(found.or_else(|| neighbours.find(is_it))?).ok()
     }
 }
 

@@ -2,7 +2,9 @@
 //!
 //! Items keep their bytes. Turns that were taken back are a branch of their own. The summary of a compaction stands
 //! where it was made, and the instructions at the head. Files of early versions have bare items below a first line with
-//! the session's id.
+//! the session's id. A file that goes on from another (`base`) holds only what is new.
+
+mod base;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::entries::{Entry, Fields, lines, owned, shared};
-use super::{Conversation, Import, Timed};
+use super::{Conversation, Import, Others, Timed};
 use crate::ids::At;
 use crate::message::{Message, Role, value_of};
 
@@ -23,13 +25,16 @@ const UNSAID: [&str; 2] = ["tool_manifest", "sampling_boundary"];
 /// How long a title may be.
 const TITLE_CHARS: usize = 80;
 
-pub(super) fn read(text: &str) -> Import {
+pub(super) fn read(text: &str, others: Others<'_>) -> Import {
     let entries = lines(text);
     let mut rollout = Rollout { skipped: entries.skipped, ..Rollout::default() };
     for entry in &entries.read {
         match entry.fields() {
             Some(fields) => rollout.take(entry, &fields),
             None => rollout.skipped.push(entry.complaint("is not an object")),
+        }
+        if let Some(base) = rollout.base.take() {
+            rollout.follow(base, others);
         }
     }
     rollout.finish()
@@ -47,6 +52,10 @@ struct Rollout {
     undone: Vec<Vec<Timed>>,
     /// How many messages of the path are on one of those as well.
     shared: usize,
+    /// Where it goes on from, until that has been read.
+    base: Option<base::Base>,
+    /// Sessions that it may go on from, if the file with their messages is not at hand.
+    follows: Vec<String>,
     /// Kinds of lines that say nothing, and how many there were.
     unsaid: BTreeMap<String, usize>,
     skipped: Vec<String>,
@@ -83,6 +92,7 @@ impl Rollout {
         }
         self.declared = meta.text("id");
         self.began = at;
+        self.base = base::Base::of(meta);
         let base =
             meta.object("base_instructions").and_then(|base| base.text("text")).or(meta.text("base_instructions"));
         let told = [base, meta.text("instructions")].into_iter().flatten();
@@ -122,9 +132,9 @@ impl Rollout {
         let spoken =
             paths.into_iter().filter(|path| path.iter().any(|(raw, _)| !Message::new(raw.clone()).role().instructs()));
         let conversations = spoken.map(|messages| {
-            let (declared, model) = (self.declared.clone(), self.model.clone());
+            let (declared, follows, model) = (self.declared.clone(), self.follows.clone(), self.model.clone());
             let title = self.title.clone().or_else(|| first_question(&messages));
-            Conversation { declared, title, model, messages, ..Conversation::default() }
+            Conversation { declared, title, model, messages, follows, ..Conversation::default() }
         });
         Import { conversations: conversations.collect(), skipped: self.skipped.clone(), remarks: self.remarks() }
     }
@@ -132,7 +142,13 @@ impl Rollout {
     fn remarks(&self) -> Vec<String> {
         let kinds: Vec<String> = self.unsaid.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
         let unsaid = (!kinds.is_empty()).then(|| format!("left out: lines that say nothing: {}", kinds.join(", ")));
-        unsaid.into_iter().collect()
+        let alone = self.follows.first().map(|base| {
+            format!(
+                "it goes on from the file rollout-…{base}.jsonl, which is not here: it was put after what is stored of \
+                 that session, if anything is; to be exact, import the folder with both"
+            )
+        });
+        unsaid.into_iter().chain(alone).collect()
     }
 }
 
@@ -193,6 +209,10 @@ fn is_asked(raw: &Arc<RawValue>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(text: &str) -> Import {
+        super::read(text, &|_| None)
+    }
 
     #[test]
     fn early_files_have_bare_items() {

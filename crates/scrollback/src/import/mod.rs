@@ -12,6 +12,7 @@ mod claude_code;
 mod codex;
 mod deepseek;
 mod entries;
+mod follow;
 mod guess;
 mod open;
 mod openai;
@@ -32,7 +33,7 @@ use crate::ids::{At, Hash128, Tenant};
 use crate::log::{Arrival, History, Log, Received, array_of};
 use crate::store::Origin;
 
-pub use open::{Opened, open};
+pub use open::{Opened, open, open_among};
 pub use ours::Places;
 
 /// The kinds of files that can be read.
@@ -103,6 +104,9 @@ impl FromStr for Format {
 /// A message of a file, and when it was said if that is known. Paths that share a message share its bytes.
 pub type Timed = (Arc<RawValue>, Option<At>);
 
+/// The bytes of other files, where they are at hand: rollouts of Codex, by the id that ends their names.
+pub type Others<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
+
 /// One path of a conversation, from its first message to its last; or all of it, with [`Places`].
 #[derive(Clone, Debug, Default)]
 pub struct Conversation {
@@ -114,6 +118,8 @@ pub struct Conversation {
     pub model: Option<String>,
     /// The messages, and when each was said if that is known.
     pub messages: Vec<Timed>,
+    /// The sessions that it may go on from, the likeliest first, if what came before is not in its file.
+    pub follows: Vec<String>,
     /// Where they stood, if they are not one path but all that there is, in order of arrival: our own export.
     pub places: Option<Places>,
 }
@@ -209,21 +215,30 @@ impl Import {
 
 /// Reads the text of a file. What cannot be understood is listed; only a text without any conversation is an error.
 pub fn read(format: Format, text: &str) -> Result<Import> {
-    parsed(format, text.trim_start_matches('\u{feff}')).or_refused(format)
+    parsed(format, text.trim_start_matches('\u{feff}'), &|_| None).or_refused(format)
 }
 
-fn parsed(format: Format, text: &str) -> Import {
+fn parsed(format: Format, text: &str, others: Others<'_>) -> Import {
     match format {
         Format::OpenAi => openai::read(text),
         Format::ChatGpt => chatgpt::read(text),
         Format::Claude => claude::read(text),
         Format::ClaudeCode => claude_code::read(text),
-        Format::Codex => codex::read(text),
+        Format::Codex => codex::read(text, others),
     }
 }
 
 /// Stores one conversation; `at` stands for times that the file does not tell.
 pub async fn store(log: &Log, tenant: &Tenant, conversation: &Conversation, at: At) -> Result<Received> {
+    if !conversation.follows.is_empty() {
+        let messages = follow::whole(log, tenant, conversation).await?;
+        let whole = Conversation { messages, follows: Vec::new(), ..conversation.clone() };
+        return stored(log, tenant, &whole, at).await;
+    }
+    stored(log, tenant, conversation, at).await
+}
+
+async fn stored(log: &Log, tenant: &Tenant, conversation: &Conversation, at: At) -> Result<Received> {
     let times = conversation.times(at);
     let model = conversation.model.as_deref().unwrap_or_default();
     let began = times.first().copied().unwrap_or(at);

@@ -1,7 +1,7 @@
 //! A file, whatever it is: text in any encoding or a ZIP, of any format that is known.
 
 use super::entries::{Fields, first_elements};
-use super::{Format, Import, parsed, text, zip};
+use super::{Format, Import, Others, parsed, text, zip};
 use crate::error::{Error, Result};
 
 /// What a file turns out to hold.
@@ -20,12 +20,17 @@ pub enum Opened {
 /// Reads the bytes of a file: a text, or an archive from which at most `room` bytes are unpacked. A format that is not
 /// named is guessed.
 pub fn open(bytes: &[u8], format: Option<Format>, room: usize) -> Result<Opened> {
+    open_among(bytes, format, room, &|_| None)
+}
+
+/// The same where other files are at hand that it may go on from.
+pub fn open_among(bytes: &[u8], format: Option<Format>, room: usize, others: Others<'_>) -> Result<Opened> {
     if !bytes.starts_with(zip::MAGIC) {
-        return opened(bytes, format);
+        return opened(bytes, format, others);
     }
     let (mut whole, mut read) = (Import::default(), None);
     for (name, bytes) in zip::conversations(bytes, room)? {
-        match opened(&bytes, format) {
+        match opened(&bytes, format, others) {
             Ok(Opened::Read(format, import)) => {
                 read = Some(format);
                 whole.extend(import.within(&name));
@@ -44,11 +49,11 @@ pub fn open(bytes: &[u8], format: Option<Format>, room: usize) -> Result<Opened>
     }
 }
 
-fn opened(bytes: &[u8], format: Option<Format>) -> Result<Opened> {
+fn opened(bytes: &[u8], format: Option<Format>, others: Others<'_>) -> Result<Opened> {
     let text::Text { text, lost } = text::read(bytes)?;
     let text = text.trim_start_matches('\u{feff}');
     let Some(format) = format.or_else(|| Format::guess(text)) else { return unknown(text) };
-    let mut import = parsed(format, text);
+    let mut import = parsed(format, text, others);
     import.skipped.extend(lost);
     if import.conversations.is_empty() && import.skipped.is_empty() {
         return Ok(Opened::Nothing(import.refusal(format)));
