@@ -258,7 +258,8 @@ fn errors_say_what_to_do() {
     assert!(home.complains(&["sessions"]).contains("scrollback import"));
     assert!(home.complains(&["import", "absent.json"]).contains("absent.json"));
     std::fs::write(home.0.path().join("odd.json"), "{\"what\": 1}").unwrap();
-    assert!(home.complains(&["import", "odd.json"]).contains("--format"));
+    let odd = home.complains(&["import", "odd.json"]);
+    assert!(odd.contains("conversations.json of ChatGPT") && !odd.contains("--format"), "{odd}");
     home.says(&["import", &fixture("samples/harbour.jsonl")]);
     assert!(home.complains(&["show", "nobody"]).contains("scrollback sessions"));
     assert!(home.complains(&["show", "harbour", "--branch", "7"]).contains("no branch 7"));

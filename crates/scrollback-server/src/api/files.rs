@@ -117,15 +117,10 @@ async fn read(parts: &Parts, body: Bytes, room: usize) -> Result<(Format, Import
         Opened::Read(format, import) => Ok((format, import)),
         Opened::Foreign(what) => Err(Refusal::invalid(what)),
         Opened::Nothing(why) => Err(Refusal::invalid(why)),
-        Opened::Unknown => Err(unknown()),
+        Opened::Unknown => Err(Refusal::invalid(import::KNOWN)),
     };
     let read = tokio::task::spawn_blocking(read).await;
     read.unwrap_or_else(|_| Err(Refusal::invalid("the file could not be read")))
-}
-
-fn unknown() -> Refusal {
-    let names = Format::ALL.map(Format::as_str).join(", ");
-    Refusal::invalid(format!("the format of the file is not recognised; name it with format= ({names})"))
 }
 
 /// Stores what was read and tells how far it is. It goes on when nobody watches any more.

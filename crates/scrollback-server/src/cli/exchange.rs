@@ -103,7 +103,7 @@ impl Import {
             Opened::Read(format, import) => (format, import),
             Opened::Foreign(what) => return Ok(Done::Foreign(what)),
             Opened::Nothing(why) => return Ok(Done::Nothing(why)),
-            Opened::Unknown => return Ok(Done::Nothing(unknown())),
+            Opened::Unknown => return Ok(Done::Nothing(import::KNOWN.to_owned())),
         };
         let bar = progress(import.conversations.len() as u64, "importing");
         let mut added = 0;
@@ -199,11 +199,6 @@ impl Found {
         let found = self.files.iter().map(|(path, _)| path).find(|path| is_it(path)).cloned();
         std::fs::read(found.or_else(|| neighbours.find(is_it))?).ok()
     }
-}
-
-fn unknown() -> String {
-    let names = Format::ALL.map(Format::as_str).join(", ");
-    format!("the format is not recognised; name it with --format ({names})")
 }
 
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {

@@ -26,11 +26,11 @@ fn format_of_entry(raw: &RawValue) -> Option<Format> {
         openai::is_spoken(&fields).then_some(Format::OpenAi)
     } else if has(&["type", "payload"]) || has(&["record_type"]) {
         Some(Format::Codex)
-    } else if has_any(&["parentUuid", "sessionId", "leafUuid", "isSnapshotUpdate"]) {
+    } else if has(&["type"]) && has_any(&["parentUuid", "sessionId", "leafUuid", "isSnapshotUpdate"]) {
         Some(Format::ClaudeCode)
     } else if has_any(&["role", "call_id"]) {
         Some(Format::OpenAi)
-    } else if has(&["id", "timestamp"]) {
+    } else if has(&["id", "timestamp"]) && !has_any(&["type", "content", "text", "message"]) {
         Some(Format::Codex)
     } else {
         None
@@ -72,9 +72,16 @@ mod tests {
     const TELEGRAM: &str = r#"{"id":42,"messages":[{"id":1,"type":"message","from":"Mum","text":"Dinner?"}]}"#;
     const STUDIO: &str = r#"{"name":"Ferry","messages":[{"versions":[{"role":"user","content":[]}]}]}"#;
 
+    const PI: &str = "{\"type\":\"session\",\"version\":3,\"id\":\"p\",\"timestamp\":\"t\"}
+        {\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"t\",\"message\":{\"role\":\"user\"}}";
+    const GEMINI: &str = "{\"sessionId\":\"s\",\"projectHash\":\"h\",\"startTime\":\"t\"}
+        {\"id\":\"1\",\"timestamp\":\"t\",\"type\":\"user\",\"content\":[]}";
+    const PROMPTS: &str = r#"{"display":"hi","pastedContents":{},"timestamp":1760000000000,"sessionId":"s"}"#;
+
     #[test]
     fn what_is_none_of_them_is_not_guessed() {
-        for text in ["", "[]", "{}", "[1,2]", "Dear diary", "{\"a\":1}", TELEGRAM, STUDIO] {
+        let of_others = [TELEGRAM, STUDIO, PI, GEMINI, PROMPTS];
+        for text in ["", "[]", "{}", "[1,2]", "Dear diary", "{\"a\":1}"].into_iter().chain(of_others) {
             check(text, None);
         }
     }

@@ -33,7 +33,7 @@ use crate::ids::{At, Hash128, Tenant};
 use crate::log::{Arrival, History, Log, Received, array_of};
 use crate::store::Origin;
 
-pub use open::{Opened, open, open_among};
+pub use open::{KNOWN, Opened, open, open_among};
 pub use ours::Places;
 
 /// The kinds of files that can be read.

@@ -13,9 +13,15 @@ pub enum Opened {
     Foreign(&'static str),
     /// No conversation; in words, what it is or what to do with it.
     Nothing(String),
-    /// Something that is in no format that is known, unless somebody names one.
+    /// Something that is in no format that is known; see [`KNOWN`].
     Unknown,
 }
+
+/// What can be read, for whoever has something else.
+pub const KNOWN: &str = "the format is not known. Conversations are read from the conversations.json of ChatGPT, Claude \
+    or DeepSeek (or the ZIP it came in), from sessions of Claude Code and Codex, and from JSON with messages as OpenAI \
+    writes them (“role” and “content”), which many programs export. Files of Gemini, Grok, Open WebUI and others are \
+    not read";
 
 /// Reads the bytes of a file: a text, or an archive from which at most `room` bytes are unpacked. A format that is not
 /// named is guessed.
@@ -63,12 +69,23 @@ fn opened(bytes: &[u8], format: Option<Format>, others: Others<'_>) -> Result<Op
 
 /// What a text is that is in no known format.
 fn unknown(text: &str) -> Result<Opened> {
-    if text.trim().is_empty() {
-        return Ok(Opened::Nothing("the file is empty".to_owned()));
+    let told = |what: &str| Ok(Opened::Nothing(what.to_owned()));
+    let begin = text.trim_start();
+    if begin.is_empty() {
+        return told("the file is empty");
+    }
+    if begin.starts_with('<') {
+        return told("it is a web page: take the conversations.json that stands beside it in the export");
     }
     let broken = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).err();
     if let (Some(error), Some(_)) = (broken(text), broken(text.lines().next().unwrap_or_default())) {
+        if !begin.starts_with(['{', '[']) {
+            return told("it is no JSON: of an export take the conversations.json, not a table or a text");
+        }
         return Err(Error::Invalid(format!("the file is no JSON, or was cut short: {error}")));
+    }
+    if serde_json::from_str::<[serde::de::IgnoredAny; 0]>(text).is_ok() {
+        return told("it holds no conversations: its list is empty");
     }
     let fields = first_elements(text, 1).first().and_then(|first| Fields::of(first));
     if let Some(what) = fields.as_ref().and_then(foreign) {
@@ -147,6 +164,9 @@ mod tests {
     #[test]
     fn what_holds_no_conversation_is_told_apart() {
         nothing(" \n", "empty");
+        nothing("[ ]", "its list is empty");
+        nothing("\n<html><body></body></html>", "take the conversations.json");
+        nothing("Conversation,Time,Author\nHarbour,Monday,Ann", "take the conversations.json");
         assert!(matches!(open(b"{\"a\":1}", None, 0).unwrap(), Opened::Unknown));
         nothing("{\"type\":\"summary\",\"summary\":\"s\",\"leafUuid\":\"u\"}", "no conversation found");
         nothing("{\"name\":\"Mum\",\"messages\":[{\"id\":1,\"type\":\"message\",\"text\":\"Dinner?\"}]}", "no “role”");
