@@ -31,28 +31,47 @@ pub fn open(bytes: &[u8], format: Option<Format>, room: usize) -> Result<Opened>
 
 /// The same where other files are at hand that it may go on from.
 pub fn open_among(bytes: &[u8], format: Option<Format>, room: usize, others: Others<'_>) -> Result<Opened> {
-    if !bytes.starts_with(zip::MAGIC) {
+    if !zip::is_archive(bytes) {
         return opened(bytes, format, others);
     }
+    let zip::Unpacked { conversations, others: beside } = zip::unpack(bytes, room)?;
     let (mut whole, mut read) = (Import::default(), None);
-    for (name, bytes) in zip::conversations(bytes, room)? {
-        match opened(&bytes, format, others) {
+    for (name, unpacked) in conversations {
+        let named = |what: &dyn std::fmt::Display| format!("{name}: {what}");
+        match unpacked.and_then(|bytes| opened(&bytes, format, others).map_err(|error| named(&error))) {
             Ok(Opened::Read(format, import)) => {
                 read = Some(format);
                 whole.extend(import.within(&name));
             }
-            Ok(Opened::Foreign(what)) => whole.remarks.push(format!("{name}: {what}")),
-            Ok(Opened::Nothing(what)) => whole.remarks.push(format!("{name}: {what}")),
+            Ok(Opened::Foreign(what)) => whole.remarks.push(named(&what)),
+            Ok(Opened::Nothing(what)) => whole.remarks.push(named(&what)),
             Ok(Opened::Unknown) => whole.skipped.push(format!("{name} is in no format that is known")),
-            Err(error) => whole.skipped.push(format!("{name}: {error}")),
+            Err(complaint) => whole.skipped.push(complaint),
         }
     }
-    let none = "the ZIP holds no conversations.json: unpack it, and take the files that are in it";
     match (read, whole.skipped.first()) {
-        (Some(format), _) => Ok(Opened::Read(format, whole)),
+        (Some(format), _) => {
+            let unread = |name: String| format!("{name} is not read: its name is not conversations….json");
+            whole.remarks.extend(beside.into_iter().map(unread));
+            Ok(Opened::Read(format, whole))
+        }
         (None, Some(complaint)) => Err(Error::Invalid(complaint.clone())),
-        (None, None) => Ok(Opened::Nothing(whole.remarks.first().map_or(none, String::as_str).to_owned())),
+        (None, None) => Ok(Opened::Nothing(whole.remarks.first().cloned().unwrap_or_else(|| without(&beside)))),
     }
+}
+
+/// How many names are told of files that are not read.
+const NAMED: usize = 3;
+
+/// What is told of an archive that holds no conversations, but perhaps other JSON.
+fn without(others: &[String]) -> String {
+    let more = if others.len() > NAMED { ", …" } else { "" };
+    let beside = if others.is_empty() {
+        String::new()
+    } else {
+        format!(", but {}{more}", others[..others.len().min(NAMED)].join(", "))
+    };
+    format!("the ZIP holds no conversations.json{beside}: unpack it, and take the files that are in it")
 }
 
 fn opened(bytes: &[u8], format: Option<Format>, others: Others<'_>) -> Result<Opened> {
@@ -145,9 +164,24 @@ mod tests {
         assert_eq!(import.conversations.len(), 2);
         let other = archive_of(&[("a.json", b"{}")]);
         assert!(
-            matches!(open(&other, None, 9).unwrap(), Opened::Nothing(why) if why.contains("no conversations.json"))
+            matches!(open(&other, None, 9).unwrap(), Opened::Nothing(why) if why.contains("no conversations.json, but a.json"))
         );
+        assert_eq!(import.remarks, ["user.json is not read: its name is not conversations….json"]);
         assert_eq!(import.skipped, ["x/conversations-001.json: entry 1 is no conversation: it has no “mapping”"]);
+    }
+
+    #[test]
+    fn a_damaged_file_in_a_zip_does_not_cost_the_others() {
+        let mut archive =
+            archive_of(&[("conversations-000.json", b"[1, 2, 3]"), ("conversations-001.json", HI.as_bytes())]);
+        // The first byte that is packed.
+        archive[30 + "conversations-000.json".len()] ^= 0xff;
+        let import = read(&archive);
+        assert_eq!(import.conversations.len(), 1);
+        assert!(import.skipped[0].starts_with("conversations-000.json in the ZIP is damaged"), "{:?}", import.skipped);
+        let empty = archive_of(&[("conversations.json", b"[]")]);
+        let told = "conversations.json: it holds no conversations: its list is empty";
+        assert!(matches!(open(&empty, None, 9).unwrap(), Opened::Nothing(why) if why == told));
     }
 
     #[test]

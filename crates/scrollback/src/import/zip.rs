@@ -10,14 +10,16 @@ use flate2::read::DeflateDecoder;
 
 use crate::error::{Error, Result};
 
-/// How archives begin.
-pub(super) const MAGIC: &[u8] = b"PK\x03\x04";
+/// How files in an archive begin.
+const MAGIC: &[u8] = b"PK\x03\x04";
 /// How the directory ends, a file's line in it begins, and how many bytes both have at least.
 const END: &[u8] = b"PK\x05\x06";
 const LINE: &[u8] = b"PK\x01\x02";
 const END_BYTES: usize = 22;
 const LINE_BYTES: usize = 46;
 const HEAD_BYTES: usize = 30;
+/// What stands for a number that is written elsewhere because it is too large.
+const ELSEWHERE: usize = u32::MAX as usize;
 
 /// A file in an archive.
 struct Packed<'a> {
@@ -32,26 +34,48 @@ struct Packed<'a> {
     archive: &'a [u8],
 }
 
-/// Unpacks the files whose name is `conversations….json`; all of them may take `room` bytes.
-pub(super) fn conversations(archive: &[u8], room: usize) -> Result<Vec<(String, Vec<u8>)>> {
-    let files =
-        directory(archive).ok_or_else(|| Error::Invalid("the ZIP is damaged or not whole: unpack it first".into()))?;
-    let (mut unpacked, mut left) = (Vec::new(), room);
-    for file in files.into_iter().filter(Packed::is_wanted) {
-        let bytes = file.unpacked(left).map_err(|what| Error::Invalid(format!("{} in the ZIP {what}", file.name)))?;
-        left -= bytes.len();
-        unpacked.push((file.name, bytes));
-    }
-    Ok(unpacked)
+/// What is in an archive.
+#[derive(Debug, PartialEq)]
+pub(super) struct Unpacked {
+    /// The files whose name is `conversations….json`: their bytes, or why there are none.
+    pub(super) conversations: Vec<(String, Result<Vec<u8>, String>)>,
+    /// The names of other files of JSON.
+    pub(super) others: Vec<String>,
+}
+
+/// Unpacks the files of conversations; all of them may take `room` bytes.
+pub(super) fn unpack(archive: &[u8], room: usize) -> Result<Unpacked> {
+    let files = directory(archive).ok_or_else(|| {
+        let what = if is_large(archive) { "of the kind for very large files (ZIP64)" } else { "damaged or not whole" };
+        Error::Invalid(format!("the ZIP is {what}: unpack it first"))
+    })?;
+    let (wanted, others): (Vec<_>, Vec<_>) = files.into_iter().partition(Packed::is_wanted);
+    let mut left = room;
+    let conversations = wanted.into_iter().map(|file| {
+        let bytes = file.unpacked(left).map_err(|what| format!("{} in the ZIP {what}", file.name));
+        left -= bytes.as_ref().map_or(0, Vec::len);
+        (file.name, bytes)
+    });
+    let conversations = conversations.collect();
+    let others = others.into_iter().filter(Packed::is_json).map(|file| file.name).collect();
+    Ok(Unpacked { conversations, others })
 }
 
 impl Packed<'_> {
     fn is_wanted(&self) -> bool {
-        let name = self.name.rsplit('/').next().unwrap_or_default();
+        let name = self.name.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase();
         name.strip_prefix("conversations").is_some_and(|rest| rest.strip_suffix(".json").is_some())
     }
 
+    fn is_json(&self) -> bool {
+        let name = self.name.to_lowercase();
+        [".json", ".jsonl"].iter().any(|ending| name.ends_with(ending))
+    }
+
     fn unpacked(&self, room: usize) -> Result<Vec<u8>, String> {
+        if [self.bytes, self.at].contains(&ELSEWHERE) {
+            return Err("is larger than can be read here (ZIP64): unpack it first".into());
+        }
         let packed = self.packed().ok_or("is damaged or cut off")?;
         let mut bytes = Vec::new();
         // One byte more than there is room for tells that there is more.
@@ -79,10 +103,27 @@ impl Packed<'_> {
     }
 }
 
+/// Whether these are the bytes of an archive. An empty one is nothing but its end.
+pub(super) fn is_archive(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC) || bytes.starts_with(END)
+}
+
+/// Where the directory's end stands.
+fn end(archive: &[u8]) -> Option<usize> {
+    let last = archive.len().checked_sub(END_BYTES)?;
+    (last.saturating_sub(usize::from(u16::MAX))..=last).rev().find(|at| archive[*at..].starts_with(END))
+}
+
+/// Whether the directory is one of those whose numbers stand elsewhere.
+fn is_large(archive: &[u8]) -> bool {
+    let number = |end: usize| Some((short(archive, end + 10)?, long(archive, end + 16)?));
+    let told = end(archive).and_then(number);
+    told.is_some_and(|(count, at)| count == usize::from(u16::MAX) || at == ELSEWHERE)
+}
+
 /// All files of an archive.
 fn directory(archive: &[u8]) -> Option<Vec<Packed<'_>>> {
-    let last = archive.len().checked_sub(END_BYTES)?;
-    let end = (last.saturating_sub(usize::from(u16::MAX))..=last).rev().find(|at| archive[*at..].starts_with(END))?;
+    let end = end(archive)?;
     let (count, mut at) = (short(archive, end + 10)?, long(archive, end + 16)?);
     let mut files = Vec::new();
     for _ in 0..count {
@@ -142,23 +183,28 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn files_of_conversations_are_found_wherever_they_stand() {
+    fn files_of_conversations_are_found_wherever_they_stand_and_others_are_named() {
         let files: [(&str, &[u8]); 4] = [
             ("user.json", b"{}"),
             ("conversations.json", b"[1]"),
-            ("out/conversations-001.json", b"[2]"),
+            ("out\\Conversations-001.JSON", b"[2]"),
             ("conversations/a.png", b""),
         ];
-        let found = conversations(&archive_of(&files), 100).unwrap();
-        assert_eq!(found, [files[1], files[2]].map(|(name, bytes)| (name.to_owned(), bytes.to_vec())));
+        let found = unpack(&archive_of(&files), 100).unwrap();
+        assert_eq!(
+            found.conversations,
+            [files[1], files[2]].map(|(name, bytes)| (name.to_owned(), Ok(bytes.to_vec())))
+        );
+        assert_eq!(found.others, ["user.json"]);
     }
 
     #[test]
     fn no_more_is_unpacked_than_there_is_room_for() {
         let zeroes = vec![b'0'; 1 << 20];
         let archive = archive_of(&[("conversations-000.json", &zeroes), ("conversations-001.json", &zeroes)]);
-        assert!(archive.len() < 10_000 && conversations(&archive, 2 << 20).is_ok());
-        let error = conversations(&archive, (2 << 20) - 1).unwrap_err().to_string();
+        let are_read = |room| unpack(&archive, room).unwrap().conversations.into_iter().map(|(_, read)| read);
+        assert!(archive.len() < 10_000 && are_read(2 << 20).all(|read| read.is_ok()));
+        let [Ok(_), Err(error)] = &are_read((2 << 20) - 1).collect::<Vec<_>>()[..] else { panic!("the second") };
         assert!(error.contains("conversations-001.json in the ZIP is larger"), "{error}");
     }
 
@@ -166,15 +212,34 @@ pub(super) mod tests {
     fn damaged_archives_are_told_and_nothing_panics() {
         let archive = archive_of(&[("conversations.json", b"[{\"a\": 1}, {\"b\": 2}]")]);
         for end in 0..archive.len() {
-            assert!(conversations(&archive[..end], 1000).is_err(), "{end}");
+            assert!(unpack(&archive[..end], 1000).is_err(), "{end}");
         }
-        let whole = conversations(&archive, 1000).unwrap();
+        let whole = unpack(&archive, 1000).unwrap().conversations;
         for at in 0..archive.len() {
             let mut broken = archive.clone();
             broken[at] ^= 0xff;
-            let read = conversations(&broken, 1000);
-            assert!(read.is_err() || read.is_ok_and(|read| read.is_empty() || read == whole), "{at}");
+            let Ok(Unpacked { conversations, .. }) = unpack(&broken, 1000) else { continue };
+            assert!(conversations.iter().all(|(_, read)| read.is_err()) || conversations == whole, "{at}");
         }
-        assert_eq!(conversations(&archive_of(&[("a.json", b"")]), 9).unwrap(), []);
+        assert_eq!(unpack(&archive_of(&[("a.png", b"")]), 9).unwrap().conversations, []);
+        let empty = archive_of(&[]);
+        assert!(is_archive(&empty) && unpack(&empty, 9).unwrap().conversations.is_empty());
+    }
+
+    #[test]
+    fn archives_for_very_large_files_are_told_apart() {
+        let archive = archive_of(&[("conversations.json", b"[]")]);
+        let end = archive.len() - END_BYTES;
+        for at in [end + 10, end + 16] {
+            let mut large = archive.clone();
+            large[at..at + 4].fill(0xff);
+            let error = unpack(&large, 9).unwrap_err().to_string();
+            assert!(error.contains("ZIP64"), "{error}");
+        }
+        let mut large = archive.clone();
+        let line = archive.windows(4).position(|four| four == LINE).unwrap();
+        large[line + 20..line + 24].fill(0xff);
+        let Err(error) = &unpack(&large, 9).unwrap().conversations[0].1 else { panic!("it is larger") };
+        assert!(error.contains("ZIP64"), "{error}");
     }
 }
