@@ -3,9 +3,9 @@
 //! The messages come out as Claude Code sends them to the model, so that an imported session goes on when it is live
 //! again: the lines of one reply (same `message.id`) are one message, and so are the results of calls made at once,
 //! each of which names its own line of the reply as its parent. Sub-agents (sidechains) are conversations of their own.
-//! Files that were attached or changed are messages of the person; progress, error notices and the like are links of
-//! the chain and no messages. What follows a compaction follows what was said before it, and the summary stands between
-//! as it was shown.
+//! Files that were attached or changed, and what commands printed, are messages of the person; progress, error notices
+//! and the like are links of the chain and no messages. What follows a compaction follows what was said before it, and
+//! the summary stands between as it was shown.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::entries::{Fields, kept, lines, raw, text};
+use super::entries::{Fields, kept, lines, listed, raw, text};
 use super::tree::Tree;
 use super::{Conversation, Import, Timed};
 use crate::ids::At;
@@ -90,6 +90,8 @@ struct Session<'a> {
     titles: Vec<(Option<String>, String)>,
     /// Kinds of attachments that are not kept, and how many there were.
     unkept: BTreeMap<String, usize>,
+    /// Likewise of what Claude Code noted for the person alone.
+    noted: BTreeMap<String, usize>,
     skipped: Vec<String>,
 }
 
@@ -105,6 +107,7 @@ impl<'a> Session<'a> {
         let said = match line.object("attachment") {
             _ if line.is_true("isApiErrorMessage") => None,
             Some(attached) => self.attached(line, &attached),
+            None if kind == "system" => self.noted(line),
             None => said(&kind, line)?,
         };
         let uuid = line.text("uuid").unwrap_or_default();
@@ -130,13 +133,26 @@ impl<'a> Session<'a> {
         let kind = attached.text("type").unwrap_or_default();
         let content = match kind.as_str() {
             "queued_command" => attached.raw("prompt").map(Cow::Borrowed),
-            "file" | "edited_text_file" => line.raw("attachment").map(|raw| Cow::Owned(file(raw))),
+            "file" | "edited_text_file" | "selected_lines_in_ide" | "directory" => {
+                line.raw("attachment").map(|raw| Cow::Owned(file(raw)))
+            }
             _ => None,
         };
         if content.is_none() {
             *self.unkept.entry(kind).or_default() += 1;
         }
         content.map(Said::by_user)
+    }
+
+    /// What a command printed, as it is sent to the model. Other notes with words are counted: no model reads them.
+    fn noted(&mut self, line: &Fields<'a>) -> Option<Said<'a>> {
+        let kind = line.text("subtype").filter(|kind| kind != "compact_boundary")?;
+        line.text("content")?;
+        if kind == "local_command" {
+            return line.raw("content").map(|words| Said::by_user(Cow::Borrowed(words)));
+        }
+        *self.noted.entry(kind).or_default() += 1;
+        None
     }
 
     /// A line seen before is passed over, unless it says something else now.
@@ -238,11 +254,14 @@ impl<'a> Session<'a> {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let kinds: Vec<String> = self.unkept.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
-        let unkept = (!kinds.is_empty())
-            .then(|| format!("left out: attachments without words of anybody: {}", kinds.join(", ")));
+        let left = [
+            ("attachments without words of anybody", &self.unkept),
+            ("what Claude Code noted for the person alone", &self.noted),
+        ];
+        let left = left.into_iter().filter(|(_, kinds)| !kinds.is_empty());
+        let left = left.map(|(what, kinds)| format!("left out: {what}: {}", listed(kinds)));
         let grows = "the last reply is there as far as it was written; import the file again when it is finished";
-        unkept.into_iter().chain(self.is_unfinished().then(|| grows.to_owned())).collect()
+        left.chain(self.is_unfinished().then(|| grows.to_owned())).collect()
     }
 
     fn finish(self) -> Import {
@@ -297,8 +316,9 @@ fn said<'a>(kind: &str, line: &Fields<'a>) -> Result<Option<Said<'a>>, &'static 
 /// A file as content: its text below its name, or the whole attachment if it has none.
 fn file(attached: &RawValue) -> Box<RawValue> {
     let attached = value_of(attached.get()).unwrap_or(Value::Null);
-    let words = attached.pointer("/content/file/content").or(attached.get("snippet")).and_then(Value::as_str);
-    let block = match (text(&attached, "filename"), words) {
+    let words = ["/content/file/content", "/snippet", "/content"];
+    let words = words.iter().find_map(|place| attached.pointer(place)?.as_str());
+    let block = match (text(&attached, "filename").or_else(|| text(&attached, "path")), words) {
         (Some(name), Some(words)) => json!({"type": "text", "text": format!("{name}\n\n{words}")}),
         _ => kept("claude-code.file", &attached),
     };

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::entries::{Entry, Fields, lines, owned, shared};
+use super::entries::{Entry, Fields, lines, listed, owned, shared};
 use super::{Conversation, Import, Others, Timed};
 use crate::ids::At;
 use crate::message::{Message, Role, value_of};
@@ -140,8 +140,8 @@ impl Rollout {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let kinds: Vec<String> = self.unsaid.iter().map(|(kind, count)| format!("{count} × {kind}")).collect();
-        let unsaid = (!kinds.is_empty()).then(|| format!("left out: lines that say nothing: {}", kinds.join(", ")));
+        let unsaid =
+            (!self.unsaid.is_empty()).then(|| format!("left out: lines that say nothing: {}", listed(&self.unsaid)));
         let alone = self.follows.first().map(|base| {
             format!(
                 "it goes on from the file rollout-…{base}.jsonl, which is not here: it was put after what is stored of \

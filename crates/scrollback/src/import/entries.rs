@@ -2,7 +2,7 @@
 //!
 //! One bad entry costs that entry and nothing else. Values stay slices of the text until somebody needs them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
@@ -178,6 +178,11 @@ pub(super) fn kept(kind: &str, value: &Value) -> Value {
         }
     }
     Value::Object(block)
+}
+
+/// Kinds of something, and how many there were of each.
+pub(super) fn listed(kinds: &BTreeMap<String, usize>) -> String {
+    kinds.iter().map(|(kind, count)| format!("{count} × {kind}")).collect::<Vec<_>>().join(", ")
 }
 
 /// The JSON of a value.

@@ -76,13 +76,34 @@ fn files_that_were_attached_are_kept_and_other_attachments_counted() {
         attached("c", "b", r#"{"type":"todo_reminder","content":[]}"#),
         attached("d", "c", r#"{"type":"edited_text_file","filename":"b.py","snippet":"y = 2"}"#),
         attached("e", "d", r#"{"type":"file","filename":"c.png","content":{"type":"image"}}"#),
-        line("assistant", "f", "e", "3"),
+        attached("g", "e", r#"{"type":"selected_lines_in_ide","lineStart":1,"filename":"d.py","content":"z = 3"}"#),
+        line("assistant", "f", "g", "3"),
     ];
-    let [one, two] =
-        ["a.py\\n\\nx = 1", "b.py\\n\\ny = 2"].map(|text| format!(r#"[{{"type":"text","text":"{text}"}}]"#));
+    let [one, two, four] = ["a.py\\n\\nx = 1", "b.py\\n\\ny = 2", "d.py\\n\\nz = 3"]
+        .map(|text| format!(r#"[{{"type":"text","text":"{text}"}}]"#));
     let three = r#"[{"type":"claude-code.file","original_type":"file","filename":"c.png","content":{"type":"image"}}]"#;
-    check(&lines, &[&["1", &one, &two, three, "3"]], &[]);
+    check(&lines, &[&["1", &one, &two, three, &four, "3"]], &[]);
     assert_eq!(read(&lines.join("\n")).remarks, ["left out: attachments without words of anybody: 1 × todo_reminder"]);
+}
+
+#[test]
+fn what_commands_print_is_kept_and_other_notes_are_counted() {
+    let noted = |uuid: &str, parent: &str, kind: &str, words: &str| {
+        format!(
+            r#"{{"type":"system","subtype":"{kind}","uuid":"{uuid}","parentUuid":"{parent}","sessionId":"s","content":{words}}}"#
+        )
+    };
+    let printed = "\"<local-command-stdout>two files</local-command-stdout>\"";
+    let lines = [
+        line("user", "a", "", "1"),
+        noted("b", "a", "local_command", printed),
+        noted("c", "b", "away_summary", "\"The tests passed.\""),
+        noted("d", "c", "turn_duration", "null"),
+        line("assistant", "e", "d", "2"),
+    ];
+    check(&lines, &[&["1", printed, "2"]], &[]);
+    let told = "left out: what Claude Code noted for the person alone: 1 × away_summary";
+    assert_eq!(read(&lines.join("\n")).remarks, [told]);
 }
 
 #[test]
