@@ -31,7 +31,7 @@ pub(super) fn part(kind: &str, block: &Value, all: &[Value]) -> Option<Part> {
         "audio_transcription" => words(text("text").to_owned()),
         "thoughts" => Some(Part::Thinking(thoughts(block))),
         "reasoning_recap" => Some(Part::Thinking(text("content").to_owned())),
-        "code" => words(fenced(Some(text("language")).filter(|name| *name != "unknown").unwrap_or(""), text("text"))),
+        "code" => words(code(text("language"), text("text"))),
         "execution_output" => Some(result(text("text").to_owned())),
         "system_error" => Some(result(joined(&[text("name"), text("text")], ": "))),
         "tether_browsing_display" => {
@@ -54,6 +54,16 @@ fn text<'a>(block: &'a Value, key: &str) -> &'a str {
 
 fn words(text: String) -> Option<Part> {
     (!text.trim().is_empty()).then_some(Part::Text(text))
+}
+
+/// Code as it stands. JSON whose strings are written with escapes, as of documents that the model writes, is read as
+/// those strings: their lines would be run together, and their words not be found.
+fn code(language: &str, text: &str) -> String {
+    let unfolded = text.contains('\\').then(|| serde_json::from_str::<Value>(text).ok()).flatten();
+    match unfolded.filter(|value| value.is_object() || value.is_array()) {
+        Some(value) => strings(&value).join("\n\n"),
+        None => fenced(Some(language).filter(|name| *name != "unknown").unwrap_or(""), text),
+    }
 }
 
 fn result(text: String) -> Part {
@@ -172,6 +182,19 @@ mod tests {
         );
         check(&json!({"type": "chatgpt.code", "language": "python", "text": "1+1"}), &[says("```python\n1+1\n```")]);
         check(&json!({"type": "chatgpt.code", "language": "unknown", "text": "{}"}), &[says("```\n{}\n```")]);
+    }
+
+    #[test]
+    fn what_is_written_inside_of_json_is_read() {
+        let canvas = json!({"name": "tides", "type": "document", "content": "# Tides\nHigh at \"six\"."}).to_string();
+        check(
+            &json!({"type": "chatgpt.code", "language": "json", "text": canvas}),
+            &[says("tides\n\n# Tides\nHigh at \"six\".")],
+        );
+        let edits = r#"{"updates":[{"pattern":"\\d+","multiple":true,"replacement":"\u6f6e\u6c50"}]}"#;
+        check(&json!({"type": "chatgpt.code", "text": edits}), &[says("\\d+\n\n潮汐")]);
+        let plain = r#"print("a\nb")"#;
+        check(&json!({"type": "chatgpt.code", "text": plain}), &[says("```\nprint(\"a\\nb\")\n```")]);
     }
 
     #[test]

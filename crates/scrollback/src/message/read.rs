@@ -109,7 +109,8 @@ fn block(value: &Value) -> Part {
             Part::Call { id, name: kind.to_owned(), arguments: value.clone() }
         }
         kind if kind.ends_with("_call_output") => {
-            result(string(fields, "call_id"), fields.get("output").unwrap_or(&Value::Null))
+            let output = fields.get("output").unwrap_or(&Value::Null);
+            result(string(fields, "call_id"), shell_output(output).as_ref().unwrap_or(output))
         }
         _ => match (fields.get("function"), fields.get("custom")) {
             (Some(function), _) => chat_call(id, function),
@@ -178,6 +179,14 @@ fn result(call: Option<&str>, content: &Value) -> Part {
         }
     }
     Part::Result { call: call.map(str::to_owned), text: texts.join("\n"), other }
+}
+
+/// What a command printed where Codex wrote that as JSON inside of a string, beside how the command ended.
+fn shell_output(output: &Value) -> Option<Value> {
+    let text = output.as_str().filter(|text| text.starts_with('{') && text.contains("\"metadata\""))?;
+    let Value::Object(mut fields) = serde_json::from_str(text).ok()? else { return None };
+    let printed = fields.remove("output").filter(Value::is_string)?;
+    fields.keys().all(|key| key == "metadata").then_some(printed)
 }
 
 fn reasoning_text(fields: &Map<String, Value>) -> String {
@@ -324,6 +333,18 @@ mod tests {
             "tool",
             &[Part::Result { call: Some("c1".into()), text: "x".into(), other: vec![] }],
         );
+    }
+
+    #[test]
+    fn what_a_command_printed_is_read_out_of_its_json() {
+        let printed = |output: &str| {
+            let item = json!({"type": "function_call_output", "call_id": "c1", "output": output});
+            message(&item).1[0].words()[0].to_string()
+        };
+        assert_eq!(printed(r#"{"output":"pier two\nclosed\n","metadata":{"exit_code":0}}"#), "pier two\nclosed\n");
+        for other in [r#"{"output":"a","more":"b","metadata":{}}"#, r#"{"metadata":{}}"#, r#"{"output":"a"}"#, "{"] {
+            assert_eq!(printed(other), other, "it may be the tool's own");
+        }
     }
 
     #[test]
