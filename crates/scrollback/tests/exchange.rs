@@ -488,6 +488,26 @@ async fn another_address_of_a_picture_makes_no_other_message() {
 }
 
 #[tokio::test]
+async fn what_a_newer_export_tells_beside_the_words_makes_no_other_message() {
+    let file = |about: &str, summary: &str| {
+        format!(
+            r#"[{{"id":"g","mapping":{{"a":{{"parent":null,"message":{{"author":{{"role":"user"}},"create_time":5.5,"content":"How deep?"}}}},"b":{{"parent":"a","message":{{"author":{{"role":"assistant"}},"create_time":6.5,"content":{{"content_type":"thoughts","thoughts":[{{"summary":"{summary}","content":"Ask the chart."{about}}}]}}}}}},"c":{{"parent":"b","message":{{"author":{{"role":"assistant"}},"create_time":7.5,"content":"Nine metres."}}}}}}}}]"#
+        )
+    };
+    let (old, new) = (file("", "Depth"), file(r#","chunks":["Ask"],"finished":true"#, "Depth"));
+    let told = editions(Format::ChatGpt, &[old.clone(), new, old, file("", "Width")]).await;
+    assert_eq!(told, (vec![3, 0, 0, 2], 2), "other thoughts are another message");
+    let found = |about: &str, words: &str| {
+        format!(
+            r#"[{{"uuid":"c","chat_messages":[{{"sender":"assistant","created_at":"2026-03-01T10:00:00Z","content":[{{"type":"tool_result","tool_use_id":"t","content":[{{"type":"knowledge","title":"Chart","url":"https://e.org","text":"{words}"{about}}}]}}]}}]}}]"#
+        )
+    };
+    let (old, new) = (found("", "Nine."), found(r#","is_citable":true,"metadata":{"type":"page"}"#, "Nine."));
+    let told = editions(Format::Claude, &[old.clone(), new, old, found("", "Ten.")]).await;
+    assert_eq!(told, (vec![1, 0, 0, 1], 2));
+}
+
+#[tokio::test]
 async fn a_conversation_can_be_read_as_markdown() {
     let text = r#"{"title":"Tides\n and moon","messages":[
         {"role":"user","content":[{"type":"text","text":"When is high tide?"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]},

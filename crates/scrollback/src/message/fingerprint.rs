@@ -15,6 +15,8 @@ use crate::ids::{Fingerprint, Hash128};
 const VOLATILE: [&str; 6] = ["cache_control", "prompt_cache_breakpoint", "status", "annotations", "logprobs", "index"];
 /// Fields of messages that carry reasoning.
 const REASONING: [&str; 4] = ["reasoning_content", "reasoning", "reasoning_details", "thinking"];
+/// Fields that say what a block among a tool's results says.
+const TELLING: [&str; 6] = ["text", "title", "url", "content", "name", "file_path"];
 
 pub(super) fn strong(message: &Value) -> Fingerprint {
     let mut hasher = blake3::Hasher::new();
@@ -159,15 +161,36 @@ fn weak_by(role: &Role, tag: u8, bytes: &[u8]) -> Fingerprint {
 }
 
 /// The weak fingerprint of what can be read of a message, but for pictures and files that it only points to; `None` if
-/// that is nothing.
+/// that is nothing. Reasoning counts where there is nothing else.
 pub(super) fn spoken(message: &Message) -> Option<Fingerprint> {
     let is_read = |part: &&Part| match part {
         Part::Other(_) | Part::Thinking(_) => false,
         Part::Image(_) | Part::File(_) => part.attachments() > 0,
         Part::Text(_) | Part::Call { .. } | Part::Result { .. } => true,
     };
-    let read = || message.parts().iter().filter(is_read);
-    read().next().map(|_| weak_of(message.role(), read()))
+    let thoughts: Vec<&str> = message.parts().iter().filter_map(thought).collect();
+    let read: Vec<Part> = message.parts().iter().filter(is_read).map(without_particulars).collect();
+    match (read.is_empty(), thoughts.concat().trim()) {
+        (true, "") => None,
+        (true, _) => Some(weak_by(message.role(), b't', thoughts.join("\n").as_bytes())),
+        (false, _) => Some(weak_of(message.role(), read.iter())),
+    }
+}
+
+fn thought(part: &Part) -> Option<&str> {
+    if let Part::Thinking(words) = part { Some(words) } else { None }
+}
+
+/// A result with the words alone of what it holds beside words: pages that were found, say. What a program tells of
+/// them besides changes from one edition of its file to the next.
+fn without_particulars(part: &Part) -> Part {
+    let Part::Result { call, text, other } = part else { return part.clone() };
+    let telling = |block: &Value| {
+        let fields = block.as_object().into_iter().flatten().filter(|(key, _)| TELLING.contains(&key.as_str()));
+        let told: Map<String, Value> = fields.map(|(key, value)| (key.clone(), value.clone())).collect();
+        if told.is_empty() { block.clone() } else { Value::Object(told) }
+    };
+    Part::Result { call: call.clone(), text: text.clone(), other: other.iter().map(telling).collect() }
 }
 
 fn weak_of<'a>(role: &Role, parts: impl Iterator<Item = &'a Part>) -> Fingerprint {
