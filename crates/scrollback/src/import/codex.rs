@@ -1,12 +1,12 @@
 //! Codex's rollout files: a line each for what happened; the items sent to and from the model are the messages.
 //!
 //! Items keep their bytes. Turns that were taken back are a branch of their own. The summary of a compaction stands
-//! where it was made, and the instructions at the head. Files of early versions have bare items below a first line with
-//! the session's id. A file that goes on from another (`base`) holds only what is new.
+//! where it was made, a plan where it was told, and the instructions at the head. Files of early versions have bare
+//! items below a first line with the session's id. A file that goes on from another (`base`) holds only what is new.
 
 mod base;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::entries::{Entry, Fields, lines, listed, owned, shared};
 use super::{Conversation, Import, Others, Timed};
-use crate::ids::At;
+use crate::ids::{At, Fingerprint};
 use crate::message::{Message, Role, value_of};
 
 /// Lines that are no messages, beside those that have a meaning here.
@@ -24,6 +24,8 @@ const SILENT: [&str; 5] =
 const UNSAID: [&str; 2] = ["tool_manifest", "sampling_boundary"];
 /// How long a title may be.
 const TITLE_CHARS: usize = 80;
+/// Among how many messages a plan is looked for.
+const LATELY: usize = 8;
 
 pub(super) fn read(text: &str, others: Others<'_>) -> Import {
     let entries = lines(text);
@@ -69,8 +71,8 @@ impl Rollout {
             ("session_meta", Some(meta)) => self.begin(&meta, at),
             ("response_item", Some(_)) => self.messages.extend(line.raw("payload").map(|raw| (owned(raw), at))),
             ("turn_context", Some(turn)) => self.model = turn.text("model").or(self.model.take()),
-            ("event_msg", Some(event)) => self.happened(&event),
-            ("compacted", Some(done)) => self.messages.extend(done.text("message").map(|text| (summary(&text), at))),
+            ("event_msg", Some(event)) => self.happened(&event, at),
+            ("compacted", Some(done)) => self.compacted(&done, at),
             ("inter_agent_communication", Some(sent)) => self.messages.extend(sent_by_agent(&sent).map(|it| (it, at))),
             ("event_msg" | "compacted", None) => {}
             (kind, _) if SILENT.contains(&kind) => {}
@@ -99,18 +101,51 @@ impl Rollout {
         self.messages.extend(told.map(|text| (shared(&json!({"role": "system", "content": text})), at)));
     }
 
-    fn happened(&mut self, event: &Fields<'_>) {
+    fn happened(&mut self, event: &Fields<'_>, at: Option<At>) {
         match event.text("type").as_deref() {
             Some("user_message") if self.title.is_none() => {
                 self.title = event.text("message").as_deref().and_then(title);
             }
-            Some("item_completed") if self.title.is_none() => self.title = asked(event).as_deref().and_then(title),
+            Some("item_completed") => self.completed(event, at),
             Some("thread_rolled_back") => {
                 let turns = event.raw("num_turns").and_then(|raw| raw.get().parse().ok());
                 self.roll_back(turns.unwrap_or(0));
             }
             _ => {}
         }
+    }
+
+    /// What newer versions tell of an item beside the history: the question, which gives the title, and a plan.
+    fn completed(&mut self, event: &Fields<'_>, at: Option<At>) {
+        let Some(item) = event.object("item") else { return };
+        match item.text("type").as_deref() {
+            Some("UserMessage") if self.title.is_none() => self.title = asked(&item).as_deref().and_then(title),
+            Some("Plan") => {
+                let unsaid = item.text("text").filter(|plan| !self.said_lately(plan));
+                self.messages.extend(unsaid.map(|plan| (written("assistant", "output_text", &plan), at)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether one of the last messages has these words: most plans stand in a reply as well.
+    fn said_lately(&self, words: &str) -> bool {
+        let mut last = self.messages.iter().rev().take(LATELY);
+        last.any(|(raw, _)| Message::new(raw.clone()).to_text().contains(words.trim()))
+    }
+
+    /// A compaction leaves its summary in place of what was said before, or messages: of those the new ones, as the
+    /// summary is among them.
+    fn compacted(&mut self, done: &Fields<'_>, at: Option<At>) {
+        if let Some(text) = done.text("message") {
+            self.messages.push((written("user", "input_text", &text), at));
+            return;
+        }
+        let strong = |raw: &Arc<RawValue>| Message::new(raw.clone()).strong();
+        let said: HashSet<Fingerprint> = self.messages.iter().map(|(raw, _)| strong(raw)).collect();
+        let left = done.array("replacement_history").unwrap_or_default().into_iter();
+        let left = left.filter(|raw| Fields::of(raw).is_some_and(|item| item.has("role"))).map(owned);
+        self.messages.extend(left.filter(|raw| !said.contains(&strong(raw))).map(|raw| (raw, at)));
     }
 
     /// Takes back the last turns: what was said in them stays a branch.
@@ -173,8 +208,7 @@ fn sent_by_agent(sent: &Fields<'_>) -> Option<Arc<RawValue>> {
 }
 
 /// What a person asked, as newer versions tell it.
-fn asked(event: &Fields<'_>) -> Option<String> {
-    let item = event.object("item").filter(|item| item.text("type").as_deref() == Some("UserMessage"))?;
+fn asked(item: &Fields<'_>) -> Option<String> {
     item.array("content")?.into_iter().find_map(|block| Fields::of(block)?.text("text"))
 }
 
@@ -184,9 +218,9 @@ fn first_question(messages: &[Timed]) -> Option<String> {
     title(&Message::new(asked.0.clone()).to_text())
 }
 
-/// What stands for all that was said before, as Codex shows it to the model.
-fn summary(text: &str) -> Arc<RawValue> {
-    shared(&json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}))
+/// A message as Codex writes it.
+fn written(role: &str, kind: &str, text: &str) -> Arc<RawValue> {
+    shared(&json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]}))
 }
 
 /// The first line of what a person said.
@@ -301,6 +335,17 @@ mod tests {
             r#"{"author":"/root/worker","recipient":"/root","content":"The pier is closed.","trigger_turn":false}"#;
         let text = said("user", "q1") + &line("inter_agent_communication", sent);
         check(&text, &["q1 /root/worker → /root:\nThe pier is closed."]);
+    }
+
+    #[test]
+    fn plans_and_summaries_are_kept_that_stand_beside_the_history() {
+        let plan = line("event_msg", r#"{"type":"item_completed","item":{"type":"Plan","text":"First the pier."}}"#);
+        let left = r#"{"message":"","replacement_history":[{"type":"message","role":"user","id":"m9","content":"q1"},
+            {"type":"message","role":"user","content":"They asked about piers."},{"type":"compaction","encrypted_content":"gA"}]}"#;
+        let text = said("user", "q1") + &plan + &line("compacted", &left.replace('\n', "")) + &said("user", "q2");
+        check(&text, &["q1 First the pier. They asked about piers. q2"]);
+        let reply = said("assistant", "<plan>First the pier.</plan>");
+        check(&(reply + &plan), &["<plan>First the pier.</plan>"]);
     }
 
     #[test]
