@@ -14,6 +14,7 @@ mod scene;
 mod stopping;
 mod talk;
 mod terminal;
+mod voices;
 
 use serde_json::{Value, json};
 

@@ -72,7 +72,7 @@ export default {
   'embeddings.passages': '人和模型的每条消息从开头起各计算多少个段落（每段约 900 个字符）。模型的回答长得多，被问到的少；没有计算的仍能按词语找到。0 表示不计算。',
   'embeddings.memory_megabytes': '对话的向量最多占多少内存。',
   'embeddings.threads': '用于文件夹：同时用多少个线程计算。',
-  'chat.upstream': '直接与 Scrollback 对话时由谁回答：`scrollback chat`、API、网页。留空则为 serve.upstream。密钥取自上游的 key_env，OpenAI 和 Anthropic 也可取自环境变量 OPENAI_API_KEY 或 ANTHROPIC_API_KEY。都没有且未指定时，由内置的 "quote" 回答。',
+  'chat.upstream': '直接与 Scrollback 对话时由谁回答：`scrollback chat`、API、网页。留空则由上次在该对话中回答的上游回答，否则为 serve.upstream；若只有 serve.messages_upstream 有密钥，则由它回答。密钥取自上游的 key_env，OpenAI 和 Anthropic 也可取自环境变量 OPENAI_API_KEY 或 ANTHROPIC_API_KEY。都没有且未指定时，由内置的 "quote" 回答。',
   'chat.model': '模型。留空则沿用对话原来的模型，否则用 OpenAI 或 Anthropic 的小模型。',
   'chat.instructions': '新对话开头给模型的指令。',
   'upstreams.url': '接口地址。可以用 [upstreams.NAME] 添加其他上游；OpenAI 和 Anthropic 始终都在。留空：没有这个上游。',
