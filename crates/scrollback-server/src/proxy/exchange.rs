@@ -299,6 +299,7 @@ impl Exchange {
     /// nothing yet, that is the words of earlier rounds, and what those recalled is dropped.
     pub(super) fn stopped(&mut self, said: Said, why: &str) -> Said {
         self.sent.notices.push(why.into());
+        self.sent.partial = true;
         let said = said.stopped();
         if !said.is_empty() {
             return said;

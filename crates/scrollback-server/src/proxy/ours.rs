@@ -65,6 +65,8 @@ pub(crate) struct Kept {
     pub(crate) covers: Option<[MessageId; 2]>,
     pub(crate) recalls: usize,
     pub(crate) notices: Vec<String>,
+    /// Whether the model's API broke it off.
+    pub(crate) partial: bool,
     pub(crate) model: String,
     pub(crate) upstream: String,
 }
@@ -87,6 +89,7 @@ impl Kept {
             covers: None,
             recalls: 0,
             notices: Vec::new(),
+            partial: false,
             model: String::new(),
             upstream: String::new(),
         }
@@ -199,6 +202,7 @@ impl Exchange {
             covers: turn.covers().map(Covers::ends),
             recalls: turn.recalls().len(),
             notices: self.sent.notices.clone(),
+            partial: self.sent.partial,
             model: self.plan.model.clone(),
             upstream: self.upstream.name.clone(),
             ..Kept::nothing(turn.received())

@@ -39,6 +39,8 @@ pub(super) struct Sent {
     pub(super) gone: Vec<&'static str>,
     /// What had to be done to the window, for the view.
     pub(super) notices: Vec<String>,
+    /// Whether the reply has no end.
+    pub(super) partial: bool,
     /// What the reply's reasoning is bound to.
     pub(super) bound: Option<Hash128>,
 }
@@ -46,6 +48,6 @@ pub(super) struct Sent {
 impl Sent {
     /// Nothing was sent yet.
     pub(super) fn nothing() -> Self {
-        Self { at: Instant::now(), changed: false, gone: Vec::new(), notices: Vec::new(), bound: None }
+        Self { at: Instant::now(), changed: false, gone: Vec::new(), notices: Vec::new(), partial: false, bound: None }
     }
 }

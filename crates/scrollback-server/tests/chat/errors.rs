@@ -127,6 +127,7 @@ fn a_reply_without_an_end_is_kept_with_a_notice() {
     let done = super::ask(&server, &json!({"message": "hello"}));
     assert_eq!(done["message"], "m1");
     assert!(done["notices"].to_string().contains("broke the reply off"), "{done}");
+    assert_eq!(done["partial"], true);
     let next = super::ask(&server, &json!({"session": done["session"], "message": "go on"}));
     assert_eq!((&next["branch"], &next["question"]), (&json!(0), &json!("m2")));
 }

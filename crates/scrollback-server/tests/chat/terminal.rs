@@ -145,6 +145,21 @@ fn a_server_that_holds_the_store_is_asked() {
 }
 
 #[test]
+fn a_reply_that_was_broken_off_is_not_taken_for_a_whole_one() {
+    let upstream = Upstream::new(|_, _| {
+        let begun = events(&[json!({"role": "assistant", "content": "It begins"})], "stop");
+        stream(&(begun.split("\n\n").next().unwrap().to_owned() + "\n\n"), 1_000, true)
+    });
+    let home = Home::new(&upstream, "");
+    let output = home.pipe("", &["chat", "-", "Tell me a story."]);
+    assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(1), "It begins\n"));
+    assert!(text(&output.stderr).contains("broke the reply off"), "{}", text(&output.stderr));
+    let output = home.pipe("", &["chat", "-", "Tell me another.", "--json"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &told["partial"], &told["text"]), (Some(1), &json!(true), &json!("It begins")));
+}
+
+#[test]
 fn errors_say_what_to_do() {
     let upstream = Upstream::new(|_, _| plain("500 Oops", "content-type: text/plain\r\n", "out of coal"));
     let home = Home::new(&upstream, "");

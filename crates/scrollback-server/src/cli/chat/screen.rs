@@ -83,6 +83,16 @@ impl Screen {
         self.beside(&line)
     }
 
+    /// A word on what is wrong with a reply, which whoever asked one thing is told as well.
+    pub(super) fn notice(&mut self, text: &str) -> anyhow::Result<()> {
+        if self.audience != Audience::Pipe {
+            return self.aside(text);
+        }
+        self.close()?;
+        talk_styled(&painted(&harmless(text), "2", self.colour));
+        Ok(())
+    }
+
     /// What the reply took.
     pub(super) fn status(&mut self, status: &Status) -> anyhow::Result<()> {
         let line = status.line(columns(), self.colour);

@@ -47,7 +47,10 @@ impl Talk<'_> {
             self.place.last = None;
         }
         match ended? {
-            Ended::Done(told) => self.done(told, text).await.map(|()| true),
+            Ended::Done(told) => {
+                let is_whole = told["partial"] != true;
+                self.done(told, text).await.map(|()| is_whole)
+            }
             Ended::Stopped => self.stopped(turn).await.map(|()| false),
         }
     }
@@ -104,7 +107,7 @@ impl Talk<'_> {
             return say_json(&told);
         }
         for notice in told["notices"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-            self.screen.aside(&format!("notice: {notice}"))?;
+            self.screen.notice(&format!("notice: {notice}"))?;
         }
         if let Some(status) = self.status(&told).await {
             self.screen.status(&status)?;
