@@ -69,7 +69,7 @@ fn a_wrong_key_is_told_with_the_setting_that_gives_it() {
 #[test]
 fn a_message_that_is_refused_can_be_said_once_more_in_its_session() {
     let upstream = Upstream::new(|number, _| match number {
-        0 | 2 => {
+        0 | 2 | 5 => {
             plain("429 Too Many Requests", "content-type: application/json\r\n", r#"{"error":{"message":"wait"}}"#)
         }
         _ => speaks("Hello."),
@@ -82,6 +82,11 @@ fn a_message_that_is_refused_can_be_said_once_more_in_its_session() {
         let done = super::ask(&server, &json!({"session": session, "message": "hello"}));
         assert_eq!((&done["session"], &done["question"]), (&json!(session), &json!("m0")));
     }
+    let session = super::ask(&server, &json!({"message": "hello"}))["session"].clone();
+    let again = chat(&server, &json!({"session": session, "message": "hm"}));
+    assert_eq!((again.status(), again.header("x-scrollback-session")), (429, session.as_str()));
+    let refused = |body: Value| chat(&server, &body).header("x-scrollback-session").map(str::to_owned);
+    assert_eq!(refused(json!({"session": session, "message": "other", "upstream": "nobody"})), None);
     let unknown = chat(&server, &json!({"message": "hello", "upstream": "nobody"}));
     assert_eq!((unknown.status(), unknown.header("x-scrollback-session")), (400, None), "nothing is kept of it");
 }

@@ -182,6 +182,36 @@ fn errors_say_what_to_do() {
     assert!(text(&output.stderr).contains("no model is set up"), "{}", text(&output.stderr));
 }
 
+#[test]
+fn what_was_refused_says_where_it_is_kept() {
+    let upstream = Upstream::new(|number, _| match number {
+        0..=2 => {
+            plain("429 Too Many Requests", "content-type: application/json\r\n", r#"{"error":{"message":"wait"}}"#)
+        }
+        3 => stream("data: {\"error\": {\"message\": \"overloaded\"}}\n\n", 100, true),
+        _ => speaks("Aye."),
+    });
+    let home = Home::new(&upstream, "");
+    let first = home.pipe("", &["chat", "-", "Anybody there?"]);
+    let session = &home.session()[..12];
+    let kept = |output: &Output| {
+        let told = text(&output.stderr);
+        output.status.code() == Some(1)
+            && told.contains(&format!("kept in session {session}: `scrollback chat {session}"))
+    };
+    assert!(kept(&first) && text(&first.stderr).contains("wait"), "{}", text(&first.stderr));
+    let json = home.pipe("", &["chat", session, "Anybody there?", "--json"]);
+    let told: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert!(kept(&json) && told["session"] == session && told["error"].as_str().unwrap().contains("wait"), "{told}");
+    for _ in 0..2 {
+        assert!(kept(&home.pipe("", &["chat", session, "Anybody there?"])));
+    }
+    assert_eq!(home.says("", &["chat", session, "Anybody there?"]), "Aye.\n");
+    assert_eq!(upstream.asked()[4].json()["messages"].as_array().unwrap().len(), 1, "it was said once");
+    let unsaid = home.pipe("", &["chat", session, "And now?", "--upstream", "nobody"]);
+    assert!(!text(&unsaid.stderr).contains("kept"), "{}", text(&unsaid.stderr));
+}
+
 /// A chat in a terminal: what `script` sees of it while lines are typed.
 struct Terminal {
     child: std::process::Child,

@@ -50,9 +50,9 @@ async fn answered(door: Door, request: Request) -> Result<Response<Body>, Refusa
     let wanted: Wanted = ask.said(r#"{"session": "harbour", "message": "Which key opens the shed?"}"#)?;
     let (streams, room) = (wanted.stream, door.room(&parts)?);
     let place = wanted.place(&room, &door.proxy).await?;
-    let new = match &place {
-        Place::New(name) => Some(SessionId::declared(&room.tenant, name)),
-        Place::After(..) => None,
+    let session = match &place {
+        Place::New(name) => SessionId::declared(&room.tenant, name),
+        Place::After(session, _) => *session,
     };
     let answer = async {
         let talk = begun(&door.proxy, &room, &wanted, place).await?;
@@ -60,17 +60,11 @@ async fn answered(door: Door, request: Request) -> Result<Response<Body>, Refusa
     };
     match Box::pin(answer).await {
         Ok(response) => Ok(response),
-        Err(refusal) => Err(kept_in(&room, new, refusal).await),
-    }
-}
-
-/// A refusal that names the new session in which the message is kept all the same, if it is: saying it once more goes
-/// on there.
-async fn kept_in(room: &Room, new: Option<SessionId>, refusal: Refusal) -> Refusal {
-    let Some(session) = new else { return refusal };
-    match room.session(&session.to_string()).await {
-        Ok(_) if refusal.header.is_none() => refusal.with(SESSION, session.to_string()),
-        Ok(_) | Err(_) => refusal,
+        // Whoever says it once more goes on in the session in which it is kept all the same.
+        Err(refusal) => match wanted.is_kept(&room, session).await {
+            Ok(true) if refusal.header.is_none() => Err(refusal.with(SESSION, session.to_string())),
+            Ok(_) | Err(_) => Err(refusal),
+        },
     }
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use scrollback::ids::Hash128;
 use scrollback::store::{Span, Stored};
 use scrollback::strategy::StrategyName;
-use scrollback::{MessageId, Role, SessionKey};
+use scrollback::{MessageId, Role, SessionId, SessionKey};
 use serde::Deserialize;
 
 use crate::api::place::{branch, message_id};
@@ -101,9 +101,20 @@ impl Wanted {
     /// says it only once.
     async fn next(&self, room: &Room, key: &SessionKey, head: MessageId) -> Result<Option<MessageId>, Refusal> {
         let last = read(room, key, head).await?;
-        let unanswered =
-            last.as_ref().filter(|last| last.role == Role::User && last.message().to_text() == self.message);
-        Ok(unanswered.map_or(Some(head), |last| last.parent))
+        Ok(last.filter(|last| self.is(last)).map_or(Some(head), |last| last.parent))
+    }
+
+    /// Whether it is kept in a session, where it is the last that was said.
+    pub(super) async fn is_kept(&self, room: &Room, session: SessionId) -> Result<bool, Refusal> {
+        let (session, key) = room.session(&session.to_string()).await?;
+        // What follows a message further back begins a branch, which is the newest.
+        let number = self.branch.filter(|_| said(self.after.as_ref()).is_none());
+        let Some(end) = branch(&session, number)? else { return Ok(false) };
+        Ok(read(room, &key, end.head.id).await?.is_some_and(|last| self.is(&last)))
+    }
+
+    fn is(&self, stored: &Stored) -> bool {
+        stored.role == Role::User && stored.message().to_text() == self.message
     }
 
     /// How windows of a new session are laid out, if the person says.

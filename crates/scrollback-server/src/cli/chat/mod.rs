@@ -2,10 +2,11 @@
 //!
 //! `server` is whom it asks, `reply` reads what comes back, `turn` plays one message and its answer, `screen` and
 //! `status` show it, `editor` is the line a person writes on, `commands` what they may write to the chat itself,
-//! `steer` does it.
+//! `steer` does it. `quoted` says why there is no model.
 
 mod commands;
 mod editor;
+mod quoted;
 mod reply;
 mod screen;
 mod server;
@@ -22,7 +23,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::terminal::is_coloured;
-use super::{Desk, log_to_stderr, talk};
+use super::{Desk, log_to_stderr, say_json, talk};
 use crate::api::Ask;
 use commands::Place;
 use editor::Editor;
@@ -75,6 +76,10 @@ struct Talk<'a> {
     voice: Voice,
     place: Place,
     screen: Screen,
+    /// Whether it was told why quotations answer.
+    is_told_quoted: bool,
+    /// Whether what was not answered is kept all the same.
+    is_kept: bool,
 }
 
 impl Chat {
@@ -131,7 +136,7 @@ impl Chat {
         }
         let screen = Screen::new(audience, is_coloured(is_seen(audience)));
         let place = Place { session, branch: self.branch, last: None };
-        Ok(Talk { desk, server, voice, place, screen })
+        Ok(Talk { desk, server, voice, place, screen, is_told_quoted: false, is_kept: false })
     }
 }
 
@@ -146,12 +151,28 @@ fn is_seen(audience: Audience) -> bool {
 impl Talk<'_> {
     /// Says one thing.
     async fn once(&mut self, message: &str) -> anyhow::Result<ExitCode> {
-        if self.is_quoted().await? {
-            talk(steer::NO_MODEL);
-        }
         let answered = self.say(message).await;
         self.screen.close()?;
-        Ok(if answered? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        match (answered, &self.place.session) {
+            (Ok(true), _) => Ok(ExitCode::SUCCESS),
+            (Ok(false), _) => Ok(ExitCode::FAILURE),
+            (Err(error), Some(session)) if self.is_kept && !crate::is_closed_pipe(&error) => {
+                self.unanswered(&error, session)?;
+                Ok(ExitCode::FAILURE)
+            }
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// Tells why a message was not answered, and where it is kept.
+    fn unanswered(&self, error: &anyhow::Error, session: &str) -> anyhow::Result<()> {
+        let why = crate::told(error);
+        if self.screen.audience == Audience::Json {
+            say_json(&json!({"error": why, "session": session}))?;
+        }
+        talk(&format!("error: {why}"));
+        talk(&format!("your message is kept in session {session}: `scrollback chat {session} …` goes on there"));
+        Ok(())
     }
 
     /// Goes on until the person leaves.

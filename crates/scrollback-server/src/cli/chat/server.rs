@@ -25,6 +25,21 @@ pub(super) struct Server {
     own: Option<Own>,
 }
 
+/// Why a message was not answered, and where it is kept all the same.
+#[derive(Debug)]
+pub(super) struct Unanswered {
+    why: String,
+    pub(super) kept: Option<String>,
+}
+
+impl std::fmt::Display for Unanswered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.why)
+    }
+}
+
+impl std::error::Error for Unanswered {}
+
 /// One of our own.
 struct Own {
     stop: oneshot::Sender<()>,
@@ -68,10 +83,12 @@ impl Server {
         if status.is_success() {
             return Ok(Reply::of(answer));
         }
+        let kept = answer.headers().get("x-scrollback-session").and_then(|id| Some(id.to_str().ok()?.to_owned()));
         let value: Value = serde_json::from_slice(&answer.bytes().await.unwrap_or_default()).unwrap_or_default();
         let told = refusal(&value, status, &self.there.url);
         let is_unknown = value["code"] == "not_found" && wanted["session"].is_string() && wanted["branch"].is_null();
-        bail!("{told}{}", if is_unknown { "\n`scrollback chat - MESSAGE` begins a new one" } else { "" })
+        let begin = if is_unknown { "\n`scrollback chat - MESSAGE` begins a new one" } else { "" };
+        Err(Unanswered { why: told + begin, kept }.into())
     }
 
     async fn send(&self, ask: &Ask) -> anyhow::Result<reqwest::Response> {
@@ -89,6 +106,11 @@ impl Server {
         }
         *self = Self::open(desk).await?;
         Ok(())
+    }
+
+    /// Where it is, if somebody else runs it.
+    pub(super) fn elsewhere(&self) -> Option<&str> {
+        self.own.is_none().then_some(&*self.there.url)
     }
 
     /// Leaves; a server of our own keeps what is still to be kept, and stops.

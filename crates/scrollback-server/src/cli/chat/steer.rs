@@ -9,18 +9,14 @@ use scrollback::At;
 use scrollback::strategy::StrategyName;
 use serde_json::Value;
 
-use super::Talk;
 use super::commands::{self, COMMANDS, Line, Place};
+use super::{Audience, Talk, quoted};
 use crate::api::Ask;
-use crate::cli::{Arguments, local, perform, say, table};
+use crate::cli::{Arguments, local, perform, say, table, talk};
 use crate::upstream::QUOTE;
 
 /// How many messages are shown of a conversation that is opened.
 const SHOWN: &str = "2";
-
-/// What is told where nobody set up a model.
-pub(super) const NO_MODEL: &str = "no model is set up, so quotations of what was said answer: set OPENAI_API_KEY or ANTHROPIC_API_KEY, or \
-                                   name one with --upstream and --model";
 
 impl Talk<'_> {
     /// Heeds a line; whatever goes wrong is told, and the conversation goes on.
@@ -102,20 +98,30 @@ impl Talk<'_> {
 
     /// Says where the conversation goes on, and who answers.
     pub(super) async fn greet(&mut self) -> anyhow::Result<()> {
-        match self.place.session.clone() {
-            Some(session) => self.open(&session).await?,
-            None => self.screen.aside("a new conversation")?,
-        }
-        if self.is_quoted().await? {
-            self.screen.aside(NO_MODEL)?;
+        if let Some(session) = self.place.session.clone() {
+            // Who answered there before may answer again.
+            self.open(&session).await?;
+        } else {
+            self.screen.aside("a new conversation")?;
+            self.tell_quoted().await?;
         }
         self.screen.aside("/help lists the commands, Ctrl-D leaves")
     }
 
-    /// Whether quotations answer though nobody asked for them.
-    pub(super) async fn is_quoted(&self) -> anyhow::Result<bool> {
-        let models = self.server.ask(&Ask::new(Method::GET, &["models"])).await?;
-        Ok(self.voice.upstream.is_none() && self.voice.model.is_none() && models["upstream"] == QUOTE)
+    /// Tells once why quotations answer, if nobody asked for them.
+    pub(super) async fn tell_quoted(&mut self) -> anyhow::Result<()> {
+        let is_asked_for = self.voice.upstream.is_some() || self.voice.model.is_some();
+        if is_asked_for || std::mem::replace(&mut self.is_told_quoted, true) {
+            return Ok(());
+        }
+        match quoted::hint(&self.server).await? {
+            Some(hint) if self.screen.audience == Audience::Person => self.screen.aside(&hint),
+            Some(hint) => {
+                talk(&hint);
+                Ok(())
+            }
+            None => Ok(()),
+        }
     }
 
     /// Goes on with a conversation.

@@ -6,11 +6,13 @@ use axum::http::Method;
 use serde_json::{Value, json};
 
 use super::reply::{Heard, Turn};
+use super::server::Unanswered;
 use super::status::Status;
 use super::{Audience, Talk};
 use crate::api::{Ask, NoteList};
 use crate::cli::terminal::harmless;
 use crate::cli::{counted, say_json};
+use crate::upstream::QUOTE;
 
 /// As much of a session's id as people are shown.
 const SHOWN_ID: usize = 12;
@@ -36,15 +38,16 @@ impl Talk<'_> {
             ended = self.answered(message, &mut turn, &mut text) => ended,
             _ = tokio::signal::ctrl_c() => Ok(Ended::Stopped),
         };
+        let refused = ended.as_ref().err().and_then(|error| error.downcast_ref::<Unanswered>()?.kept.clone());
+        let kept = turn.as_ref().map(|turn| turn.session.clone()).or(refused);
         // Also what was not answered is kept, and goes on there.
-        if let Some(turn) = &turn
-            && self.place.session.is_none()
-        {
-            self.place.session = Some(turn.session.chars().take(SHOWN_ID).collect());
+        if let (None, Some(session)) = (&self.place.session, &kept) {
+            self.place.session = Some(session.chars().take(SHOWN_ID).collect());
         }
         if ended.is_err() {
             // As much of the reply as came may be kept.
             self.place.last = None;
+            self.is_kept = kept.is_some();
         }
         match ended? {
             Ended::Done(told) => {
@@ -101,6 +104,9 @@ impl Talk<'_> {
     /// A reply is kept: says what it took.
     async fn done(&mut self, mut told: Value, text: String) -> anyhow::Result<()> {
         self.screen.close()?;
+        if told["upstream"] == QUOTE {
+            self.tell_quoted().await?;
+        }
         self.place.last = told["message"].as_str().map(str::to_owned);
         if self.screen.audience == Audience::Json {
             told["text"] = text.into();

@@ -1,0 +1,62 @@
+//! What is told where quotations answer though nobody asked for them.
+
+use axum::http::Method;
+use serde_json::Value;
+
+use super::server::Server;
+use crate::api::Ask;
+use crate::config::KnownUpstream;
+use crate::upstream::QUOTE;
+
+/// The settings that say who answers where nobody is named.
+const NAMING: [&str; 3] = ["chat.upstream", "serve.upstream", "serve.messages_upstream"];
+
+/// Why quotations answer, and what to do about it; `None` if a model would.
+pub(super) async fn hint(server: &Server) -> anyhow::Result<Option<String>> {
+    let models = server.ask(&Ask::new(Method::GET, &["models"])).await?;
+    if models["upstream"] != QUOTE {
+        return Ok(None);
+    }
+    let settings = server.ask(&Ask::new(Method::GET, &["settings"])).await?;
+    let names: Vec<&str> = NAMING.iter().filter_map(|name| in_force(&settings, name)).collect();
+    Ok(Some(told(&names, server.elsewhere())))
+}
+
+fn in_force<'a>(settings: &'a Value, name: &str) -> Option<&'a str> {
+    let line = settings["settings"].as_array()?.iter().find(|line| line["name"] == name)?;
+    line["value"].as_str().filter(|value| !value.is_empty())
+}
+
+/// What may help: a key for one of some upstreams, where the server reads it.
+fn told(upstreams: &[&str], elsewhere: Option<&str>) -> String {
+    let other = "name an upstream with --upstream and --model";
+    if upstreams.contains(&QUOTE) {
+        return format!("the settings send this to `quote`, so quotations of what was said answer: {other}");
+    }
+    let mut keys: Vec<String> = Vec::new();
+    for name in upstreams {
+        let known = KnownUpstream::named(name).map(|known| known.key_env.to_owned());
+        let key = known.unwrap_or_else(|| format!("upstreams.{name}.key_env in scrollback.toml"));
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let where_read = elsewhere.map(|url| format!(" for the server at {url}, and start it again,")).unwrap_or_default();
+    let keys = keys.join(" or ");
+    format!("no model is set up, so quotations of what was said answer: set {keys}{where_read} or {other}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told;
+
+    #[test]
+    fn the_key_that_helps_is_named_and_who_reads_it() {
+        let usual = told(&["openai", "anthropic"], None);
+        assert!(usual.contains("set OPENAI_API_KEY or ANTHROPIC_API_KEY or name"), "{usual}");
+        let elsewhere = told(&["groq", "groq"], Some("http://127.0.0.1:4141"));
+        assert!(elsewhere.contains("set upstreams.groq.key_env in scrollback.toml for the server"), "{elsewhere}");
+        assert!(elsewhere.contains("http://127.0.0.1:4141, and start it again"), "{elsewhere}");
+        assert!(!told(&["quote", "quote"], None).contains("_KEY"), "no key would help");
+    }
+}
