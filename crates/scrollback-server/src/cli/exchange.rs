@@ -18,6 +18,7 @@ use crate::salvage;
 
 use super::backup::is_own;
 use super::control::ranges;
+use super::output::Output;
 use super::terminal::shown;
 use super::{Desk, counted, now, progress, say, say_json, sessions, talk};
 
@@ -256,13 +257,15 @@ impl Export {
         for session in sessions.iter().rev() {
             let (whole, lost) = whole(desk, &store, session).await?;
             for piece in api::Shape::from(self.format).pieces(whole) {
-                let text = if self.output.is_none() { shown(&piece) } else { piece.as_str().into() };
-                out.write_all(text.as_bytes())?;
+                match &mut out {
+                    Some(file) => file.write(&piece)?,
+                    None => std::io::stdout().lock().write_all(shown(&piece).as_bytes())?,
+                }
             }
             left_out.extend(lost);
             bar.inc(1);
         }
-        out.flush()?;
+        out.map_or(Ok(()), Output::finish)?;
         bar.finish_and_clear();
         if let Some(path) = &self.output {
             talk(&format!("{} written to {}", counted(sessions.len() as u64, "session"), path.display()));
@@ -273,13 +276,12 @@ impl Export {
         Ok(if left_out.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    /// Where it is written.
-    fn out(&self, desk: &Desk) -> anyhow::Result<Box<dyn Write>> {
-        let Some(path) = &self.output else { return Ok(Box::new(std::io::stdout().lock())) };
+    /// The file that it is written to, unless that is standard output.
+    fn out(&self, desk: &Desk) -> anyhow::Result<Option<Output>> {
+        let Some(path) = &self.output else { return Ok(None) };
         let is_store = desk.settings.store.file().is_some_and(|store| is_own(store, path));
         ensure!(!is_store, "{} is the store itself, or belongs to it: name another file", path.display());
-        let file = std::fs::File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
-        Ok(Box::new(std::io::BufWriter::new(file)))
+        Output::over(path).map(Some)
     }
 }
 

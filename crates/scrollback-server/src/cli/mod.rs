@@ -17,6 +17,7 @@ mod ledger;
 mod mcp;
 mod migrate_store;
 mod models;
+mod output;
 mod pages;
 mod recall;
 mod review;

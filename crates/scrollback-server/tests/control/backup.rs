@@ -26,6 +26,27 @@ fn a_backup_is_made_beside_a_server_and_is_a_store() {
 }
 
 #[test]
+fn an_export_that_fails_leaves_the_one_before_it() {
+    let home = Home::new("");
+    let long = serde_json::json!({"messages": [{"role": "user", "content": "tide ".repeat(60_000)}]});
+    std::fs::write(home.0.path().join("long.jsonl"), long.to_string()).unwrap();
+    home.says(&["import", "long.jsonl"]);
+    home.says(&["export", "-o", "all.jsonl"]);
+    let file = home.0.path().join("all.jsonl");
+    let good = std::fs::read(&file).unwrap();
+    // No file may become as long as this one: shells count in 512 bytes or in 1,024.
+    let line = format!("trap '' XFSZ; ulimit -f 128; exec {} export -o all.jsonl", env!("CARGO_BIN_EXE_scrollback"));
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", &line]).current_dir(home.0.path()).env_clear().env("HOME", home.0.path());
+    let output = command.output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && told.contains("all.jsonl cannot be written"), "{told}");
+    assert_eq!(std::fs::read(&file).unwrap(), good);
+    let names = std::fs::read_dir(home.0.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.filter(|name| name.to_string_lossy().starts_with("all.jsonl")).count(), 1);
+}
+
+#[test]
 fn what_is_there_is_written_over_only_on_a_persons_word() {
     let home = Home::new("");
     std::fs::write(home.0.path().join("copy.db"), "mine").unwrap();
