@@ -13,7 +13,7 @@ pub(super) struct Mcp {}
 
 impl Mcp {
     pub(super) async fn run(self, desk: Desk) -> anyhow::Result<ExitCode> {
-        log_to_stderr(USUAL_LOG);
+        log_to_stderr(USUAL_LOG)?;
         let open = move || {
             let desk = desk.clone();
             Box::pin(async move { Ok(desk.room(desk.engine(desk.reading().await?))) }) as _

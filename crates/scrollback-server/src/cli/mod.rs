@@ -55,7 +55,11 @@ use crate::store::Opened;
 pub(crate) use terminal::talk;
 use terminal::{bold, columns, columns_of, say, say_json, shortened, table};
 
-/// How much of what goes wrong is told where nobody says.
+/// Says how much is told of what goes wrong,
+const LOG: &str = "SCROLLBACK_LOG";
+/// and what it may say.
+const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
+/// How much is told where nobody says.
 const USUAL_LOG: &str = "warn,rmcp=error";
 
 /// Keeps whole conversations and shows a model the part that fits.
@@ -293,10 +297,22 @@ fn local(at: At) -> String {
 
 /// Lets what goes wrong be told on stderr, as much of it as `SCROLLBACK_LOG` says, or else as usual. What clients of
 /// MCP get wrong they are told themselves, and if stderr is gone nobody need know: saying so would end the request.
-fn log_to_stderr(usual: &str) {
-    let filter = EnvFilter::try_from_env("SCROLLBACK_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+fn log_to_stderr(usual: &str) -> anyhow::Result<()> {
+    let said = std::env::var(LOG).unwrap_or_default();
+    let filter = filter(if said.trim().is_empty() { usual } else { &said })?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     log.log_internal_errors(false).with_ansi(terminal::is_coloured(std::io::stderr().is_terminal())).init();
+    Ok(())
+}
+
+/// How much is told. A word alone is a level: taken for the name of a part of the program, it would silence all others.
+fn filter(said: &str) -> anyhow::Result<EnvFilter> {
+    let is_level = |word: &str| LEVELS.contains(&&*word.to_ascii_lowercase());
+    let is_clear = |part: &&str| part.contains(['=', '[']) || part.is_empty() || is_level(part);
+    let parts: Vec<&str> = said.split(',').map(str::trim).collect();
+    let meant = if parts.iter().all(is_clear) { EnvFilter::try_new(parts.join(",")).ok() } else { None };
+    let levels = LEVELS.join(", ");
+    meant.with_context(|| format!("{LOG} is “{said}”: write a level ({levels}), or some such as warn,scrollback=debug"))
 }
 
 /// A bar that shows how far long work has come; invisible where nobody looks.
@@ -313,4 +329,20 @@ fn progress(total: u64, what: &'static str) -> ProgressBar {
 fn counted(count: impl Into<u64>, noun: &str) -> String {
     let count = count.into();
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::filter;
+
+    #[test]
+    fn a_misspelt_level_is_refused() {
+        for said in ["inof", "warn,inof", "scrollback=inof", "warn;info"] {
+            let error = filter(said).unwrap_err().to_string();
+            assert!(error.contains(said) && error.contains("info"), "{error}");
+        }
+        for said in [super::USUAL_LOG, "off", "DEBUG", "info, rmcp=error", "warn,scrollback[turn]=debug"] {
+            assert!(filter(said).is_ok(), "{said}");
+        }
+    }
 }

@@ -42,7 +42,7 @@ impl Serve {
         if let Some(upstream) = &self.upstream {
             settings.send_to(upstream);
         }
-        log_to_stderr(USUAL_LOG);
+        log_to_stderr(USUAL_LOG)?;
         checked(&settings).await?;
         let reserved = reserved(&settings.listen).await;
         // A server that cannot start makes no store. Where there is one, who holds it tells more than that the address

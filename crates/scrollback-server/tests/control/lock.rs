@@ -56,6 +56,15 @@ fn what_no_server_does_for_a_command_says_what_to_do_instead() {
 }
 
 #[test]
+fn a_level_that_is_none_is_refused() {
+    let home = Home::new("");
+    let mut command = home.command(&["serve", "--listen", "127.0.0.1:0"]);
+    let output = command.env("SCROLLBACK_LOG", "inof").stdin(Stdio::null()).output().unwrap();
+    let told = text(&output.stderr);
+    assert!(!output.status.success() && told.contains("SCROLLBACK_LOG is “inof”") && told.contains("info"), "{told}");
+}
+
+#[test]
 fn a_log_that_nobody_looks_at_has_no_colours() {
     let home = Home::new("");
     let mut command = home.command(&["mcp"]);

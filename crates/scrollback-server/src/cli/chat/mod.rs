@@ -85,7 +85,7 @@ struct Talk<'a> {
 impl Chat {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         // Warnings would fall into the conversation; whoever wants them says so.
-        log_to_stderr("off");
+        log_to_stderr("off")?;
         desk.local_only("chat is for conversations of your own")?;
         let message = self.said()?;
         let audience = match message {
