@@ -13,9 +13,28 @@ use anyhow::Context;
 /// The word on where a server listens; taken back when it is dropped.
 pub(crate) struct Posted(PathBuf);
 
+/// What holds a store and listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holder {
+    /// A server, which somebody started for that.
+    Serve,
+    /// A chat, which serves as long as it is open.
+    Chat,
+}
+
+impl Holder {
+    /// The line that says so.
+    const fn line(self) -> &'static str {
+        match self {
+            Self::Serve => "",
+            Self::Chat => "chat",
+        }
+    }
+}
+
 impl Posted {
     /// Says where the server of a store listens.
-    pub(crate) fn post(store: &Path, address: SocketAddr, pass: &str) -> anyhow::Result<Self> {
+    pub(crate) fn post(store: &Path, what: Holder, address: SocketAddr, pass: &str) -> anyhow::Result<Self> {
         let path = beside(store);
         // One that a killed server left may have been made for others to read.
         let _ = std::fs::remove_file(&path);
@@ -23,7 +42,8 @@ impl Posted {
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let text = format!("{}\nhttp://{}\n{pass}\n", name(std::process::id()), reachable(address));
+        let (process, address) = (name(std::process::id()), reachable(address));
+        let text = format!("{process}\nhttp://{address}\n{pass}\n{}", what.line());
         let written = options.open(&path).and_then(|mut file| file.write_all(text.as_bytes()));
         written.with_context(|| format!("{} cannot be written", path.display()))?;
         Ok(Self(path))
@@ -42,6 +62,7 @@ impl Drop for Posted {
 pub(crate) struct Whereabouts {
     pub(crate) url: String,
     pub(crate) pass: String,
+    pub(crate) what: Holder,
 }
 
 /// Where the process that holds a store listens, if it is a server.
@@ -49,7 +70,8 @@ pub(crate) fn of_holder(store: &Path, holder: &str) -> Option<Whereabouts> {
     let text = std::fs::read_to_string(beside(store)).ok()?;
     let mut lines = text.lines();
     let (process, url, pass) = (lines.next()?, lines.next()?.to_owned(), lines.next()?.to_owned());
-    (process == holder).then_some(Whereabouts { url, pass })
+    let what = if lines.next() == Some(Holder::Chat.line()) { Holder::Chat } else { Holder::Serve };
+    (process == holder).then_some(Whereabouts { url, pass, what })
 }
 
 /// The file beside a store, whatever link it was found by.
@@ -80,9 +102,9 @@ mod tests {
     fn an_address_counts_for_its_own_process() {
         let folder = tempfile::tempdir().unwrap();
         let store = folder.path().join("log.db");
-        let posted = Posted::post(&store, "0.0.0.0:4141".parse().unwrap(), "sb_1").unwrap();
+        let posted = Posted::post(&store, Holder::Chat, "0.0.0.0:4141".parse().unwrap(), "sb_1").unwrap();
         let own = name(std::process::id());
-        let there = Whereabouts { url: "http://127.0.0.1:4141".into(), pass: "sb_1".into() };
+        let there = Whereabouts { url: "http://127.0.0.1:4141".into(), pass: "sb_1".into(), what: Holder::Chat };
         assert_eq!(of_holder(&store, &own), Some(there));
         assert_eq!(of_holder(&store, "process 0"), None);
         drop(posted);

@@ -47,7 +47,7 @@ use scrollback::window::grouped;
 use scrollback::{At, Engine, Error, Store, Tenant};
 use tracing_subscriber::EnvFilter;
 
-use crate::address;
+use crate::address::{self, Holder, Whereabouts};
 use crate::api::find_session;
 use crate::clock::now;
 use crate::config::{self, Settings, Surroundings};
@@ -252,15 +252,20 @@ impl Desk {
 
     /// The store, for what no server does for a command; `instead` says what a person can do beside one.
     async fn alone(&self, instead: &str) -> anyhow::Result<Arc<Opened>> {
-        self.writing().await.map_err(|error| {
-            let held = match error.downcast_ref() {
-                Some(Error::InUse { path, holder }) => address::of_holder(path, holder),
-                _ => None,
-            };
-            match held {
-                Some(there) => error.context(format!("the server at {} holds the store: {instead}", there.url)),
-                None => error,
-            }
+        self.writing().await.map_err(|error| match held_by(&error) {
+            Some(there) => error.context(format!("the server at {} holds the store: {instead}", there.url)),
+            None => error,
+        })
+    }
+
+    /// The store, for a server that goes on until it is told to stop.
+    async fn for_a_server(&self) -> anyhow::Result<Arc<Opened>> {
+        self.writing().await.map_err(|error| match held_by(&error).map(|there| there.what) {
+            Some(Holder::Chat) => error.context(
+                "an open `scrollback chat` holds the store, and serves it meanwhile: leave it with Ctrl-D, start the \
+                 server, and chat again; the chat then talks to the server",
+            ),
+            Some(Holder::Serve) | None => error,
         })
     }
 
@@ -283,6 +288,14 @@ impl Desk {
     /// The one session a person means: by its whole name, or by the beginning of its name or id.
     async fn session(&self, store: &dyn Store, name: &str) -> anyhow::Result<Session> {
         Ok(find_session(store, &self.tenant, name).await?)
+    }
+}
+
+/// Where the process listens that holds a store, if that is why it could not be opened.
+fn held_by(error: &anyhow::Error) -> Option<Whereabouts> {
+    match error.downcast_ref() {
+        Some(Error::InUse { path, holder }) => address::of_holder(path, holder),
+        _ => None,
     }
 }
 

@@ -13,7 +13,7 @@ use scrollback::task::{TaskSettings, Tasks};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{Desk, USUAL_LOG, log_to_stderr, talk};
-use crate::address::{Posted, reachable};
+use crate::address::{Holder, Posted, reachable};
 use crate::config::{AccessRule, HelperSettings, Serve as Settings};
 use crate::erasing::Eraser;
 use crate::helper::{Helper, watch};
@@ -48,12 +48,13 @@ impl Serve {
         // A server that cannot start makes no store. Where there is one, who holds it tells more than that the address
         // is taken.
         let reserved = if desk.settings.store.present().is_err() { Ok(reserved?) } else { reserved };
-        let proxy = proxy(desk, desk.writing().await?, settings)?;
+        let proxy = proxy(desk, desk.for_a_server().await?, settings)?;
         let server = Server::over(reserved?, proxy.clone()).await?;
         // Whoever hears where it listens may tell it to stop.
         let stop = stopped()?;
         let file = desk.settings.store.file();
-        let _posted = file.map(|file| Posted::post(file, server.address, &proxy.access.pass)).transpose()?;
+        let _posted =
+            file.map(|file| Posted::post(file, Holder::Serve, server.address, &proxy.access.pass)).transpose()?;
         talk(&format!("listening on http://{}", server.address));
         let embedded =
             proxy.engine.embedder().map(|_| format!("embeddings come from {}", proxy.serve.embeddings.shown()));

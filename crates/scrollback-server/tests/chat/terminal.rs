@@ -324,6 +324,20 @@ fn a_conversation_in_a_terminal_folds_and_is_steered() {
 }
 
 #[test]
+fn a_server_that_cannot_start_beside_a_chat_says_so() {
+    let upstream = Upstream::new(|_, _| speaks("Noted."));
+    let home = Home::new(&upstream, "");
+    let mut terminal = Terminal::open(&home, "");
+    terminal.sees("Ctrl-D leaves");
+    let output = home.pipe("", &["serve", "--listen", "127.0.0.1:0"]);
+    let told = text(&output.stderr);
+    assert!(!output.status.success() && told.contains("an open `scrollback chat` holds the store"), "{told}");
+    assert!(told.contains("process "), "{told}");
+    terminal.types("\u{4}");
+    terminal.ends();
+}
+
+#[test]
 fn ctrl_c_stops_a_reply_and_keeps_what_was_said() {
     let upstream = Upstream::new(|number, _| {
         if number > 0 {

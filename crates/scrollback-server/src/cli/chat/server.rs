@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use super::reply::Reply;
 use crate::access::TOKEN_HEADER;
-use crate::address::{self, Posted, Whereabouts};
+use crate::address::{self, Holder, Posted, Whereabouts};
 use crate::api::Ask;
 use crate::cli::{Desk, serve};
 use crate::serve::Server as Bound;
@@ -127,9 +127,10 @@ async fn started(desk: &Desk, store: Arc<Opened>) -> anyhow::Result<(Own, Wherea
     settings.listen = "127.0.0.1:0".into();
     let proxy = serve::proxy(desk, store, settings)?;
     let bound = Bound::bind(proxy.clone()).await?;
-    let there = Whereabouts { url: format!("http://{}", bound.address), pass: proxy.access.pass.clone() };
+    let there =
+        Whereabouts { url: format!("http://{}", bound.address), pass: proxy.access.pass.clone(), what: Holder::Chat };
     let file = desk.settings.store.file();
-    let posted = file.map(|file| Posted::post(file, bound.address, &there.pass)).transpose()?;
+    let posted = file.map(|file| Posted::post(file, Holder::Chat, bound.address, &there.pass)).transpose()?;
     let (stop, stopped) = oneshot::channel::<()>();
     let reviews = serve::reviews(desk, &proxy);
     let serving = tokio::spawn(serve::attended(reviews, proxy, bound, async { drop(stopped.await) }));
