@@ -82,6 +82,27 @@ fn the_demo_needs_nothing() {
 }
 
 #[test]
+fn a_demo_that_is_told_to_end_leaves_nothing_behind() {
+    let home = Home::new();
+    let temporary = home.0.path().join("temporary");
+    std::fs::create_dir(&temporary).unwrap();
+    for arguments in [&["demo", "--ui"][..], &["demo"]] {
+        let mut command = home.command(arguments);
+        let command = command.env("TMPDIR", &temporary).stdin(Stdio::null()).stdout(Stdio::null());
+        let mut demo = command.stderr(Stdio::null()).spawn().unwrap();
+        let begun = std::time::Instant::now();
+        let is_under_way =
+            || std::fs::read_dir(&temporary).unwrap().flatten().any(|entry| entry.path().join("demo.db").exists());
+        while !is_under_way() {
+            assert!(begun.elapsed().as_secs() < 20 && demo.try_wait().unwrap().is_none(), "it does not begin");
+        }
+        assert!(Command::new("kill").args(["-TERM", &demo.id().to_string()]).status().unwrap().success());
+        demo.wait().unwrap();
+        assert_eq!(std::fs::read_dir(&temporary).unwrap().count(), 0, "{arguments:?}");
+    }
+}
+
+#[test]
 fn importing_twice_adds_nothing() {
     let home = Home::new();
     let first = home.json(&["import", &fixture("samples/harbour.jsonl")]);

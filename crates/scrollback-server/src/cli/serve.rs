@@ -193,7 +193,7 @@ fn tasks_of(settings: &Settings, helper: &HelperSettings, model: &str) -> anyhow
 
 /// Waits for the word to stop: somebody says so, or the terminal is gone. Whoever says it twice does not want to wait
 /// for anything.
-fn stopped() -> anyhow::Result<impl Future<Output = ()>> {
+pub(super) fn stopped() -> anyhow::Result<impl Future<Output = ()>> {
     let listen = |kind| signal(kind).context("signals cannot be listened for");
     // What `nohup` started goes on without its terminal.
     let mut gone = (!ignores_hangup()).then(|| listen(SignalKind::hangup())).transpose()?;

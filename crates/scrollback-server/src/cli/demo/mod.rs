@@ -16,7 +16,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::terminal::say_fitted;
-use super::{Desk, bold, say, talk};
+use super::{Desk, bold, say, serve, talk};
 use crate::config;
 use crate::erasing::Eraser;
 use crate::proxy::Proxy;
@@ -50,25 +50,33 @@ impl Demo {
 
 /// Starts a server like any other, plays, lets people look at it, and stops it.
 async fn shown(desk: &Desk, file: std::path::PathBuf, ui: bool) -> anyhow::Result<()> {
+    // Whoever ends it early leaves nothing behind either.
+    let told = serve::stopped()?;
     let settings = config::usual(file)?;
     let store = Arc::new(settings.store.writing().await?);
     let engine = Desk { settings, tenant: desk.tenant.clone(), json: desk.json };
-    let mut serve = engine.settings.serve.clone();
-    serve.listen = "127.0.0.1:0".into();
-    serve.upstream = QUOTE.into();
-    serve.upstreams.clear();
-    serve.window.tokens = WINDOW_TOKENS;
-    let proxy = Arc::new(Proxy::new(Arc::new(engine.engine_over(store.clone())), Eraser::new(store), serve)?);
+    let mut settings = engine.settings.serve.clone();
+    settings.listen = "127.0.0.1:0".into();
+    settings.upstream = QUOTE.into();
+    settings.upstreams.clear();
+    settings.window.tokens = WINDOW_TOKENS;
+    let proxy = Arc::new(Proxy::new(Arc::new(engine.engine_over(store.clone())), Eraser::new(store), settings)?);
     let server = Server::bind(proxy.clone()).await?;
     let address = server.address;
     let client = Client::new(address, PRICED_AS)?;
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let serving = tokio::spawn(server.run(async { drop(stopped.await) }));
-    let played = Play::new(&proxy.engine, desk, client, Script::read()?).run().await;
-    let offered = if played.is_ok() { offer(address, ui).await } else { Ok(()) };
+    let shown = async {
+        Play::new(&proxy.engine, desk, client, Script::read()?).run().await?;
+        offer(address, ui).await
+    };
+    let outcome = tokio::select! {
+        outcome = shown => outcome,
+        () = told => Ok(()),
+    };
     drop(stop);
     serving.await.context("the server ended early")??;
-    played.and(offered)
+    outcome
 }
 
 /// Offers the UI on the conversation that was played: in a terminal until Enter, or for as long as somebody wants.
@@ -82,14 +90,13 @@ async fn offer(address: SocketAddr, ui: bool) -> anyhow::Result<()> {
     say_fitted(&format!("  http://{address}/   this conversation in a browser: chat, windows, ledger"))?;
     if ui {
         talk("Ctrl-C ends the demo");
-        return tokio::signal::ctrl_c().await.context("signals cannot be listened for");
+        return std::future::pending().await;
     }
     talk("Enter ends the demo");
     let (enter, entered) = tokio::sync::oneshot::channel();
     // A thread of its own: nobody waits for it when the demo is ended otherwise.
     std::thread::spawn(move || enter.send(std::io::stdin().read_line(&mut String::new())));
-    tokio::select! {
-        ended = tokio::signal::ctrl_c() => ended.context("signals cannot be listened for"),
-        _ = entered => Ok(()),
-    }
+    // It is over as well if nobody can write any more.
+    let _ = entered.await;
+    Ok(())
 }
