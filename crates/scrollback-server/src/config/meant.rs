@@ -75,6 +75,13 @@ fn store_meant(said: &Said, store: Option<PathBuf>, surroundings: &Surroundings)
         let beside = surroundings.store_file().unwrap_or_else(|| PathBuf::from("scrollback.db"));
         return Ok(Place::Database(options, beside));
     }
+    // What looks like an address is not meant as the name of a file, and may hold a password.
+    if path.to_string_lossy().contains("://") && !path.exists() {
+        bail!(
+            "--store, or store.path of the settings, is the address of something else than a store: name a file, or \
+             postgres://user:password@host:5432/name"
+        );
+    }
     let durability = match said.store.durability {
         SaidDurability::Full => Durability::Full,
         SaidDurability::Normal => Durability::Normal,

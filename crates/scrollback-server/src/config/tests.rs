@@ -115,6 +115,15 @@ fn paths_lie_beside_the_file_or_at_home_wherever_the_program_is_started() {
 }
 
 #[test]
+fn an_address_of_something_else_is_no_file() {
+    let error = meant(Said::default(), Some("mysql://ann:secret@b/c".into()), &home()).unwrap_err().to_string();
+    assert!(error.contains("--store") && error.contains("postgres://") && !error.contains("secret"), "{error}");
+    let in_file = complaint("[store]\npath = \"redis://b/0\"");
+    assert!(in_file.contains("store.path"), "{in_file}");
+    assert_eq!(complaint("[store]\npath = \"sqlite:/srv/talks.db\""), "");
+}
+
+#[test]
 fn an_unknown_setting_is_named() {
     let error = toml::from_str::<Said>("[store]\nspeed = 9").unwrap_err();
     assert!(error.to_string().contains("speed"), "{error}");
