@@ -7,7 +7,7 @@ use scrollback::note::Note;
 use serde::Serialize;
 
 use super::control::Where;
-use super::{Desk, counted, say, say_json, shortened, table, talk};
+use super::{Desk, counted, grouped, say, say_json, shortened, table, talk};
 
 /// How many columns of a title are shown.
 const TITLE_COLUMNS: usize = 48;
@@ -34,14 +34,16 @@ impl<'a> Line<'a> {
 /// Lists the pages that the model sees listed, and counts those that it does not.
 pub(super) async fn show(desk: &Desk, place: &Where) -> anyhow::Result<ExitCode> {
     let room = desk.room(desk.engine(desk.reading().await?));
-    let fold = room.fold(&room.place(&place.ask(Method::GET, &[]), &place.session).await?).await?;
+    let meant = room.place(&place.ask(Method::GET, &[]), &place.session).await?;
+    let fold = room.fold(&meant).await?;
     if desk.json {
         fold.listed.iter().try_for_each(|note| say_json(&Line::of(note)))?;
         return say_json(&serde_json::json!({"unlisted": fold.unlisted(), "open_from_depth": fold.open().0}))
             .map(|()| ExitCode::SUCCESS);
     }
     if fold.covers.is_none() {
-        say("nothing is folded yet")?;
+        let limit = grouped(meant.limit);
+        say(format!("nothing is folded yet in windows of {limit} tokens; --limit names those of another model"))?;
         return Ok(ExitCode::SUCCESS);
     }
     if fold.summary.is_some() || !fold.artifacts.is_empty() {

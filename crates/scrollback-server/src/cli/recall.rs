@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{bail, ensure};
 use axum::http::Method;
 use clap::{Args, Subcommand};
+use scrollback::MessageId;
 use scrollback::recall::{RecallCall, RecallTool};
 
 use super::control::{Where, typed};
@@ -103,6 +104,14 @@ impl Recall {
         {
             let session = typed(&self.session);
             bail!("page {number} is not folded: `scrollback show {session} --message m{number}` shows it");
+        }
+        if let RecallCall::Summary { number, .. } = call {
+            let had = room.engine.had_summary(&place.key, MessageId(number)).await?;
+            ensure!(
+                had,
+                "there is no summary s{number}: `scrollback notes {}` lists what there is",
+                typed(&self.session)
+            );
         }
         if desk.json {
             say_json(&serde_json::json!({"text": told}))?;

@@ -60,6 +60,9 @@ struct Made {
     /// The contents page: what is folded
     #[arg(long, conflicts_with_all = ["last", "all", "message", "view", "views", "ledger"])]
     pages: bool,
+    /// With --pages: the limit of the model whose windows are meant, in tokens; that of the newest window if not given
+    #[arg(long, value_name = "TOKENS", requires = "pages")]
+    limit: Option<u32>,
     /// The topics that messages were sorted into
     #[arg(long, conflicts_with_all = ["last", "all", "message", "view", "views", "ledger", "pages"])]
     topics: bool,
@@ -87,7 +90,7 @@ impl Made {
         } else if self.events {
             topics::events(desk, engine, key).await
         } else {
-            pages::show(desk, &Where::on(&key.id.to_string(), Some(branch.id.0), None)).await
+            pages::show(desk, &Where::on(&key.id.to_string(), Some(branch.id.0), self.limit)).await
         }
     }
 }

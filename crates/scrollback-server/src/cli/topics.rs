@@ -16,6 +16,7 @@ use scrollback::topic::TopicId;
 use scrollback::{Engine, SessionKey};
 use serde::Serialize;
 
+use super::control::typed;
 use super::show::{branch, print};
 use super::topic_files::{Export, Import};
 use super::{Desk, counted, grouped, local, say, say_json, shortened, table, talk};
@@ -222,8 +223,9 @@ impl ShowOne {
     async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         let (engine, key, head) = opened(desk, &self.session).await?;
         let found = engine.topics(&key, head).await?.into_iter().find(|line| line.card.id == self.topic);
-        let line =
-            found.with_context(|| format!("there is no topic {}: `scrollback topics` lists them", self.topic))?;
+        let missing =
+            || format!("there is no topic {}: `scrollback topics {}` lists them", self.topic, typed(&self.session));
+        let line = found.with_context(missing)?;
         let ids = engine.topic_messages(&key, head, self.topic).await?;
         let messages = engine.log().store().read(&key, Span::Ids(ids)).await?;
         if desk.json {

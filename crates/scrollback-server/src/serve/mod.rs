@@ -11,6 +11,7 @@ mod crowd;
 mod numbers;
 mod patient;
 
+use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,7 +72,7 @@ impl Server {
     /// Listens at an address that was taken before.
     pub(crate) async fn over(reserved: TcpSocket, proxy: Arc<Proxy>) -> anyhow::Result<Self> {
         let listen = &proxy.serve.listen;
-        let listener = connections::listen(reserved).with_context(|| format!("{listen} cannot be listened on"))?;
+        let listener = connections::listen(reserved).map_err(|error| unheard(listen, error))?;
         let address = listener.local_addr()?;
         let numbers = Numbers::begin(proxy.pulse.clone());
         let router = Router::new()
@@ -109,7 +110,16 @@ impl Server {
 
 /// Takes an address, so that nobody else can; who connects is refused until it is listened on.
 pub(crate) async fn reserved(listen: &str) -> anyhow::Result<TcpSocket> {
-    connections::reserve(listen).await.with_context(|| format!("{listen} cannot be listened on"))
+    connections::reserve(listen).await.map_err(|error| unheard(listen, error))
+}
+
+/// What is told where an address cannot be listened on.
+fn unheard(listen: &str, error: std::io::Error) -> anyhow::Error {
+    let taken = "another program listens there, perhaps another Scrollback: stop it, or name another address with \
+                 --listen or serve.listen";
+    let told = format!("{listen} cannot be listened on");
+    let told = if error.kind() == ErrorKind::AddrInUse { format!("{told}: {taken}") } else { told };
+    anyhow::Error::from(error).context(told)
 }
 
 /// An error if something is no address at all.
@@ -156,11 +166,22 @@ async fn named(
 /// What is told of a path that leads nowhere.
 async fn nowhere(uri: Uri) -> Response<Body> {
     let path: String = uri.path().chars().take(PATH_CHARS).collect();
-    let what = format!("there is nothing at {path}: /api/openapi.json lists what there is");
-    if path.starts_with("/v1") || path.contains("/v1/") {
+    let is_short = lacks_version(&path);
+    let what = if is_short {
+        format!("there is nothing at {path}: the base URL ends in /v1, as in http://127.0.0.1:4141/v1")
+    } else {
+        format!("there is nothing at {path}: /api/openapi.json lists what there is")
+    };
+    if is_short || path.starts_with("/v1") || path.contains("/v1/") {
         return error(&Chat, StatusCode::NOT_FOUND, "not_found", &what);
     }
     Refusal::not_found(what).response()
+}
+
+/// Whether a client asks a model where `/v1` is missing, be it behind the name of an upstream.
+fn lacks_version(path: &str) -> bool {
+    let named = path.get(1..).and_then(|rest| rest.find('/')).map(|at| &path[1 + at..]);
+    !path.starts_with("/api/") && [Some(path), named].into_iter().flatten().any(|path| wire::of_path(path).is_some())
 }
 
 async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<Body> {
@@ -172,6 +193,11 @@ async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<
     if climbs(&path) {
         let what = "a path with “.”, “..” or a backslash may lead elsewhere than it says: write it out";
         return error(wire, StatusCode::BAD_REQUEST, "path_climbs", what);
+    }
+    if path.starts_with("/v1/") {
+        let what = "the path names /v1 twice: this client adds it by itself, so leave it out of the base URL, as in \
+                    http://127.0.0.1:4141";
+        return error(wire::of_path(&path["/v1".len()..]).unwrap_or(&Chat), StatusCode::NOT_FOUND, "v1_twice", what);
     }
     let Some(Guest { tenant, .. }) = parts.extensions.get::<Guest>().cloned() else {
         return error(wire, StatusCode::UNAUTHORIZED, "token_needed", "nobody knows who asks");
@@ -232,6 +258,16 @@ fn is_step(part: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_client_without_a_version_is_told_apart() {
+        for path in ["/chat/completions", "/responses", "/mock/chat/completions", "/messages"] {
+            assert!(lacks_version(path), "{path}");
+        }
+        for path in ["/", "", "/api/messages", "/api/sessions/x/messages", "/v1/x/chat/completions", "/chat", "/é/x"] {
+            assert!(!lacks_version(path), "{path}");
+        }
+    }
 
     #[test]
     fn a_path_that_may_lead_elsewhere_is_told_apart() {

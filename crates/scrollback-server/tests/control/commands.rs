@@ -212,6 +212,7 @@ fn summaries_tell_who_wrote_them_and_expand() {
         let onwards = home.says(&["recall", "petrel", "summary", name, "--from", "m50"]);
         assert!(onwards.contains("[m50 ") && !onwards.contains("[m49 "), "{onwards}");
         assert!(home.complains(&["recall", "petrel", "summary", "s999"]).contains("no summary s999"));
+        assert!(home.complains(&["recall", "petrel", "summary", "s7"]).contains("no summary s7: `scrollback notes"));
         assert!(text(&home.run(&["show", "petrel", "--pages"]).stderr).contains("scrollback notes"));
         assert!(home.says(&["strategy", "petrel", "default"]).contains("pages@6000, as the settings say"));
         assert!(home.complains(&["strategy", "petrel", "magic"]).contains("there are pages"));

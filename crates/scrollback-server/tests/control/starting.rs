@@ -16,7 +16,9 @@ fn a_server_that_cannot_start_leaves_nothing_behind() {
     let serve = |more: &[&str]| home.complains(&[&["serve", "--store", "new.db"], more].concat());
     assert!(serve(&["--listen", "foo"]).contains("“foo” is no address to listen on: write one such as 127.0.0.1:4141"));
     assert!(serve(&["--upstream", "nowhere"]).contains("there is no upstream “nowhere”; there are "));
-    assert!(serve(&["--listen", &taken]).contains("cannot be listened on"));
+    let told = serve(&["--listen", &taken]);
+    assert!(told.contains("cannot be listened on") && told.contains("another Scrollback"), "{told}");
+    assert!(told.contains("--listen or serve.listen"), "{told}");
     assert!(!home.0.path().join("new.db").exists(), "nothing was kept, so nothing is there");
 }
 
@@ -48,6 +50,37 @@ fn what_is_wrong_with_the_words_comes_before_who_holds_the_store() {
     let held = home.complains(&["migrate-store", &file, "new.db"]);
     assert!(held.contains("Stop that process first") && !held.contains("--store"), "{held}");
     assert!(!home.0.path().join("new.db").exists());
+}
+
+#[test]
+fn a_base_url_with_too_little_or_too_much_is_told_apart() {
+    let home = Home::new("");
+    let server = Server::start(&home);
+    let body = r#"{"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "hi"}]}"#;
+    let refused = |path: &str| {
+        let (head, body) = server.bytes(&format!("POST {path}"), "host: localhost\r\n", body);
+        assert!(head.starts_with("HTTP/1.1 404"), "{path}: {head}");
+        let value: serde_json::Value = serde_json::from_str(&body).unwrap();
+        value["error"]["message"].as_str().unwrap().to_owned()
+    };
+    for path in ["/chat/completions", "/responses", "/quote/chat/completions"] {
+        assert!(refused(path).contains("the base URL ends in /v1"), "{path}");
+    }
+    for path in ["/v1/v1/messages", "/quote/v1/v1/messages", "/v1/v1/chat/completions"] {
+        assert!(refused(path).contains("names /v1 twice"), "{path}");
+    }
+    assert!(refused("/v1x/nowhere/v1").contains("/api/openapi.json"));
+}
+
+#[test]
+fn what_is_folded_is_shown_for_the_model_that_it_was_folded_for() {
+    let home = Home::new("");
+    home.says(&["compress", "petrel", "--limit", "4000"]);
+    let usual = home.says(&["show", "petrel", "--pages"]);
+    assert!(usual.contains("in windows of 32,000 tokens; --limit"), "{usual}");
+    assert!(home.says(&["show", "petrel", "--pages", "--limit", "4000"]).contains("listed"));
+    let missing = home.complains(&["topics", "show", "petrel", "t99"]);
+    assert!(missing.contains("`scrollback topics petrel` lists them"), "{missing}");
 }
 
 #[test]

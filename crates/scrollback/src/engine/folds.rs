@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::ids::{At, BranchId, Depth, SessionKey};
+use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
 use crate::note::Fold;
 use crate::store::{Batch, Expect, Keys, Kind, Position, Put, Record, Scope, Store};
 use crate::strategy::StrategyName;
@@ -113,6 +113,18 @@ impl Folds<'_> {
         let pointers = store.records(&scope, Kind::Setting, of).await?;
         let layout = |record: &Record| record.key.split('/').nth(1).map(str::to_owned);
         Ok(pointers.iter().filter_map(layout).collect::<BTreeSet<String>>().into_iter().collect())
+    }
+
+    /// Whether any fold of a session had the summary that is named after a message.
+    pub(super) async fn had_summary(store: &dyn Store, session: &SessionKey, last: MessageId) -> Result<bool> {
+        let of = Keys::Under(format!("fold/{}@", StrategyName::Summary));
+        for record in store.records(&Scope::Session(session.clone()), Kind::Note, of).await? {
+            let summary = record.read::<FoldRecord>()?.fold.summary;
+            if summary.is_some_and(|summary| summary.covers.last == last) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// A fold by its id.

@@ -3,6 +3,7 @@
 
 use super::{ROOM, Sight};
 use crate::engine::Engine;
+use crate::engine::folds::Folds;
 use crate::error::Result;
 use crate::ids::{Depth, MessageId, SessionKey};
 use crate::note::{Covers, Fold};
@@ -24,6 +25,12 @@ impl Engine {
         let excluded = &self.controls(session).await?.excluded;
         let sight = Sight { session, head, fold, window: None, excluded, is_person: false, sorted: true };
         self.looked_up(&sight, call, ROOM).await.map(|answered| answered.text)
+    }
+
+    /// Whether a summary of this name (`s60` is named after m60) was ever shown in windows of a session. A model is told
+    /// what one would cover all the same; a person had better know that there was none.
+    pub async fn had_summary(&self, session: &SessionKey, last: MessageId) -> Result<bool> {
+        Folds::had_summary(self.store(), session, last).await
     }
 
     /// What a model elsewhere is told of the path that ends in `head`. It has no window of it, so that every page is as

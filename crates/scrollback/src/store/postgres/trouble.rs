@@ -144,14 +144,13 @@ pub(super) fn told(place: &str, cause: tokio_postgres::Error) -> Error {
         if cause.to_string().starts_with("error deserializing") {
             return Error::Damaged(format!("a row of {place} is unreadable: {}", explained(&cause)));
         }
-        let what =
-            format!("{place} does not answer: nothing acknowledged is lost. Start it, or check the address in --store");
+        let what = format!("{place} does not answer: nothing acknowledged is lost. Start it, or check its address");
         return Error::store(what, cause);
     };
     let what = if [&SqlState::INVALID_PASSWORD, &SqlState::INVALID_AUTHORIZATION_SPECIFICATION].contains(&state) {
-        format!("{place} refuses this user or password: check those in --store")
+        format!("{place} refuses this user or password: check those in its address")
     } else if *state == SqlState::INVALID_CATALOG_NAME {
-        format!("there is no database {place}: create it with `createdb`, or check its name in --store")
+        format!("there is no database {place}: create it with `createdb`, or check its name in the address")
     } else if *state == SqlState::INSUFFICIENT_PRIVILEGE {
         format!("{place} does not let this user do that: it must own the schema it keeps its tables in")
     } else if *state == SqlState::QUERY_CANCELED {
@@ -164,7 +163,7 @@ pub(super) fn told(place: &str, cause: tokio_postgres::Error) -> Error {
         format!("the disk of {place} is full: nothing was written, nothing stored before is lost. Free some space")
     } else if *state == SqlState::READ_ONLY_SQL_TRANSACTION {
         format!(
-            "{place} can only be read: it is a replica, or was set so. Name the primary in --store, or all hosts with target_session_attrs=read-write"
+            "{place} can only be read: it is a replica, or was set so. Name the primary in the address, or all hosts with target_session_attrs=read-write"
         )
     } else if *state == SqlState::PROGRAM_LIMIT_EXCEEDED {
         return Error::TooLarge(format!("{place} cannot keep something of this size: {}", explained(&cause)));

@@ -29,7 +29,7 @@ pub(super) fn told(path: &Path, cause: rusqlite::Error) -> Error {
         }
         Some(ErrorCode::NotADatabase) => {
             return Error::Invalid(format!(
-                "{file} is not a Scrollback store, or its beginning is damaged: name another file with --store, or restore a backup"
+                "{file} is not a Scrollback store, or its beginning is damaged: name another file, or restore a backup"
             ));
         }
         Some(ErrorCode::DatabaseCorrupt) => {
