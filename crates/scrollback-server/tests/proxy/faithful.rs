@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{Server, Upstream, chat, events, plain, reply, says, send, stream, user};
+use crate::scene::{Said, Server, Upstream, chat, events, plain, reply, says, send, stream, user};
 
 #[test]
 fn a_short_request_leaves_as_it_came_but_for_our_tools() {
@@ -177,6 +177,38 @@ fn if_the_store_fails_the_request_goes_on() {
     assert_eq!(answer.json()["choices"][0]["message"]["content"], "still here");
     assert!(answer.header("x-scrollback-trouble").is_some(), "{}", answer.head);
     assert_eq!(upstream.asked()[0].json(), body, "nothing was added to it");
+}
+
+/// A reply may hold what no request may. What was sent of it once is sent like that again.
+#[test]
+fn what_only_replies_hold_is_not_sent_back() {
+    let upstream = Upstream::new(|number, asked| {
+        if asked.text().contains("executed_tools") {
+            let refusal = "{\"error\":{\"message\":\"property 'executed_tools' is unsupported\"}}";
+            return plain("400 Bad Request", "content-type: application/json\r\n", refusal);
+        }
+        reply(
+            &json!({"role": "assistant", "content": format!("Found {number}."), "executed_tools": [{"type": "search"}]}),
+        )
+    });
+    let server = Server::new(upstream.port, "[window]\ntokens = 3000\nreply_tokens = 300\n");
+    let mut history: Vec<Value> = Vec::new();
+    for turn in 0..20 {
+        history.push(user(&format!("Ship {turn} came in. {}", "Boats and tides. ".repeat(40))));
+        let answer = server.ask(&chat(&history));
+        assert_eq!(answer.status(), 200, "turn {turn}: {}", answer.text());
+        let said = answer.json()["choices"][0]["message"].clone();
+        assert!(said["executed_tools"].is_array(), "the client sees all of it");
+        history.push(says(said["content"].as_str().unwrap()));
+    }
+    let sent: Vec<Vec<Value>> = upstream.asked().iter().map(messages).collect();
+    assert!(sent[19][0].to_string().contains("<contents-"), "it has folded");
+    let grown = |pair: &&[Vec<Value>]| pair[0][0] == pair[1][0];
+    assert!(sent.windows(2).filter(grown).all(|pair| pair[1].starts_with(&pair[0])));
+}
+
+fn messages(asked: &Said) -> Vec<Value> {
+    asked.json()["messages"].as_array().unwrap().clone()
 }
 
 /// A connection that breaks after the end of a reply takes nothing of it along.

@@ -1,10 +1,11 @@
 //! OpenAI Chat Completions, as many other servers speak it too.
 //!
-//! `render` turns a window into messages with `results` behind their calls, `neighbours` joins those of one speaker,
-//! `reply` gathers what a model says chunk by chunk, `relay` passes it on, `speech` writes whole replies, `answer`
-//! those that no model made.
+//! `render` turns a window into messages with `results` behind their calls and as much of replies as goes `back`,
+//! `neighbours` joins those of one speaker, `reply` gathers what a model says chunk by chunk, `relay` passes it on,
+//! `speech` writes whole replies, `answer` those that no model made.
 
 mod answer;
+mod back;
 mod neighbours;
 mod relay;
 mod render;

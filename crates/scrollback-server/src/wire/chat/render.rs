@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use scrollback::MessageId;
 use scrollback::message::value_of;
-use scrollback::store::Stored;
+use scrollback::store::{Origin, Stored};
 use scrollback::window::{Block, Body, Reason};
 use serde_json::{Map, Value, json};
 
+use super::back::Back;
 use super::results;
 use crate::wire::edit::{addressing, array};
 use crate::wire::foreign::{Answered, Foreign, Saying, Words, shape};
@@ -28,6 +29,7 @@ pub(super) fn messages(dress: &Dress<'_>) -> String {
         marked: marked_now(dress),
         remark: dress.handle.map(addressing),
         reasoning: dress.reasoning,
+        back: Back::of(dress.request),
     };
     let blocks: Vec<&Block> = dress.turn.window().sent().collect();
     let instructions = blocks.iter().take_while(|block| block.reason == Reason::Instructions).count();
@@ -53,20 +55,23 @@ fn marked_now(dress: &Dress<'_>) -> HashSet<MessageId> {
 }
 
 /// Writes blocks as messages.
-struct Scribe {
+struct Scribe<'a> {
     foreign: Foreign,
     /// The messages that this request marks as they are marked in the log.
     marked: HashSet<MessageId>,
     remark: Option<String>,
     reasoning: Reasoning,
+    back: Back<'a>,
 }
 
-impl Scribe {
+impl Scribe<'_> {
     fn written<'b>(&self, block: &'b Block) -> Vec<Cow<'b, str>> {
         if let Some(sayings) = self.foreign.sayings(block) {
             return sayings.iter().flat_map(said).map(|message| message.to_string().into()).collect();
         }
-        let text = self.reasoned(block.as_chat(self.remark.as_deref()));
+        let text = block.as_chat(self.remark.as_deref());
+        let back = is_of_provider(block).then(|| self.back.written(&text)).flatten();
+        let text = self.reasoned(back.map_or(text, Cow::from));
         let (Body::Original(stored) | Body::Held(stored, _)) = &block.body else { return vec![text] };
         // A request may have only few marks: those of earlier requests are taken off.
         let is_old = text.contains(MARK) && !self.marked.contains(&stored.id);
@@ -88,6 +93,15 @@ impl Scribe {
             Reasoning::All => reply(&text, |reply| drop(reply.insert(REASONING[0].into(), "".into()))),
         };
         changed.map_or(text, Cow::from)
+    }
+}
+
+/// Whether a block may be known as its provider wrote it alone. A round is seen by no client.
+fn is_of_provider(block: &Block) -> bool {
+    match &block.body {
+        Body::Original(stored) | Body::Whole(stored, _) => stored.origin == Origin::Reply,
+        Body::Round(_) => true,
+        Body::Held(..) | Body::Note(_) | Body::Nothing(_) => false,
     }
 }
 
