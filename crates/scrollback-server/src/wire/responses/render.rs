@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use scrollback::message::value_of;
 use scrollback::store::Origin;
 use scrollback::window::{Block, Body, Reason, Window};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{imported, items, opened, results};
 use crate::wire::edit::{addressed, array};
@@ -93,8 +93,8 @@ impl<'a> Scribe<'a> {
         }
     }
 
-    /// An item as it came. To a provider that keeps nothing, an id of its own means nothing, and reasoning that is not
-    /// carried in the item is lost.
+    /// An item as it came. To a provider that keeps nothing, the id of words or of a call means nothing, and reasoning
+    /// that is not carried in the item is lost. Items of tools that it runs itself it refuses without their ids.
     fn replayed<'b>(&mut self, raw: &'b str, said_by_model: bool) -> Option<Cow<'b, str>> {
         let suspect = self.forgets && (said_by_model || raw.contains("\"reasoning\""));
         let Some(Value::Object(mut item)) = suspect.then(|| value_of(raw).ok()).flatten() else {
@@ -107,7 +107,7 @@ impl<'a> Scribe<'a> {
             self.left_out += 1;
             return None;
         }
-        let had_id = said_by_model && item.shift_remove("id").is_some();
+        let had_id = said_by_model && goes_without_id(&item) && item.shift_remove("id").is_some();
         Some(if had_id { Value::Object(item).to_string().into() } else { raw.into() })
     }
 
@@ -117,6 +117,12 @@ impl<'a> Scribe<'a> {
             || format!("{count} reasoning items without their content were left out: their provider keeps nothing");
         (count > 0).then(told).into_iter().collect()
     }
+}
+
+/// Whether an item says all there is without its id.
+fn goes_without_id(item: &Map<String, Value>) -> bool {
+    let kind = item.get("type").map_or(Some("message"), Value::as_str);
+    matches!(kind, Some("message" | "function_call" | "custom_tool_call"))
 }
 
 /// Whether the provider is told to keep nothing.

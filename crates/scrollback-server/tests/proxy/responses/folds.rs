@@ -151,6 +151,25 @@ fn a_large_result_is_held_and_keeps_its_call() {
     assert_eq!(items.iter().filter(|item| item["type"] == "function_call").count(), 1);
 }
 
+/// What a provider runs itself has an id, also where it keeps nothing.
+#[test]
+fn items_that_a_provider_ran_keep_their_ids() {
+    let searched = json!({"type": "web_search_call", "id": "ws_0", "status": "completed", "action": {"type": "search", "query": "tide"}});
+    let found = searched.clone();
+    let upstream = Upstream::new(move |number, asked| match number {
+        0 => answers(asked, "resp_0", &[found.clone(), says("msg_0", "Two metres.")]),
+        _ => notes(number, asked),
+    });
+    let server = Server::new(upstream.port, "");
+    let first = heard(&server, &json!({"model": "gpt-5", "input": "How high is the tide?"}));
+    let mut next = full(&[user("And now?")]);
+    next["previous_response_id"] = first["id"].clone();
+    heard(&server, &next);
+    let items = input(&upstream.asked()[1]);
+    assert_eq!((kinds(&items).len(), &items[1]), (4, &searched), "{items:?}");
+    assert!(items[2].get("id").is_none(), "the id of words means nothing to it");
+}
+
 #[test]
 fn items_that_nobody_knows_stay_as_they_are() {
     let strange = json!({"type": "hologram", "id": "h_1", "beam": [1.5, {"deep": null}], "status": "glowing"});
