@@ -100,8 +100,8 @@ impl<'w> Line<'w> {
         }
     }
 
-    /// Whether a person begins a turn with it.
-    pub(super) fn begins_turn(&self) -> bool {
+    /// Whether a person begins a turn with it, unless results stand before it.
+    fn begins_turn(&self) -> bool {
         self.id().is_some() && self.reason != Reason::Kept && self.role() == "user" && !self.has("tool_result")
     }
 
@@ -153,6 +153,17 @@ impl<'w> Line<'w> {
 
 fn is_words(block: &Value) -> bool {
     block["type"] == "text"
+}
+
+/// Where the last turn begins. What the person's role says right behind results goes on with theirs: to its provider,
+/// both are one message.
+pub(super) fn last_turn(lines: &[Line<'_>]) -> Option<usize> {
+    let begins = |at: &usize| lines[*at].begins_turn() && !follows_results(&lines[..*at]);
+    (0..lines.len()).rev().find(begins)
+}
+
+fn follows_results(before: &[Line<'_>]) -> bool {
+    before.iter().rev().take_while(|line| line.role() == "user").any(|line| line.has("tool_result"))
 }
 
 /// Whether a block is reasoning, which is sent as it was made or not at all.

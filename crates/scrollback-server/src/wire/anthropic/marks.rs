@@ -4,7 +4,7 @@
 use scrollback::window::Reason;
 use serde_json::{Value, json};
 
-use super::line::Line;
+use super::line::{Line, last_turn};
 use crate::wire::request::Request;
 
 const MARK: &str = "cache_control";
@@ -80,7 +80,7 @@ fn last_mark(messages: &str) -> Option<Value> {
 fn places(lines: &[Line<'_>], automatic: bool) -> Vec<usize> {
     let end = lines.iter().rposition(|line| markable(line).is_some()).filter(|_| !automatic);
     let note = lines.iter().position(|line| line.reason == Reason::Covers);
-    let current = lines.iter().rposition(Line::begins_turn).unwrap_or(0);
+    let current = last_turn(lines).unwrap_or(0);
     // An excerpt of topics is another in every turn.
     let lasting = |line: &Line<'_>| line.reason != Reason::Relevant && markable(line).is_some();
     let before = lines[..current].iter().rposition(lasting);

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::canonical::Piece;
-use super::line::{Line, Source, is_thinking};
+use super::line::{Line, Source, is_thinking, last_turn};
 
 /// What stands for a message that was nothing but reasoning.
 const LEFT_OUT: &str = "(Reasoning that is not shown.)";
@@ -109,7 +109,7 @@ pub(super) fn withheld(lines: &mut [Line<'_>]) -> Option<String> {
 
 /// Where the current turn goes on after what began it.
 fn current_turn(lines: &[Line<'_>]) -> usize {
-    lines.iter().rposition(Line::begins_turn).map_or(0, |at| at + 1)
+    last_turn(lines).map_or(0, |at| at + 1)
 }
 
 /// A hash that tells whether the window is ours.

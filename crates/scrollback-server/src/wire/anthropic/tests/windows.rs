@@ -223,6 +223,26 @@ fn reasoning_after_something_else_is_left_out_and_so_is_what_was_made_after_it()
     assert_eq!(thinks(&lines), [false, false, true], "older models need it while tools are at work");
 }
 
+/// Agents may say what happened meanwhile in a message of its own: to the provider it is one with the results.
+#[test]
+fn reasoning_stays_while_tools_are_at_work_though_something_is_said_behind_results() {
+    let mut lines = vec![
+        said(1, &user(&[text("One?")])),
+        said(2, &assistant(&[thought("one"), call("a")])),
+        said(3, &user(&[result("a")])),
+        said(4, &user(&[text("It is noon.")])),
+        said(5, &json!({"role": "user", "content": "It rains."})),
+    ];
+    let binding = Binding { bound: &|_| None, binds: false, added: Added::Window };
+    let walked = thinking::walked(&mut lines, Hash128::default(), &binding);
+    assert_eq!(walked.notice(), None);
+    lines.insert(3, said(6, &assistant(&[text("Seen.")])));
+    assert!(
+        thinking::walked(&mut lines, Hash128::default(), &binding).notice().is_some(),
+        "a turn begins behind words"
+    );
+}
+
 #[test]
 fn reasoning_made_under_the_window_as_it_is_stays() {
     let gone = |id: MessageId| if id == MessageId(2) { Some(Hash128::default()) } else { before(id) };
