@@ -171,10 +171,10 @@ impl Exchange {
         self.request.tools().is_some_and(|tools| !tools.trim_matches(['[', ']', ' ']).is_empty())
     }
 
-    /// Has the model recall by writing instead of by tools, if no tools but ours were sent. Whether that changes
-    /// anything.
+    /// Has the model recall by writing instead of by tools, if no functions but ours were sent: tools that a provider
+    /// runs itself stay. Whether that changes anything.
     pub(super) fn withdraw_tools(&mut self) -> bool {
-        if self.offer.by() != RecallBy::Tools || self.has_tools() || self.is_later() {
+        if self.offer.by() != RecallBy::Tools || has_functions(&self.request) || self.is_later() {
             return false;
         }
         self.offer = self.offer.clone().in_text();
@@ -348,6 +348,15 @@ impl Exchange {
             if mixed || all.len() > shown.len() { Hidden::around(&all, &shown, &results) } else { Hidden::default() };
         self.finish(shown, hidden).await;
     }
+}
+
+/// Whether a client has tools that it runs itself, however its dialect writes them.
+fn has_functions(request: &Request) -> bool {
+    let is_function = |tool: &Value| match tool["type"].as_str() {
+        Some(kind) => matches!(kind, "function" | "custom" | "namespace"),
+        None => ["function", "input_schema"].iter().any(|name| tool[*name].is_object()),
+    };
+    request.value("tools").as_array().into_iter().flatten().any(is_function)
 }
 
 /// The request's `container` field, naming the container where programs ran before.

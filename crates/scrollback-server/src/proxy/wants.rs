@@ -12,8 +12,9 @@ use super::exchange::Exchange;
 use crate::wire::Reasoning;
 
 /// How servers say that a model knows no tools, or that they were not told to read its calls.
-const NO_TOOLS: [&str; 11] = [
+const NO_TOOLS: [&str; 14] = [
     "not support tool",
+    "n't support tool",
     "not support function call",
     "tools is not supported",
     "'tools' is not supported",
@@ -24,15 +25,21 @@ const NO_TOOLS: [&str; 11] = [
     "endpoints found that support tool use",
     "enable-auto-tool-choice",
     "tools param requires",
+    "unsupported param: tools",
+    "deep research models only support",
 ];
-/// How they say that this one request can have none, because its reply is to be JSON.
-const NO_TOOLS_NOW: [&str; 6] = [
+/// How they say that this one request can have none, because its reply is to be JSON, or because of tools in it that
+/// they run themselves.
+const NO_TOOLS_NOW: [&str; 9] = [
     "combined with tool",
     "function calling with a response mime type",
     "\"tools\" is incompatible with \"response_format\"",
     "response format and function call",
     "response type with tools",
     "grammar constraints with tools",
+    "function calling cannot be combined",
+    "function calling is unsupported",
+    "include_server_side_tool_invocations",
 ];
 /// How they refuse two messages of one speaker in a row.
 const TURNS: [&str; 5] = [
@@ -191,6 +198,17 @@ mod tests {
         check(400, "You cannot specify response format and function call at the same time", none_now);
         check(400, "Cannot use json_schema response type with tools.", none_now);
         check(400, "Cannot use custom grammar constraints with tools.", none_now);
+        check(400, "This model doesn't support tool use in streaming mode.", none);
+        check(400, "Unsupported param: tools", none);
+        check(400, "Deep research models only support the 'web_search_preview' and 'mcp' tools.", none);
+        check(
+            400,
+            "Built-in tools ({google_search}) and Function Calling cannot be combined in the same request.",
+            none_now,
+        );
+        check(400, "Tool use with function calling is unsupported", none_now);
+        let together = "Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.";
+        check(400, together, none_now);
         let turns = Some((Want::Turns, true));
         check(400, "Conversation roles must alternate user/assistant/...", turns);
         check(500, "Jinja Exception: System message must be at the beginning.", turns);

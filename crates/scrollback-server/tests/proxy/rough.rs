@@ -226,6 +226,24 @@ fn a_model_that_takes_no_tools_is_asked_without_ours() {
     assert_eq!(upstream.asked().len(), 5, "by now it is known what the model takes");
 }
 
+/// What a provider runs itself stays where ours are refused.
+#[test]
+fn a_model_that_takes_no_functions_keeps_the_tools_of_its_provider() {
+    let refusal = "{\"error\":{\"message\":\"Deep research models only support the 'web_search_preview' tool.\"}}";
+    let upstream = Upstream::new(move |_, asked| {
+        if asked.text().contains("search_history\",") {
+            return plain("400 Bad Request", "content-type: application/json\r\n", refusal);
+        }
+        reply(&says("Two metres."))
+    });
+    let server = Server::new(upstream.port, "");
+    let mut body = chat(&[user("Tide?")]);
+    body["tools"] = json!([{"type": "web_search_preview"}]);
+    assert_eq!(server.ask(&body).status(), 200);
+    let asked = upstream.asked();
+    assert_eq!((asked.len(), &asked[1].json()["tools"]), (2, &body["tools"]));
+}
+
 /// A refusal may say again what its client wrote: what does not help is not how the model wants to be asked.
 #[test]
 fn what_did_not_help_is_not_remembered() {
