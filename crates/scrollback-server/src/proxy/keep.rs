@@ -101,7 +101,9 @@ impl Exchange {
         let urgency = if must_wait { Urgency::Now } else { Urgency::Soon };
         let (proxy, names) = (self.proxy.clone(), self.names());
         let messages: Vec<Message> = messages.iter().map(|message| Message::new(raw(message))).collect();
-        let Some(last) = messages.iter().rev().find(|message| !message.is_aside()) else { return self.fail() };
+        let Some(last) = messages.iter().rev().find(|message| !message.is_aside()) else {
+            return self.wordless().await;
+        };
         // What is known of reasoning is kept with the reply: a request that brings it back cannot do without.
         let thinks = |message: &Message| message.parts().iter().any(|part| matches!(part, Part::Thinking(_)));
         let known = (!messages.iter().any(thinks)).then(|| last.strong());
@@ -110,6 +112,12 @@ impl Exchange {
         if must_wait {
             ended(end).await;
         }
+    }
+
+    /// Keeps no words, for none were said, but the name by which a later request may follow them.
+    async fn wordless(self) {
+        metrics::counter!("scrollback_failed_turns_total").increment(1);
+        Box::pin(self.keep(Vec::new(), Hidden::default(), Urgency::Now)).await;
     }
 
     /// What would be sent, and nothing is: the window as a request, and where it is in the log.

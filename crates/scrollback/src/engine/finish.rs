@@ -93,6 +93,9 @@ impl Engine {
         records.extend(self.recalled(&turn, at).await?);
         records.extend(self.scored(&mut turn, at).await?);
         if finish.messages.is_empty() {
+            if let Some(response) = finish.response {
+                records.extend(self.log.wordless(&turn.received, response, at).await);
+            }
             self.store().commit(Batch::of_records(session.clone(), records)).await?;
             self.lanes.forget(Some(session.id));
             return Ok(None);

@@ -78,7 +78,16 @@ impl Log {
         self.replied(received, answer).await.map(drop)
     }
 
-    /// The same, with all that became of it.
+    /// What lets a later request follow a response that said nothing that could be kept: it goes on behind the last
+    /// message of the request.
+    pub(crate) async fn wordless(&self, to: &Received, response: &str, at: At) -> Option<Put> {
+        let head = to.head?;
+        let contested = self.is_taken(response, &to.session, at).await;
+        let followed = Followed { session: to.session.id, depth: head.depth, node: head.node, contested };
+        Some(followed.record(&to.session.tenant, response, at))
+    }
+
+    /// The same as [`Log::reply`], with all that became of it.
     pub(crate) async fn replied(&self, to: &Received, answer: Answer<'_>) -> Result<Received> {
         let Answer { messages, model, response, records, urgency, at } = answer;
         let head = to.head.ok_or_else(|| Error::Invalid("there is no message to answer".into()))?;

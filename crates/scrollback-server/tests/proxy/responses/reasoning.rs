@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Pieces, SMALL, answers, calls, full, heard, input, kinds, look, output, result, says, thought, user};
-use crate::scene::{Said, Server, Upstream};
+use crate::scene::{Said, Server, Upstream, plain};
 use crate::talk::question;
 
 /// Recall in what a model writes.
@@ -99,6 +99,30 @@ fn reasoning_without_its_content_is_not_sent_to_a_provider_that_keeps_nothing() 
     let (session, view) = (answer.header("x-scrollback-session").unwrap(), answer.header("x-scrollback-view").unwrap());
     let told = server.shown_view(session, view);
     assert!(told.contains("reasoning"), "{told}");
+}
+
+/// A reply may be all used up by reasoning. What follows it goes on from what was asked.
+#[test]
+fn a_reply_of_nothing_but_reasoning_can_be_followed() {
+    let upstream = Upstream::new(|number, asked| match number {
+        0 => {
+            let mut cut = super::response("resp_0", &[thought("rs_0", "A")]);
+            cut["status"] = json!("incomplete");
+            plain("200 OK", "content-type: application/json\r\n", &cut.to_string())
+        }
+        _ => answers(asked, &format!("resp_{number}"), &[says("msg", "Two metres.")]),
+    });
+    let server = Server::new(upstream.port, "");
+    let mut last = heard(&server, &json!({"model": "gpt-5", "input": "How high is the tide?"}));
+    for text in ["Be brief.", "And at night?"] {
+        let body = json!({"model": "gpt-5", "input": text, "previous_response_id": last["id"]});
+        let answer = super::ask(&server, &body);
+        assert_eq!((answer.status(), answer.header("x-scrollback-trouble")), (200, None), "{}", answer.text());
+        last = answer.json();
+    }
+    let asked = upstream.asked().pop().unwrap();
+    assert_eq!(kinds(&input(&asked)), ["user", "user", "assistant", "user"]);
+    assert!(asked.text().contains("How high is the tide?"), "{}", asked.text());
 }
 
 /// What is shown of an earlier round stands once.
