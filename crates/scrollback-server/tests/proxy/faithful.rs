@@ -211,6 +211,25 @@ fn messages(asked: &Said) -> Vec<Value> {
     asked.json()["messages"].as_array().unwrap().clone()
 }
 
+#[test]
+fn a_picture_stays_when_its_result_is_held() {
+    let upstream = Upstream::new(|_, _| reply(&says("Fine.")));
+    let server = Server::new(upstream.port, "");
+    let picture = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}});
+    let words = json!({"type": "text", "text": "The gauge reads two metres. ".repeat(600)});
+    let call = json!({"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}});
+    server.ask(&chat(&[
+        user("Look."),
+        json!({"role": "assistant", "content": null, "tool_calls": [call]}),
+        json!({"role": "tool", "tool_call_id": "a", "content": [words, picture]}),
+        says("Two metres."),
+        user("And now?"),
+    ]));
+    let told = messages(&upstream.asked()[0])[2]["content"].clone();
+    assert!(told[0]["text"].as_str().unwrap().starts_with("[Tool result h"), "{told}");
+    assert_eq!((&told[1], told.as_array().unwrap().len()), (&picture, 2));
+}
+
 /// A connection that breaks after the end of a reply takes nothing of it along.
 #[test]
 fn a_reply_that_has_ended_is_kept_though_its_connection_breaks() {

@@ -8,6 +8,7 @@
 mod chatgpt;
 mod fingerprint;
 mod read;
+mod reworded;
 mod told;
 
 use std::borrow::Cow;
@@ -20,6 +21,8 @@ use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
 use crate::ids::Fingerprint;
+
+pub use reworded::reworded;
 
 /// Who speaks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -62,6 +62,8 @@ fn parts_of_message(fields: &Map<String, Value>, role: &str) -> Vec<Part> {
     parts
 }
 
+/// Types of blocks that are words.
+const WORDS: [&str; 3] = ["text", "input_text", "output_text"];
 /// Types of blocks that are pictures.
 const IMAGES: [&str; 3] = ["image", "image_url", "input_image"];
 /// What a computer shows, in the result of a call alone.
@@ -92,7 +94,7 @@ fn block(value: &Value) -> Part {
     };
     let id = string(fields, "id").map(str::to_owned);
     match string(fields, "type").unwrap_or_default() {
-        "text" | "input_text" | "output_text" => Part::Text(string(fields, "text").unwrap_or_default().to_owned()),
+        kind if WORDS.contains(&kind) => Part::Text(string(fields, "text").unwrap_or_default().to_owned()),
         kind if IMAGES.contains(&kind) => Part::Image(value.clone()),
         kind if FILES.contains(&kind) => Part::File(value.clone()),
         "thinking" => Part::Thinking(string(fields, "thinking").unwrap_or_default().to_owned()),
@@ -118,6 +120,11 @@ fn block(value: &Value) -> Part {
             (None, _) => Part::Other(value.clone()),
         },
     }
+}
+
+/// Whether a block holds words and nothing else.
+pub(super) fn is_words(block: &Value) -> bool {
+    block.get("type").and_then(Value::as_str).is_some_and(|kind| WORDS.contains(&kind))
 }
 
 /// What a document says that is plain text, as Anthropic's may be: a model reads it like any other words.

@@ -73,7 +73,7 @@ impl Asked {
 pub struct Placeholder {
     /// Its text.
     pub text: String,
-    /// The calls whose results it stands for. Smaller results of the same message stay, and whatever is beside them.
+    /// The calls for whose words it stands. Smaller results of the same message stay, and so does whatever is no words.
     pub calls: Vec<String>,
     /// What the message costs with it.
     pub tokens: u32,
@@ -90,9 +90,22 @@ impl Placeholder {
                 None
             }
         };
+        let beside: usize = held.iter().map(|part| part_tokens(&without_words(part))).sum();
         let rest: usize = rest.iter().map(|part| part_tokens(part)).sum();
-        let tokens = tokens_of(&text).saturating_add(u32::try_from(rest).unwrap_or(u32::MAX));
+        let tokens = tokens_of(&text).saturating_add(u32::try_from(rest + beside).unwrap_or(u32::MAX));
         Self { calls: held.iter().filter_map(call).collect(), text, tokens }
+    }
+}
+
+/// What stays of a result that is held: whatever is no words.
+fn without_words(part: &Part) -> Part {
+    match part {
+        Part::Result { call, other, .. } => {
+            Part::Result { call: call.clone(), text: String::new(), other: other.clone() }
+        }
+        Part::Text(_) | Part::Image(_) | Part::File(_) | Part::Call { .. } | Part::Thinking(_) | Part::Other(_) => {
+            part.clone()
+        }
     }
 }
 

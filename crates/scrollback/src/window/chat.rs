@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{Block, Body, Reason, Window};
-use crate::message::value_of;
+use crate::message::{reworded, value_of};
 
 impl Window {
     /// The blocks that are sent, in order.
@@ -37,9 +37,9 @@ impl Block {
     }
 }
 
-/// A tool's message with a placeholder for its content, and every other field as it was.
+/// A tool's message with a placeholder for its words, and every other field as it was.
 fn held(raw: &str, placeholder: &str) -> String {
     let mut message: Value = value_of(raw).unwrap_or_else(|_| json!({"role": "tool"}));
-    message["content"] = placeholder.into();
+    message["content"] = reworded(&message["content"], placeholder);
     message.to_string()
 }

@@ -1,8 +1,10 @@
-//! Large results behind a placeholder: their content is replaced, and every other byte of the message is as it was.
+//! Large results behind a placeholder: their words are replaced, and every other byte of the message is as it was.
+//! Where a picture or a document is among the words, it stays.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
+use scrollback::message::{reworded, value_of};
 use scrollback::strategy::Placeholder;
 use serde::Deserialize;
 use serde_json::Value;
@@ -33,7 +35,8 @@ pub(super) fn written(raw: &str, placeholder: &Placeholder, handle: Option<&str>
     for content in contents(raw, &placeholder.calls) {
         let shown = if at == 0 { &text } else { HELD_TOO };
         out.push_str(&raw[at..content.start]);
-        out.push_str(&Value::from(shown).to_string());
+        let was: Value = value_of(&raw[content.clone()]).unwrap_or_default();
+        out.push_str(&reworded(&was, shown).to_string());
         at = content.end;
     }
     out.push_str(&raw[at..]);
@@ -68,5 +71,17 @@ mod tests {
             .replace(r#"[{"type":"text","text":"long \ud83d"}]"#, r#""It is \"kept\".""#)
             .replace(r#""d","content":"long""#, r#""d","content":"Held with the result above.""#);
         assert_eq!(written(raw, &held, None), expected);
+    }
+
+    #[test]
+    fn a_picture_among_the_words_stays() {
+        let image = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"iVBORw0KGgo="}}"#;
+        let raw = |words: &str| {
+            format!(
+                r#"{{"role":"user","content":[{{"type":"tool_result","tool_use_id":"a","content":[{{"type":"text","text":"{words}"}},{image}]}}]}}"#
+            )
+        };
+        let held = Placeholder { text: "It is kept.".into(), tokens: 9, calls: vec!["a".to_owned()] };
+        assert_eq!(written(&raw("long"), &held, None), raw("It is kept."));
     }
 }

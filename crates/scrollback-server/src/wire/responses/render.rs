@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use scrollback::message::value_of;
+use scrollback::message::{reworded, value_of};
 use scrollback::store::Origin;
 use scrollback::window::{Block, Body, Reason, Window};
 use serde_json::{Map, Value};
@@ -130,9 +130,9 @@ fn forgets(request: &Request) -> bool {
     request.value("store") == false
 }
 
-/// A result with a placeholder for its output, and every other field as it was.
+/// A result with a placeholder for its words, and every other field as it was.
 fn held(raw: &str, placeholder: &str) -> String {
     let mut item: Value = value_of(raw).unwrap_or_default();
-    item["output"] = placeholder.into();
+    item["output"] = reworded(&item["output"], placeholder);
     item.to_string()
 }

@@ -151,6 +151,23 @@ fn a_large_result_is_held_and_keeps_its_call() {
     assert_eq!(items.iter().filter(|item| item["type"] == "function_call").count(), 1);
 }
 
+/// A picture among the words of a result cannot be had back by words.
+#[test]
+fn a_picture_stays_when_its_result_is_held() {
+    let upstream = Upstream::new(notes);
+    let server = Server::new(upstream.port, "");
+    let picture = json!({"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="});
+    let words = json!({"type": "input_text", "text": "The tide gauge at the pier reads two metres. ".repeat(300)});
+    let mut seen = result("c1", "");
+    seen["output"] = json!([words, picture]);
+    let items = [user("Look."), calls("c1", "look", &json!({})), seen, says("msg_1", "Two metres."), user("And now?")];
+    heard(&server, &full(&items));
+    let sent = input(&upstream.asked().pop().unwrap());
+    let told = &sent[2]["output"];
+    assert!(told[0]["text"].as_str().unwrap().starts_with("[Tool result h"), "{told}");
+    assert_eq!((&told[0]["type"], &told[1], told[2].is_null()), (&json!("input_text"), &picture, true));
+}
+
 /// What a provider runs itself has an id, also where it keeps nothing.
 #[test]
 fn items_that_a_provider_ran_keep_their_ids() {

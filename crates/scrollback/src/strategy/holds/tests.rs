@@ -110,6 +110,24 @@ fn what_is_said_behind_a_result_holds_nothing_that_was_not_seen() {
     assert_eq!(held(&messages), [2]);
 }
 
+/// A picture beside the words that are held is sent, and costs what pictures cost.
+#[test]
+fn a_picture_beside_what_is_held_is_counted() {
+    let tokens = |beside: &[Value]| {
+        let words = json!({"type": "text", "text": "the tide is high ".repeat(1_000)});
+        let content: Vec<&Value> = [&words].into_iter().chain(beside).collect();
+        let said = json!({"role": "tool", "tool_call_id": "a", "content": content});
+        leaves(&[said])[0].placeholder(&HoldSettings::default()).expect("it is large").tokens
+    };
+    let picture = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}});
+    let of_picture = Measure::of(
+        &Message::from_json(&json!({"role": "user", "content": [picture]}).to_string()).expect("a message"),
+        "gpt-4o",
+    )
+    .tokens;
+    assert!(tokens(&[picture]) - tokens(&[]) >= of_picture / 2, "{of_picture}");
+}
+
 #[test]
 fn in_a_long_turn_what_was_seen_is_held_in_groups() {
     let step = || vec![40_000];
