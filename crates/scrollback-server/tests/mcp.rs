@@ -143,6 +143,10 @@ fn what_is_not_there_and_what_cannot_be_read_is_told_as_it_is() {
     assert_eq!(called("list_sessions", json!({"skip": 100_000})), "There are no more conversations.");
     let none = called("search_history", json!({"session": "tides", "words": "zeppelin"}));
     assert!(none.starts_with("Nothing matches “zeppelin”"), "{none}");
+    let other = called("search_history", json!({"session": "tide", "words": "gauge"}));
+    assert!(other.contains("list_sessions names them all. Did you mean") && other.contains("“tides”"), "{other}");
+    let other = answer("resources/read", json!({"uri": "scrollback://sessions/tide"}))["error"].to_string();
+    assert!(other.contains("scrollback://sessions lists them") && !other.contains("/api"), "{other}");
     for (method, params, word) in [
         ("tools/call", json!({"name": "search_history", "arguments": []}), "`arguments`"),
         ("resources/read", json!({}), "`uri`"),

@@ -74,6 +74,8 @@ async fn results_of_other_sessions_are_loaded_where_that_is_allowed() {
         assert!(told.contains(expected), "{told}");
         let found = bench.recall(&mut turn, RecallTool::Search, "berth 2100").await;
         assert_eq!(found.contains(&id), allowed, "{found}");
+        let alike = bench.recall(&mut turn, RecallTool::Hold, r#"{"id": "h2@othe"}"#).await;
+        assert!(alike.contains("There is no tool result"), "a name that only begins so is another's: {alike}");
     }
 }
 

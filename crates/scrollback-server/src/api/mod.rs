@@ -22,6 +22,7 @@ mod markdown;
 mod me;
 mod messages;
 mod models;
+mod named;
 mod notes;
 mod openapi;
 mod place;
@@ -48,7 +49,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, Response, StatusCode, header};
 use axum::routing::{any, get};
 use bytes::Bytes;
-use scrollback::{Engine, SessionKey, Tenant};
+use scrollback::{Engine, SessionKey, Store, Tenant};
 use serde_json::Value;
 
 pub(crate) use artifacts::{Compared, Listed as Artifacts, Versions, Whole as WholeArtifact};
@@ -59,8 +60,9 @@ pub(crate) use files::Shape;
 pub(crate) use folds::{Chosen, Moved};
 pub(crate) use ledger::tasks;
 pub(crate) use messages::{Case, Said, places, preamble};
+pub(crate) use named::{LISTED, find_session};
 pub(crate) use notes::{Entry as NoteEntry, NoteKind, NoteList, Whole as WholeNote, all as notes_at};
-pub(crate) use place::{branch, find_session};
+pub(crate) use place::{Place, branch};
 pub(crate) use refusal::Refusal;
 pub(crate) use rules::{RuleLine, Rules};
 pub(crate) use search::ROLES;
@@ -96,6 +98,11 @@ impl Room {
         let (engine, serve, tokens) = (proxy.engine.clone(), proxy.serve.clone(), proxy.access.tokens.clone());
         let eraser = Some(proxy.eraser.clone());
         Self { engine, tenant: guest.tenant.clone(), guest, serve, tokens, proxy: Some(proxy.clone()), eraser }
+    }
+
+    /// Where everything is kept.
+    pub(crate) fn store(&self) -> &dyn Store {
+        &**self.engine.log().store()
     }
 
     /// Answers a request.

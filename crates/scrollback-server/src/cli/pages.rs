@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use axum::http::Method;
 use scrollback::note::Note;
 use serde::Serialize;
 
@@ -34,7 +33,7 @@ impl<'a> Line<'a> {
 /// Lists the pages that the model sees listed, and counts those that it does not.
 pub(super) async fn show(desk: &Desk, place: &Where) -> anyhow::Result<ExitCode> {
     let room = desk.room(desk.engine(desk.reading().await?));
-    let meant = room.place(&place.ask(Method::GET, &[]), &place.session).await?;
+    let meant = desk.place(&room, place).await?;
     let fold = room.fold(&meant).await?;
     if desk.json {
         fold.listed.iter().try_for_each(|note| say_json(&Line::of(note)))?;

@@ -4,7 +4,6 @@
 use std::process::ExitCode;
 
 use anyhow::{bail, ensure};
-use axum::http::Method;
 use clap::{Args, Subcommand};
 use scrollback::MessageId;
 use scrollback::recall::{RecallCall, RecallTool};
@@ -95,7 +94,7 @@ impl Recall {
         let call = self.what.map_or_else(|| What::said(self.words), Ok)?.call()?;
         let room = desk.room(desk.engine(desk.reading().await?));
         let meant = Where::on(&self.session, self.branch, self.limit);
-        let place = room.place(&meant.ask(Method::GET, &[]), &self.session).await?;
+        let place = desk.place(&room, &meant).await?;
         let fold = room.fold(&place).await?;
         let told = room.engine.recall_for_model(&place.key, place.head, &fold, &call).await?;
         let is_open = |number: u32| fold.covers.is_none_or(|covers| number > covers.last.0);

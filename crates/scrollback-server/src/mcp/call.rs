@@ -7,7 +7,7 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject};
 use scrollback::recall::{RecallCall, RecallTool};
 use serde_json::Value;
 
-use super::{Reader, sessions, tools};
+use super::{Reader, sessions, tools, toward};
 use crate::api::{Ask, Refusal, Room};
 
 /// What a call comes to: words, and the same for programs where they say more than words. Clients show their model the
@@ -47,13 +47,16 @@ async fn recalled(reader: &Reader, tool: RecallTool, arguments: &JsonObject) -> 
     let session = session(arguments)?;
     let call = read(tool, arguments)?;
     let room = reader.room().await?;
-    let place = room.place(&Ask::new(Method::GET, &[]), session).await.map_err(|refusal| toward_list(&refusal))?;
+    let place = room
+        .place(&Ask::new(Method::GET, &[]), session)
+        .await
+        .map_err(|refusal| toward(&refusal, "list_sessions names them all"))?;
     let fold = room.fold(&place).await?;
     let text = room.engine.recall_from_outside(&place.key, place.head, &fold, &call).await?;
     Ok(Told { structure: None, text })
 }
 
-/// The session that a call names. None at all would be the beginning of every name.
+/// The session that a call names.
 fn session(arguments: &JsonObject) -> Result<&str, Refusal> {
     let named = arguments.get("session").and_then(Value::as_str).map(str::trim).filter(|name| !name.is_empty());
     let missing = || Refusal::invalid("name the conversation as `session`, a text: list_sessions names them all");
@@ -65,12 +68,6 @@ fn read(tool: RecallTool, arguments: &JsonObject) -> Result<RecallCall, Refusal>
     let mut own = arguments.clone();
     own.remove("session");
     RecallCall::read(tool, &Value::Object(own).to_string()).map_err(Refusal::invalid)
-}
-
-/// A caller here has no command line.
-fn toward_list(refusal: &Refusal) -> Refusal {
-    let message = refusal.message.replace("`scrollback sessions` lists them", "list_sessions names them all");
-    Refusal::new(refusal.status, refusal.code, message)
 }
 
 async fn listed(reader: &Reader, arguments: &JsonObject) -> Result<Told, Refusal> {

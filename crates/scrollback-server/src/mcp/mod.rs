@@ -25,7 +25,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 
 pub(crate) use http::router;
 
-use crate::api::{Refusal, Room};
+use crate::api::{LISTED, Refusal, Room};
 
 /// What a model is told of it all.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
@@ -80,6 +80,11 @@ fn unreadable(refusal: Refusal) -> ErrorData {
     }
 }
 
+/// A caller here has no routes: the sessions are listed elsewhere.
+fn toward(refusal: &Refusal, list: &str) -> Refusal {
+    Refusal::new(refusal.status, refusal.code, refusal.message.replace(LISTED, list))
+}
+
 /// What is told of a request that cannot be read: what to say, where it is one of those that are answered here.
 fn misread(method: String) -> ErrorData {
     let wanted = match &*method {
@@ -128,7 +133,8 @@ impl ServerHandler for Reader {
         request: ReadResourceRequestParams,
         _: Context,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        Box::pin(read::read(self, &request.uri)).await.map(Into::into).map_err(unreadable)
+        let read = Box::pin(read::read(self, &request.uri)).await.map(Into::into);
+        read.map_err(|refusal| unreadable(toward(&refusal, "scrollback://sessions lists them")))
     }
 
     async fn on_custom_request(&self, request: CustomRequest, _: Context) -> Result<CustomResult, ErrorData> {

@@ -34,7 +34,7 @@ fn recall(tool: RecallTool) -> Tool {
 fn of_session(parameters: &Value) -> Arc<JsonObject> {
     let session = json!({
         "type": "string",
-        "description": "The conversation to look in: its name, its id, or the beginning of either. list_sessions names them.",
+        "description": "The conversation to look in: its whole name, or its id. list_sessions names them.",
     });
     let mut schema = parameters.as_object().cloned().unwrap_or_default();
     let own = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();

@@ -54,7 +54,9 @@ fn a_session_is_found_by_its_whole_name_among_many_that_begin_so() {
     let found = server.asks("GET /api/sessions/zeal", "");
     assert_eq!(found["declared"], "zeal");
     let (status, told) = server.refuses("GET /api/sessions/zeal-", "");
-    assert!(status == 400 && told.contains("several sessions") && told.contains("and more"), "{told}");
+    assert!(status == 404 && told.contains("Did you mean") && told.contains("and more?"), "{told}");
+    let told = home.complains(&["show", "zeal-"]);
+    assert!(told.contains("several sessions") && told.contains("and more"), "{told}");
     let (mut listed, mut next) = (0, Some(String::new()));
     while let Some(cursor) = next {
         let page = server.asks(&format!("GET /api/sessions?q=zeal&cursor={cursor}"), "");
@@ -62,6 +64,56 @@ fn a_session_is_found_by_its_whole_name_among_many_that_begin_so() {
         next = page["next"].as_str().map(str::to_owned);
     }
     assert_eq!(listed, 121);
+}
+
+#[test]
+fn the_name_of_a_session_that_is_erased_never_means_another() {
+    let home = Home::new(SETTINGS);
+    let server = Server::start(&home);
+    let users = [("user-1", "I am Alice."), ("user-12", "I am Bert, and my card is 4929-1111.")];
+    let file: String = users.map(|(name, text)| exported(name, &[said("user", text)])).concat();
+    server.bytes("POST /api/import", "host: localhost\r\n", &file);
+    server.asks("DELETE /api/sessions/user-1", "");
+    let bert = server.asks("GET /api/sessions/user-12", "")["id"].as_str().unwrap().to_owned();
+    let recall = json!({"session": "user-1", "name": "search_history", "arguments": {"words": "card"}}).to_string();
+    let chat = json!({"session": "user-1", "message": "What is my card?"}).to_string();
+    for (line, body) in [
+        ("GET /api/sessions/user-1", ""),
+        ("PUT /api/sessions/user-1/excluded/m0", ""),
+        ("DELETE /api/sessions/user-1", ""),
+        ("GET /api/sessions/user-1/export", ""),
+        ("GET /api/search?words=card&session=user-1", ""),
+        ("GET /api/events?session=user-1", ""),
+        ("POST /v1/context/recall", &recall),
+        ("POST /api/chat", &chat),
+        ("GET /api/sessions/I%20am%20Bert", ""),
+        (&format!("GET /api/sessions/{}", &bert[..7]), ""),
+    ] {
+        let (status, told) = server.refuses(line, body);
+        assert!(status == 404 && !told.contains("card"), "{line}: {told}");
+        let has_suggestion = !line.contains("Bert");
+        assert_eq!(told.contains(&format!("Did you mean {} “user-12”", &bert[..12])), has_suggestion, "{line}: {told}");
+    }
+    assert_eq!(server.asks("GET /api/sessions/user-12/messages", "")["total"], 1);
+    for short in [8, 12, 31] {
+        assert_eq!(server.asks(&format!("GET /api/sessions/{}", &bert[..short]), "")["declared"], "user-12");
+    }
+    // Who types at a terminal sees what they got.
+    for beginning in ["user-1", &bert[..3]] {
+        assert!(home.says(&["show", beginning]).contains("4929"), "{beginning}");
+        assert!(home.says(&["pin", beginning, "m0"]).contains("m0"), "{beginning}");
+    }
+}
+
+#[test]
+fn what_an_id_begins_with_names_nothing_where_something_else_begins_so() {
+    let home = Home::new(SETTINGS);
+    let server = Server::start(&home);
+    let tides = server.asks("GET /api/sessions/tides", "")["id"].as_str().unwrap()[..8].to_owned();
+    let other = exported(&format!("{tides}-4a1e"), &[said("user", "Hello.")]);
+    server.bytes("POST /api/import", "host: localhost\r\n", &other);
+    let (status, told) = server.refuses(&format!("GET /api/sessions/{tides}"), "");
+    assert!(status == 404 && told.contains("“tides”") && told.contains("-4a1e”"), "{told}");
 }
 
 #[test]

@@ -17,9 +17,10 @@ mod turn;
 use std::io::{IsTerminal, Read};
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use axum::http::Method;
 use clap::Args;
+use scrollback::Error;
 use serde_json::json;
 
 use super::terminal::is_coloured;
@@ -59,6 +60,9 @@ pub(super) struct Chat {
     #[arg(long)]
     no_history: bool,
 }
+
+/// As much of a session's id as people are shown.
+const SHOWN_ID: usize = 12;
 
 /// Who answers, and how a new conversation is laid out.
 #[derive(Debug, Default)]
@@ -121,7 +125,10 @@ impl Chat {
 
     async fn begun(self, desk: &Desk, audience: Audience) -> anyhow::Result<Talk<'_>> {
         let server = Server::open(desk).await?;
-        let session = self.session.filter(|session| session != NEW);
+        let session = match self.session.filter(|session| session != NEW) {
+            Some(name) => Some(meant(desk, &name).await.map_err(|error| hinted(error, self.branch))?),
+            None => None,
+        };
         let mut voice = Voice {
             model: self.model,
             upstream: self.upstream,
@@ -138,6 +145,18 @@ impl Chat {
         let place = Place { session, branch: self.branch, last: None };
         Ok(Talk { desk, server, voice, place, screen, is_told_quoted: false, is_kept: false })
     }
+}
+
+/// The session that a person means, as the API takes it: by its id, as lists show it.
+async fn meant(desk: &Desk, name: &str) -> anyhow::Result<String> {
+    let session = desk.session(&desk.reading().await?, name).await?;
+    Ok(session.id.to_string().chars().take(SHOWN_ID).collect())
+}
+
+/// What may help whoever names a conversation that is not there; who names a branch means one that is.
+fn hinted(error: anyhow::Error, branch: Option<u32>) -> anyhow::Error {
+    let is_unknown = matches!(error.downcast_ref(), Some(Error::NotFound(_))) && branch.is_none();
+    if is_unknown { anyhow!("{error}\n`scrollback chat - MESSAGE` begins a new one") } else { error }
 }
 
 /// Whether what is shown is shown on a terminal.

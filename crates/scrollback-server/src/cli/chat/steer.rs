@@ -10,7 +10,7 @@ use scrollback::strategy::StrategyName;
 use serde_json::Value;
 
 use super::commands::{self, COMMANDS, Line, Place};
-use super::{Audience, Talk, quoted};
+use super::{Audience, Talk, meant, quoted};
 use crate::api::Ask;
 use crate::cli::{Arguments, local, perform, say, table, talk};
 use crate::upstream::QUOTE;
@@ -126,10 +126,11 @@ impl Talk<'_> {
 
     /// Goes on with a conversation.
     async fn open(&mut self, name: &str) -> anyhow::Result<()> {
-        let branch = self.place.branch.filter(|_| self.place.session.as_deref() == Some(name));
         // Whoever names one that is not there stays where they are.
-        self.server.ask(&Ask::new(Method::GET, &["sessions", name]).with("branch", branch)).await?;
-        self.place = Place { session: Some(name.to_owned()), branch, last: None };
+        let session = meant(self.desk, name).await?;
+        let branch = self.place.branch.filter(|_| self.place.session.as_ref() == Some(&session));
+        self.server.ask(&Ask::new(Method::GET, &["sessions", &session]).with("branch", branch)).await?;
+        self.place = Place { session: Some(session), branch, last: None };
         if let Some(words) = commands::program("show", &format!("--last {SHOWN}"), &self.place) {
             self.perform(words).await?;
         }

@@ -8,14 +8,12 @@ use serde_json::{Value, json};
 use super::reply::{Heard, Turn};
 use super::server::Unanswered;
 use super::status::Status;
-use super::{Audience, Talk};
+use super::{Audience, SHOWN_ID, Talk};
 use crate::api::{Ask, NoteList};
 use crate::cli::terminal::harmless;
 use crate::cli::{counted, say_json};
 use crate::upstream::QUOTE;
 
-/// As much of a session's id as people are shown.
-const SHOWN_ID: usize = 12;
 /// Once a person has stopped a reply, what was said has this long to be kept.
 const PATIENCE: Duration = Duration::from_secs(3);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);

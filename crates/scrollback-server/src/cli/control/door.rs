@@ -3,14 +3,15 @@
 
 use anyhow::{Context, bail};
 use axum::http::{Method, header};
-use scrollback::{Engine, Error};
+use scrollback::{Engine, Error, Store};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::Arc;
 
+use super::Where;
 use crate::access::{Guest, TOKEN_HEADER, Tokens};
 use crate::address::{self, Whereabouts};
-use crate::api::{Ask, Room};
+use crate::api::{Ask, Place, Room};
 use crate::cli::Desk;
 use crate::cli::serve::{tasks, with_helpers};
 use crate::erasing::Eraser;
@@ -26,7 +27,7 @@ impl Desk {
         let missing = self.settings.store.file().is_some_and(|file| !file.exists());
         if ask.method == Method::GET || missing {
             let room = self.room(self.engine(self.reading().await?));
-            return Ok(Box::pin(room.answer(ask)).await?);
+            return Ok(Box::pin(room.answer(&self.exactly(room.store(), ask).await?)).await?);
         }
         match self.settings.store.writing().await.map_err(anyhow::Error::downcast::<Error>) {
             Ok(store) => {
@@ -36,12 +37,12 @@ impl Desk {
                 let engine = Engine::new(store, tasks(serve)?, settings.clone());
                 let engine = with_helpers(engine, serve, &settings.strategies)?;
                 let room = Room { eraser: Some(eraser), ..self.room(engine) };
-                Ok(Box::pin(room.answer(ask)).await?)
+                Ok(Box::pin(room.answer(&self.exactly(room.store(), ask).await?)).await?)
             }
             Err(Ok(Error::InUse { path, holder })) => match address::of_holder(&path, &holder) {
                 Some(there) => {
                     self.local_only("a server holds the store and does for commands what is yours")?;
-                    of_server(&there, &self.addressed(ask).await?).await
+                    of_server(&there, &self.exactly(&self.reading().await?, ask).await?).await
                 }
                 None => Err(Error::InUse { path, holder }.into()),
             },
@@ -50,17 +51,21 @@ impl Desk {
         }
     }
 
-    /// The same for an address, in which `.` and `..` are no names: a session that is called so is asked for by its id.
-    async fn addressed(&self, ask: &Ask) -> anyhow::Result<Ask> {
+    /// The same of a session by its whole id: the API takes no beginnings of names.
+    async fn exactly(&self, store: &dyn Store, ask: &Ask) -> anyhow::Result<Ask> {
         let mut ask = ask.clone();
         if let [thing, name, ..] = ask.path.as_mut_slice()
             && thing.as_str() == "sessions"
-            && [".", ".."].contains(&name.as_str())
         {
-            let store = self.reading().await?;
-            *name = self.session(&store, name).await?.id.to_string();
+            *name = self.session(store, name).await?.id.to_string();
         }
         Ok(ask)
+    }
+
+    /// The place that a person means, for reading.
+    pub(in crate::cli) async fn place(&self, room: &Room, meant: &Where) -> anyhow::Result<Place> {
+        let session = self.session(room.store(), &meant.session).await?;
+        Ok(room.place(&meant.ask(Method::GET, &[]), &session.id.to_string()).await?)
     }
 
     /// What requests work with, over an engine.

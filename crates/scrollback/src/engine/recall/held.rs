@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::ids::{MessageId, SessionKey};
 use crate::message;
 use crate::recall::{Part, fence, heading, said};
-use crate::store::{Span, Which};
+use crate::store::{Session, Span, Which};
 use crate::window::grouped;
 
 impl Engine {
@@ -58,7 +58,13 @@ impl Engine {
                 .store()
                 .sessions(&session.tenant, Which::Named { name: other.to_owned(), skip: 0, limit: 2 })
                 .await?;
+            // What only begins like a name is another's.
+            let is_meant =
+                |found: &Session| found.id.to_string().starts_with(other) || found.declared.as_deref() == Some(other);
             let [found] = &found[..] else { return Err(unknown()) };
+            if !is_meant(found) {
+                return Err(unknown());
+            }
             let other = SessionKey { tenant: session.tenant.clone(), id: found.id };
             let seen = !self.leaves_out(sight, &other, message).await?;
             return seen.then_some((other, message)).ok_or_else(unknown);

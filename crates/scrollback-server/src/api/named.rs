@@ -1,0 +1,188 @@
+//! Which session a name means. For a program it means one session and no other: users called `user-1` and `user-12`
+//! are two people, also after one of them was erased. A person at a terminal sees what they got, and may write any
+//! beginning that only one session has.
+
+use std::collections::BTreeSet;
+
+use scrollback::search::{Query, find};
+use scrollback::store::{Session, Which};
+use scrollback::{Error, SessionId, Store, Tenant};
+
+use super::sessions::BEGINNING;
+use super::{one_line, title_of};
+
+/// What a program is told that names a session that is not there.
+pub(crate) const LISTED: &str = "GET /api/sessions lists them";
+/// What a person is told.
+const LISTED_HERE: &str = "`scrollback sessions` lists them";
+
+/// Lists shorten ids to twelve digits, and people to fewer; what is shorter than this is no beginning of one.
+const LEAST_DIGITS: usize = 8;
+/// So many of the sessions that a name could mean are looked at: one that is called just so may be older than many
+/// that begin like it,
+const NAMED: usize = 10_000;
+/// and so many messages, where none is called so.
+const LOOKED_AT: usize = 100;
+/// So many of them are told.
+const SEVERAL: usize = 5;
+/// So much of the id and of the name of each.
+const ID_DIGITS: usize = 12;
+const NAME_CHARS: usize = 40;
+/// How much of a time is its day.
+const DAY_CHARS: usize = 10;
+/// So much is said again of a name that nobody has.
+const SAID_CHARS: usize = 200;
+
+/// The session that a program names: by its whole id or declared name, or by the beginning of its id where nothing else
+/// begins so.
+pub(super) async fn exactly(store: &dyn Store, tenant: &Tenant, name: &str) -> scrollback::Result<Session> {
+    if let Some(session) = whole(store, tenant, name, LISTED).await? {
+        return Ok(session);
+    }
+    let alike = store.sessions(tenant, Which::Named { name: name.to_owned(), skip: 0, limit: SEVERAL + 1 }).await?;
+    match &alike[..] {
+        [one] if is_short_for(name, one.id) => Ok(one.clone()),
+        [] => Err(unknown(name, LISTED)),
+        _ => {
+            let names = alike.iter().take(SEVERAL).map(|session| told(session, called(session, name).cloned()));
+            let (names, more) = listed(&names.collect::<Vec<_>>(), alike.len());
+            let said = one_line(name, SAID_CHARS);
+            let what = format!("no session is called “{said}”: {LISTED}. Did you mean {names}{more}?");
+            Err(Error::NotFound(what))
+        }
+    }
+}
+
+/// The one session a person means: by its whole name, by the beginning of its name or id, or by its first words, where
+/// it is listed by these.
+pub(crate) async fn find_session(store: &dyn Store, tenant: &Tenant, name: &str) -> scrollback::Result<Session> {
+    if let Some(session) = whole(store, tenant, name, LISTED_HERE).await? {
+        return Ok(session);
+    }
+    let mut found = store.sessions(tenant, Which::Named { name: name.to_owned(), skip: 0, limit: NAMED }).await?;
+    if found.is_empty() {
+        found = begun_with(store, tenant, name).await?;
+    }
+    let is_whole = |session: &&Session| session.title.as_ref().is_some_and(|title| title.eq_ignore_ascii_case(name));
+    if let [one] = &found.iter().filter(is_whole).collect::<Vec<_>>()[..] {
+        return Ok(Session::clone(one));
+    }
+    match found.len() {
+        0 => Err(unknown(name, LISTED_HERE)),
+        1 => Ok(found.remove(0)),
+        several => {
+            let mut names = Vec::new();
+            for session in found.iter().take(SEVERAL) {
+                names.push(told_apart(store, tenant, session, name).await?);
+            }
+            let (names, more) = listed(&names, several);
+            Err(Error::Invalid(format!(
+                "“{name}” could be several sessions: {names}{more}. Write more of it, or the id of one"
+            )))
+        }
+    }
+}
+
+/// The session that has just this id or declared name.
+async fn whole(store: &dyn Store, tenant: &Tenant, name: &str, listed: &str) -> scrollback::Result<Option<Session>> {
+    if name.trim().is_empty() {
+        return Err(Error::Invalid(format!("a session has to be named: {listed}")));
+    }
+    let by_id = async |id| Ok(store.sessions(tenant, Which::Id(id)).await?.pop());
+    // Programs name sessions by their whole ids, and need not wait until all names are looked through.
+    if let Ok(id) = name.parse().map(SessionId)
+        && let Some(session) = by_id(id).await?
+    {
+        return Ok(Some(session));
+    }
+    by_id(SessionId::declared(tenant, name)).await
+}
+
+fn is_short_for(name: &str, id: SessionId) -> bool {
+    name.len() >= LEAST_DIGITS && id.to_string().starts_with(&name.to_ascii_lowercase())
+}
+
+fn unknown(name: &str, listed: &str) -> Error {
+    Error::NotFound(format!("no session is called “{}”: {listed}", one_line(name, SAID_CHARS)))
+}
+
+/// Some of several sessions, and whether there are more.
+fn listed(names: &[String], several: usize) -> (String, &'static str) {
+    (names.join(", "), if several > names.len() { " and more" } else { "" })
+}
+
+/// Sessions without a name whose first message begins with some words.
+async fn begun_with(store: &dyn Store, tenant: &Tenant, words: &str) -> scrollback::Result<Vec<Session>> {
+    let hits = match find(store, tenant, &Query { limit: LOOKED_AT, ..Query::new(words) }).await {
+        Ok(hits) => hits,
+        // It has no words.
+        Err(Error::Invalid(_)) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let begins = one_line(words, usize::MAX).trim_end_matches('…').to_lowercase();
+    let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
+    for hit in hits.into_iter().filter(|hit| hit.message.position().is_some_and(|at| at.depth.0 < BEGINNING)) {
+        if !seen.insert(hit.session) {
+            continue;
+        }
+        let Some(session) = store.sessions(tenant, Which::Id(hit.session)).await?.pop() else { continue };
+        let title = title_of(store, tenant, &session).await?;
+        if one_line(&title, usize::MAX).to_lowercase().starts_with(&begins) {
+            found.push(session);
+        }
+    }
+    Ok(found)
+}
+
+/// A session among others that a name could mean, by what it is called, or by what it is about.
+async fn told_apart(store: &dyn Store, tenant: &Tenant, session: &Session, meant: &str) -> scrollback::Result<String> {
+    let called = match called(session, meant) {
+        Some(name) => name.clone(),
+        None => title_of(store, tenant, session).await?,
+    };
+    Ok(told(session, Some(called)))
+}
+
+/// A session's own name or title, whichever begins with what was meant, or else its name.
+fn called<'a>(session: &'a Session, meant: &str) -> Option<&'a String> {
+    let begins = |called: &&String| called.to_ascii_lowercase().starts_with(&meant.to_ascii_lowercase());
+    let (declared, title) = (session.declared.as_ref(), session.title.as_ref());
+    declared.filter(begins).or(title.filter(begins)).or(declared)
+}
+
+/// The beginning of a session's id, what it is called, and a day.
+fn told(session: &Session, called: Option<String>) -> String {
+    // Exports have many conversations of the same title; when each was last written to tells them apart.
+    let day: String = session.last.to_string().chars().take(DAY_CHARS).collect();
+    let shortened =
+        |name: String| name.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(NAME_CHARS).collect();
+    let called = called.map(shortened).map(|name: String| format!(" “{name}”")).unwrap_or_default();
+    format!("{}{called} of {day}", &session.id.to_string()[..ID_DIGITS])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use scrollback::import::{self, Conversation, Format};
+    use scrollback::{At, Log, MemoryStore};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_whole_title_is_found_among_many_that_begin_like_it() {
+        let (store, tenant) = (Arc::new(MemoryStore::default()), Tenant::local());
+        let log = Log::new(store.clone());
+        for number in 0..150 {
+            let title = if number == 0 { "Boats".to_owned() } else { format!("Boats, part {number}") };
+            let text = format!(r#"{{"id":"chat-{number}","messages":[{{"role":"user","content":"hi"}}]}}"#);
+            let read = import::read(Format::OpenAi, &text).unwrap().conversations.remove(0);
+            let conversation = Conversation { title: Some(title), ..read };
+            import::store(&log, &tenant, &conversation, At(number * 60_000_000)).await.unwrap();
+        }
+        let found = find_session(store.as_ref(), &tenant, "boats").await.unwrap();
+        assert_eq!(found.declared.as_deref(), Some("chat-0"));
+        let error = find_session(store.as_ref(), &tenant, "boats, p").await.unwrap_err().to_string();
+        assert!(error.contains("“Boats, part 149”") && error.contains("and more"), "{error}");
+    }
+}
