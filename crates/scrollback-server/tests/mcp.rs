@@ -140,7 +140,8 @@ fn what_is_not_there_and_what_cannot_be_read_is_told_as_it_is() {
         let told = answer("tools/call", json!({"name": name, "arguments": arguments}));
         told["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{told}")).to_owned()
     };
-    assert_eq!(called("list_sessions", json!({"skip": 100_000})), "There are no more conversations.");
+    assert_eq!(called("list_sessions", json!({"after": "0-0"})), "There are no more conversations.");
+    assert!(called("list_sessions", json!({"skip": 1})).contains("takes `limit` and `after`, not `skip`"));
     let none = called("search_history", json!({"session": "tides", "words": "zeppelin"}));
     assert!(none.starts_with("Nothing matches “zeppelin”"), "{none}");
     let other = called("search_history", json!({"session": "tide", "words": "gauge"}));
@@ -156,6 +157,22 @@ fn what_is_not_there_and_what_cannot_be_read_is_told_as_it_is() {
         assert!(told["error"]["message"].as_str().unwrap().contains(word), "{told}");
     }
     assert_eq!(answer("tools/forget", json!({}))["error"]["code"], -32601);
+}
+
+#[test]
+fn a_list_goes_on_where_it_ended_though_that_is_gone() {
+    let home = home();
+    let server = Server::start(&home);
+    let listed = |after: &Value| {
+        let call = json!({"name": "list_sessions", "arguments": {"limit": 1, "after": after}});
+        let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call});
+        post(&server, &[], &call).1["result"]["structuredContent"].clone()
+    };
+    let first = listed(&Value::Null);
+    let begins = first["sessions"][0]["session"].as_str().unwrap();
+    assert_eq!(server.send(&format!("DELETE /api/sessions/{begins}"), "").0, 200);
+    let second = listed(&first["next"]);
+    assert!(second["sessions"][0]["session"].is_string() && second["next"].is_null(), "{first} {second}");
 }
 
 #[test]

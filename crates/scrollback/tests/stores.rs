@@ -30,6 +30,7 @@ macro_rules! contract {
 contract! {
     messages_return_byte_for_byte, spans_read_what_they_say, branches_know_their_fork_and_head, sessions_are_listed,
     sessions_where_something_was_said_last_come_first, sessions_are_found_by_words_of_their_titles,
+    pages_of_sessions_go_on_after_what_was_erased,
     many_children_are_read_in_part,
     records_have_versions, records_are_read_in_order, a_refused_batch_changes_nothing, one_of_many_writers_wins,
     a_batch_may_be_committed_twice, nothing_follows_an_unknown_node, words_are_found_in_every_language,
@@ -196,20 +197,46 @@ async fn sessions_are_found_by_words_of_their_titles(bench: Bench) {
         let arrival = Arrival { title, ..Arrival::new(&bench.tenant, Some(name), "gpt-5", At(1)) };
         bench.log.receive(arrival, &history).await.unwrap();
     }
-    let found = async |text: &str, skip, limit| -> Vec<String> {
-        let which = Which::Titled { text: text.into(), skip, limit };
+    let found = async |text: &str, limit| -> Vec<String> {
+        let which = Which::Titled { text: text.into(), after: None, limit };
         let found = bench.store.sessions(&bench.tenant, which).await.unwrap();
         found.into_iter().filter_map(|session| session.declared).collect()
     };
-    assert_eq!(found("lamp", 0, 9).await, ["b", "a"]);
-    assert_eq!(found("lamp", 1, 9).await, ["a"]);
-    assert_eq!(found("lamp", 0, 1).await, ["b"]);
-    assert_eq!(found("灯塔", 0, 9).await, ["c"]);
-    assert_eq!(found("d", 0, 9).await, ["d"], "a name only by how it begins");
+    assert_eq!(found("lamp", 9).await, ["b", "a"]);
+    assert_eq!(found("lamp", 1).await, ["b"]);
+    assert_eq!(found("灯塔", 9).await, ["c"]);
+    assert_eq!(found("d", 9).await, ["d"], "a name only by how it begins");
     for pattern in ["*", "%", "_", "\\", "l%p"] {
-        assert!(found(pattern, 0, 9).await.is_empty(), "{pattern}");
+        assert!(found(pattern, 9).await.is_empty(), "{pattern}");
     }
     assert_eq!(bench.store.sessions(&bench.tenant, named("lamp", 0, 9)).await.unwrap().len(), 1, "naming is as it was");
+}
+
+async fn pages_of_sessions_go_on_after_what_was_erased(bench: Bench) {
+    for i in 0..7 {
+        let name = format!("s{i}");
+        let text = serde_json::json!([user(&name)]).to_string();
+        let (history, _) = bench.log.open(&bench.tenant, &text).unwrap();
+        let arrival = Arrival::new(&bench.tenant, Some(&name), "gpt-5", At(60_000_001 * (i / 4)));
+        bench.log.receive(arrival, &history).await.unwrap();
+    }
+    let (mut seen, mut after) = (Vec::new(), None);
+    loop {
+        let which = Which::Titled { text: String::new(), after, limit: 2 };
+        let page = bench.store.sessions(&bench.tenant, which).await.unwrap();
+        let Some(last) = page.last() else { break };
+        // Programs are given it as text.
+        after = Some(last.mark.to_string().parse().unwrap());
+        for session in page {
+            let key = SessionKey { tenant: bench.tenant.clone(), id: session.id };
+            seen.extend(session.declared);
+            bench.forget.forget(&key).await.unwrap();
+        }
+    }
+    assert_eq!(seen, ["s6", "s5", "s4", "s3", "s2", "s1", "s0"]);
+    for bad in ["", "50", "-1-2", "1-", "99999999999999999999-1"] {
+        assert!(bad.parse::<scrollback::store::Mark>().is_err(), "{bad}");
+    }
 }
 
 async fn records_have_versions(bench: Bench) {

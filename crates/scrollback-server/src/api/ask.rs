@@ -4,6 +4,7 @@
 use axum::http::Method;
 use bytes::Bytes;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+use scrollback::store::Mark;
 use serde::de::DeserializeOwned;
 
 use super::Refusal;
@@ -117,12 +118,10 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Where it begins, of a list that is counted.
-    pub(super) fn number(&self) -> Result<usize, Refusal> {
-        if self.cursor.is_empty() {
-            return Ok(0);
-        }
-        self.cursor.parse::<u32>().map(|at| at as usize).map_err(|_| self.unusable())
+    /// After which session it begins.
+    pub(super) fn mark(&self) -> Result<Option<Mark>, Refusal> {
+        let given = Some(&self.cursor).filter(|cursor| !cursor.is_empty());
+        given.map(|cursor| cursor.parse().map_err(|_| self.unusable())).transpose()
     }
 
     /// Where it begins, of a list whose lines have keys that look like this one.
@@ -141,13 +140,8 @@ impl Page {
         Refusal::invalid(format!("“{cursor}” is no cursor: take the `next` of the page before"))
     }
 
-    /// Where the next page of a list that is counted begins, if more was found than this one holds; the rest is taken
+    /// Where the next page begins, if more was found than this one holds: after the last, by its name. The rest is taken
     /// out.
-    pub(super) fn next<T>(&self, found: &mut Vec<T>, skip: usize) -> Option<String> {
-        self.rest(found, |_| (skip + self.count).to_string())
-    }
-
-    /// The same of a list whose lines are named: the next page begins after the last.
     pub(super) fn rest<T>(&self, found: &mut Vec<T>, name: impl Fn(&T) -> String) -> Option<String> {
         let more = found.len() > self.count;
         found.truncate(self.count);

@@ -103,19 +103,14 @@ impl BranchLine {
 /// Lists the sessions.
 pub(super) async fn list(room: &Room, ask: &Ask) -> Result<Value, Refusal> {
     let (store, page) = (room.engine.log().store(), ask.page()?);
-    let skip = page.number()?;
-    let mut found = match ask.text("q") {
-        Some(text) => {
-            let which = Which::Titled { text: text.to_owned(), skip, limit: page.count + 1 };
-            store.sessions(&room.tenant, which).await?
-        }
-        None => store.sessions(&room.tenant, Which::Page { skip, limit: page.count + 1 }).await?,
-    };
-    let next = page.next(&mut found, skip);
+    let text = ask.text("q").unwrap_or_default().to_owned();
+    let which = Which::Titled { text, after: page.mark()?, limit: page.count + 1 };
+    let mut found = store.sessions(&room.tenant, which).await?;
+    let next = page.rest(&mut found, |last| last.mark.to_string());
     let mut sessions = Vec::with_capacity(found.len());
     for session in found {
         let title = line(&title_of(&**store, &room.tenant, &session).await?);
-        let Session { id, declared, born, last, messages, branches, title: _ } = session;
+        let Session { id, declared, born, last, messages, branches, .. } = session;
         sessions.push(Line { id, declared, title, born, last, messages, branches: branches.len() });
     }
     Ok(serde_json::to_value(Page { sessions, next })?)

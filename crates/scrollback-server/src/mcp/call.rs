@@ -72,10 +72,17 @@ fn read(tool: RecallTool, arguments: &JsonObject) -> Result<RecallCall, Refusal>
 
 async fn listed(reader: &Reader, arguments: &JsonObject) -> Result<Told, Refusal> {
     let limit = number(arguments, "limit")?.unwrap_or(sessions::PAGE);
-    let skip = number(arguments, "skip")?.unwrap_or(0);
+    let after = match arguments.get("after").filter(|after| !after.is_null()) {
+        Some(after) => Some(after.as_str().ok_or_else(|| Refusal::invalid("`after` is the `next` of a page, a text"))?),
+        None => None,
+    };
+    // Whoever passed over so many in another version would get the first page again and again.
+    if let Some(name) = arguments.keys().find(|name| !["limit", "after"].contains(&name.as_str())) {
+        return Err(Refusal::invalid(format!("list_sessions takes `limit` and `after`, not `{name}`")));
+    }
     let room: &Room = &*reader.room().await?;
-    let page = sessions::page(room, skip, limit).await?;
-    let text = page.text(|next| format!("list_sessions(skip = {next}) goes on"));
+    let page = sessions::page(room, after, limit).await?;
+    let text = page.text(|next| format!("list_sessions(after = \"{next}\") goes on"));
     Ok(Told { structure: Some(serde_json::to_value(&page)?), text })
 }
 

@@ -43,9 +43,8 @@ pub(super) async fn read(reader: &Reader, uri: &str) -> Result<ReadResourceResul
 }
 
 async fn listed(room: &Room, ask: &Ask) -> Result<String, Refusal> {
-    let skip = ask.number("skip")?.unwrap_or(0) as usize;
-    let page = sessions::page(room, skip, sessions::MOST).await?;
-    Ok(page.text(|next| format!("{SCHEME}sessions?skip={next} goes on")))
+    let page = sessions::page(room, ask.text("after"), sessions::MOST).await?;
+    Ok(page.text(|next| format!("{SCHEME}sessions?after={next} goes on")))
 }
 
 /// A page of the newest path, from a message on.

@@ -13,18 +13,15 @@ pub(super) const TEXT: &str = "text/plain";
 
 /// A page of the resources: first the list of sessions, then each of them.
 pub(super) async fn list(reader: &Reader, cursor: Option<String>) -> Result<ListResourcesResult, ErrorData> {
-    let skip = cursor.map_or(Ok(0), |cursor| cursor.parse::<u32>()).map(|skip| skip as usize);
-    let skip = skip.map_err(|_| ErrorData::invalid_params("this cursor was not made here; begin without one", None))?;
     let mut resources = Vec::new();
-    if skip == 0 {
+    if cursor.is_none() {
         resources.push(all());
     }
     // Where nothing is kept yet there is nothing to list; whoever reads is told why.
     let Ok(room) = reader.room().await else { return Ok(ListResourcesResult::with_all_items(resources)) };
-    let page = sessions::page(&room, skip, MOST).await.map_err(unreadable)?;
+    let page = sessions::page(&room, cursor.as_deref(), MOST).await.map_err(unreadable)?;
     resources.extend(page.sessions.iter().map(of_session));
-    let next_cursor = page.next.map(|next| next.to_string());
-    Ok(ListResourcesResult { next_cursor, ..ListResourcesResult::with_all_items(resources) })
+    Ok(ListResourcesResult { next_cursor: page.next, ..ListResourcesResult::with_all_items(resources) })
 }
 
 fn all() -> Resource {
@@ -50,7 +47,7 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
         template.with_description(what).with_mime_type(TEXT)
     };
     vec![
-        of("{?skip}", "sessions", "Conversations", "The conversations that are kept, the newest first"),
+        of("{?after}", "sessions", "Conversations", "The conversations that are kept, the newest first"),
         of(
             "/{id}{?from}",
             "messages",

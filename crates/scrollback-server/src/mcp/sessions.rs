@@ -18,11 +18,11 @@ const TITLE: usize = 80;
 #[derive(Serialize)]
 pub(super) struct Page {
     pub(super) sessions: Vec<Line>,
-    /// How many to pass over for the next page, if there is one.
-    pub(super) next: Option<usize>,
-    /// How many were passed over.
+    /// What the next page comes after, if there is one.
+    pub(super) next: Option<String>,
+    /// Whether none is before it.
     #[serde(skip)]
-    skipped: usize,
+    first: bool,
 }
 
 /// A session as it is listed.
@@ -39,13 +39,17 @@ pub(super) struct Line {
     pub(super) last: String,
 }
 
-/// A page of the sessions.
-pub(super) async fn page(room: &Room, skip: usize, limit: usize) -> Result<Page, Refusal> {
-    let limit = limit.clamp(1, MOST);
-    let store = &**room.engine.log().store();
-    let mut found = store.sessions(&room.tenant, Which::Page { skip, limit: limit + 1 }).await?;
-    let next = (found.len() > limit).then_some(skip + limit);
+/// A page of the sessions, after what the one before says.
+pub(super) async fn page(room: &Room, after: Option<&str>, limit: usize) -> Result<Page, Refusal> {
+    let (limit, first) = (limit.clamp(1, MOST), after.is_none());
+    let bad = |_| Refusal::invalid("this was not given as `next` here; begin without it");
+    let after = after.map(|after| after.parse().map_err(bad)).transpose()?;
+    let which = Which::Titled { text: String::new(), after, limit: limit + 1 };
+    let store = room.store();
+    let mut found = store.sessions(&room.tenant, which).await?;
+    let is_last = found.len() <= limit;
     found.truncate(limit);
+    let next = found.last().filter(|_| !is_last).map(|last| last.mark.to_string());
     let mut sessions = Vec::with_capacity(found.len());
     for session in found {
         let key = SessionKey { tenant: room.tenant.clone(), id: session.id };
@@ -53,7 +57,7 @@ pub(super) async fn page(room: &Room, skip: usize, limit: usize) -> Result<Page,
         let title = title_without(store, &room.tenant, &session, &excluded).await?;
         sessions.push(Line::of(session, &title));
     }
-    Ok(Page { sessions, next, skipped: skip })
+    Ok(Page { sessions, next, first })
 }
 
 impl Line {
@@ -78,13 +82,13 @@ impl Line {
 
 impl Page {
     /// As text; `onward` says how to go on.
-    pub(super) fn text(&self, onward: impl Fn(usize) -> String) -> String {
+    pub(super) fn text(&self, onward: impl Fn(&str) -> String) -> String {
         if self.sessions.is_empty() {
-            let none =
-                if self.skipped > 0 { "There are no more conversations." } else { "No conversation is kept here." };
+            let none = if self.first { "No conversation is kept here." } else { "There are no more conversations." };
             return none.to_owned();
         }
-        let lines = self.sessions.iter().map(Line::text).chain(self.next.map(|next| format!("[{}]", onward(next))));
+        let onward = self.next.iter().map(|next| format!("[{}]", onward(next)));
+        let lines = self.sessions.iter().map(Line::text).chain(onward);
         fence("sessions", "Conversations, the newest first", &lines.collect::<Vec<_>>().join("\n"))
     }
 }

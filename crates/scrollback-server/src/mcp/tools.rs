@@ -52,7 +52,7 @@ fn listing() -> Tool {
         "type": "object",
         "properties": {
             "limit": {"type": "integer", "minimum": 1, "maximum": super::sessions::MOST, "description": "How many; 20 if not given."},
-            "skip": {"type": "integer", "minimum": 0, "description": "How many of the newest to pass over."},
+            "after": {"type": "string", "description": "The `next` of the page before; leave it out to begin."},
         },
         "additionalProperties": false,
     });
@@ -68,7 +68,7 @@ fn listing() -> Tool {
     });
     let told = json!({
         "type": "object",
-        "properties": {"sessions": {"type": "array", "items": session}, "next": {"type": ["integer", "null"]}},
+        "properties": {"sessions": {"type": "array", "items": session}, "next": {"type": ["string", "null"]}},
         "required": ["sessions"],
     });
     annotated("List conversations", Tool::new(LIST, description, object(wanted)).with_raw_output_schema(object(told)))

@@ -24,7 +24,7 @@ WORDS = {
     "path.s": ["s1", "s20", "s40"],
     "path.r": ["r0.1", "r0.2", "r2.1"],
     "path.name": ["0", "s40", "a0", "laptop"],
-    "query.cursor": ["1", "h2", "0000000004-0000000000000000"],
+    "query.cursor": ["1", "29384719-1", "h2", "0000000004-0000000000000000"],
     "query.words": ["crane", "茶叶罐"],
     "query.with": ["newest", "v0"],
     "query.before": ["m4"],

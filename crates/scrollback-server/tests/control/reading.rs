@@ -171,10 +171,31 @@ fn lists_page_by_their_cursor() {
         next.clone_into(&mut cursor);
     }
     assert_eq!((&Value::from(seen), whole["sessions"].as_array().unwrap().len()), (&whole["sessions"], 9));
+    assert_eq!(server.refuses("GET /api/sessions?cursor=50", "").0, 400);
     let begins = server.asks("GET /api/sessions?q=tid", "");
     assert_eq!((begins["sessions"].as_array().unwrap().len(), &begins["sessions"][0]["title"]), (1, &json!("Tides")));
     let has = server.asks("GET /api/sessions?q=IDES", "");
     assert_eq!((has["sessions"].as_array().unwrap().len(), &has["sessions"][0]["title"]), (1, &json!("Tides")));
+}
+
+#[test]
+fn whoever_erases_page_by_page_leaves_nothing_behind() {
+    let home = Home::new(SETTINGS);
+    let server = Server::start(&home);
+    let file: String = (0..12).map(|i| exported(&format!("bob-{i}"), &[said("user", "Hello.")])).collect();
+    server.bytes("POST /api/import", "host: localhost\r\n", &file);
+    for (query, left) in [("q=bob&", 2), ("", 0)] {
+        let mut cursor = String::new();
+        loop {
+            let page = server.asks(&format!("GET /api/sessions?{query}count=4&cursor={cursor}"), "");
+            for session in page["sessions"].as_array().unwrap() {
+                server.asks(&format!("DELETE /api/sessions/{}", session["id"].as_str().unwrap()), "");
+            }
+            let Some(next) = page["next"].as_str() else { break };
+            next.clone_into(&mut cursor);
+        }
+        assert_eq!(server.asks("GET /api/sessions", "")["sessions"].as_array().unwrap().len(), left);
+    }
 }
 
 #[test]

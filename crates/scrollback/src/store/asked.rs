@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Position, Stored};
+use super::{Mark, Position, Stored};
 use crate::ids::{BranchId, Depth, MessageId, SessionId};
 
 /// How many messages that follow one message are read. A thousand chats may begin alike; the newest matter.
@@ -73,12 +73,13 @@ pub enum Which {
         /// How many to list.
         limit: usize,
     },
-    /// The same, and those whose title has the text anywhere: for people who look for one, not for naming one.
+    /// The same, and those whose title has the text anywhere: for people who look for one, not for naming one. Every
+    /// session has the empty text.
     Titled {
         /// The text.
         text: String,
-        /// How many to pass over.
-        skip: usize,
+        /// The mark of the last one of the page before, which may be gone by now.
+        after: Option<Mark>,
         /// How many to list.
         limit: usize,
     },

@@ -10,8 +10,8 @@ use async_trait::async_trait;
 
 use super::tombstone::tombstone;
 use super::{
-    Alias, Batch, Beside, Branch, CHILDREN, Committed, Draft, Forget, Keys, Kind, Known, Lineage, Matches, NodeRef,
-    Place, Position, Put, Record, Scope, Session, Sidelong, Span, Store, Stored, Which, unkept,
+    Alias, Batch, Beside, Branch, CHILDREN, Committed, Draft, Forget, Keys, Kind, Known, Lineage, Mark, Matches,
+    NodeRef, Place, Position, Put, Record, Scope, Session, Sidelong, Span, Store, Stored, Which, unkept,
 };
 use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, Depth, MessageId, NodeId, SessionId, SessionKey, Tenant};
@@ -30,12 +30,16 @@ struct State {
     sessions: HashMap<SessionKey, Kept>,
     /// Sessions in the order they came into being.
     order: Vec<SessionKey>,
+    /// How many ever came.
+    begun: i64,
     aliases: HashMap<(Tenant, SessionId, Depth, NodeId), Alias>,
     records: BTreeMap<RecordKey, Record>,
 }
 
 #[derive(Debug, Default)]
 struct Kept {
+    /// Which it is, counted from the first that ever came.
+    number: i64,
     declared: Option<String>,
     title: Option<String>,
     messages: Vec<Stored>,
@@ -177,6 +181,7 @@ impl Kept {
             last: self.messages.last().map(|message| message.at).unwrap_or_default(),
             messages: self.next_id().0,
             branches: self.branches(),
+            mark: Mark { minute: self.minute(), number: self.number },
         }
     }
 }
@@ -206,9 +211,12 @@ impl Store for MemoryStore {
             };
             if !state.sessions.contains_key(&batch.session) {
                 state.order.push(batch.session.clone());
+                state.begun += 1;
             }
+            let number = state.begun;
             let kept = state.sessions.entry(batch.session.clone()).or_default();
             if kept.messages.is_empty() {
+                kept.number = number;
                 kept.declared = batch.declared;
             }
             kept.title = batch.title.or(kept.title.take());
@@ -326,8 +334,10 @@ impl Store for MemoryStore {
             Which::Named { name, skip, limit } => {
                 mine.filter(|session| session.is_named(&name)).skip(skip).take(limit).collect()
             }
-            Which::Titled { text, skip, limit } => {
-                mine.filter(|session| session.is_titled(&text)).skip(skip).take(limit).collect()
+            Which::Titled { text, after, limit } => {
+                let after = after.unwrap_or(Mark::START);
+                let follows = |at: Mark| (at.minute, at.number) < (after.minute, after.number);
+                mine.filter(|session| follows(session.mark) && session.is_titled(&text)).take(limit).collect()
             }
             Which::Page { skip, limit } => mine.skip(skip).take(limit).collect(),
         })

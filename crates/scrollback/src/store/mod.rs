@@ -31,7 +31,7 @@ pub use parcel::{Label, Moving, Parcel};
 #[cfg(feature = "postgres")]
 pub use postgres::{PostgresOptions, PostgresStore};
 pub use record::{Expect, Keys, Kind, Put, Record, Scope};
-pub use session::{Branch, Lineage, Session};
+pub use session::{Branch, Lineage, Mark, Session};
 pub use sqlite::{Durability, SqliteOptions, SqliteStore};
 
 use crate::error::{Error, Result};

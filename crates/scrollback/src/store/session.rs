@@ -1,8 +1,12 @@
 //! Sessions and their branches, as listed, and what is on the path of a head.
 
+use std::fmt;
+use std::str::FromStr;
+
 use serde::Serialize;
 
 use super::{Place, Position};
+use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, Depth, SessionId};
 
 /// A session as listed.
@@ -22,6 +26,39 @@ pub struct Session {
     pub messages: u32,
     /// Its branches, the first first.
     pub branches: Vec<Branch>,
+    /// Where it stands among all.
+    #[serde(skip)]
+    pub mark: Mark,
+}
+
+/// Where a session stands in the order of all: by the minute in which something was said in it last, then by when it
+/// came. Pages that go on after a mark leave nothing out, whatever was erased meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    pub(super) minute: i64,
+    pub(super) number: i64,
+}
+
+impl Mark {
+    /// Before all.
+    pub(super) const START: Self = Self { minute: i64::MAX, number: i64::MAX };
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}", self.minute, self.number)
+    }
+}
+
+impl FromStr for Mark {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let number = |part: &str| part.parse::<u64>().ok().and_then(|number| i64::try_from(number).ok());
+        let read = |(minute, count): (&str, &str)| Some(Self { minute: number(minute)?, number: number(count)? });
+        let bad = || Error::Invalid("this is not where a page of sessions ends".into());
+        text.split_once('-').and_then(read).ok_or_else(bad)
+    }
 }
 
 impl Session {

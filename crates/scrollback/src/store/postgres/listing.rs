@@ -11,10 +11,11 @@ use super::trouble::Fault;
 use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, SessionId, Tenant};
 use crate::store::row::session_seal;
-use crate::store::{Branch, Keys, Kind, Position, Record, Scope, Session, Which};
+use crate::store::{Branch, Keys, Kind, Mark, Position, Record, Scope, Session, Which};
 
 const COLUMNS: &str = "SELECT s.session, s.declared, s.title, s.born, s.seal, s.messages,
-    coalesce((SELECT m.at FROM message m WHERE m.tenant = s.tenant AND m.session = s.session ORDER BY m.no DESC LIMIT 1), s.born)
+    coalesce((SELECT m.at FROM message m WHERE m.tenant = s.tenant AND m.session = s.session ORDER BY m.no DESC LIMIT 1), s.born),
+    s.minute, s.arrived
     FROM session s WHERE s.tenant = $1";
 
 /// Sessions as listed.
@@ -26,19 +27,33 @@ pub(super) async fn sessions(client: &ClientWrapper, tenant: &Tenant, which: &Wh
         Which::Page { skip, limit } => {
             listed(client, tenant, &format!("{COLUMNS} {order}"), &[&most(*limit), &most(*skip)]).await
         }
-        Which::Named { name: text, skip, limit } | Which::Titled { text, skip, limit } => {
-            let before = if matches!(which, Which::Titled { .. }) { "'%' || " } else { "" };
-            // In this collation only ASCII letters have a lower case.
-            let like = |(column, before): (&str, &str)| {
-                format!("lower({column} COLLATE \"C\") LIKE {before}$4::text ESCAPE '\\'")
-            };
-            let columns = [("encode(s.session, 'hex')", ""), ("s.declared", ""), ("s.title", before)];
-            let named = columns.map(like).join(" OR ");
-            let pattern = format!("{}%", literal(&escaped(&text.to_ascii_lowercase())));
-            let sql = format!("{COLUMNS} AND ({named}) {order}");
-            listed(client, tenant, &sql, &[&most(*limit), &most(*skip), &pattern]).await
+        Which::Named { name, skip, limit } => {
+            let sql = format!("{COLUMNS} AND ({}) {order}", like(""));
+            listed(client, tenant, &sql, &[&most(*limit), &most(*skip), &pattern(name)]).await
+        }
+        Which::Titled { text, after, limit } => {
+            let has = like("'%' || ");
+            let sql = format!(
+                "{COLUMNS} AND ({has}) AND (s.minute, s.arrived) < ($3::bigint, $5::bigint)
+                 ORDER BY s.minute DESC, s.arrived DESC LIMIT $2"
+            );
+            let Mark { minute, number } = after.unwrap_or(Mark::START);
+            listed(client, tenant, &sql, &[&most(*limit), &minute, &pattern(text), &number]).await
         }
     }
+}
+
+/// The condition of what begins as the fourth parameter says; a title may have something before that. In this collation
+/// only ASCII letters have a lower case.
+fn like(before: &str) -> String {
+    let like =
+        |(column, before): (&str, &str)| format!("lower({column} COLLATE \"C\") LIKE {before}$4::text ESCAPE '\\'");
+    [("encode(s.session, 'hex')", ""), ("s.declared", ""), ("s.title", before)].map(like).join(" OR ")
+}
+
+/// What begins with a text.
+fn pattern(text: &str) -> String {
+    format!("{}%", literal(&escaped(&text.to_ascii_lowercase())))
 }
 
 /// A text that stands for itself in a pattern.
@@ -74,7 +89,8 @@ fn session(tenant: &Tenant, row: &Row) -> Result<Session, Fault> {
         return Err(Error::Damaged(format!("the row of session {id} is not what was written")).into());
     }
     let (messages, last) = (row.try_get::<_, i32>(5)?.unsigned_abs(), At(row.try_get(6)?));
-    Ok(Session { id, declared, title, born, last, messages, branches: Vec::new() })
+    let mark = Mark { minute: row.try_get(7)?, number: row.try_get(8)? };
+    Ok(Session { id, declared, title, born, last, messages, branches: Vec::new(), mark })
 }
 
 /// The branches of some sessions, each with where it leaves another and where it ends.

@@ -10,7 +10,7 @@ use super::trouble::Fault;
 use crate::error::Error;
 use crate::ids::{At, BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::store::{
-    Branch, CHILDREN, Keys, Kind, Known, NodeRef, Position, Record, Scope, Session, Span, Stored, Which,
+    Branch, CHILDREN, Keys, Kind, Known, Mark, NodeRef, Position, Record, Scope, Session, Span, Stored, Which,
 };
 
 /// At how many depths near the end of a chain aliases are looked up before the history is aligned anew.
@@ -298,29 +298,38 @@ fn head(connection: &Connection, session: i64, branch: &Branch) -> Result<Positi
 
 /// Sessions as listed.
 pub(super) fn sessions(connection: &Connection, tenant: &Tenant, which: &Which) -> Result<Vec<Session>, Fault> {
-    let columns = "SELECT no, id, declared, title, born, seal FROM session WHERE tenant = ?1";
+    let columns = "SELECT no, id, declared, title, born, seal, minute FROM session WHERE tenant = ?1";
     let tenant_name = tenant.as_str();
     match which {
         Which::Id(id) => {
             let sql = format!("{columns} AND id = ?2");
             listed(connection, tenant, &sql, params![tenant_name, id.0.0])
         }
-        Which::Named { name: text, skip, limit } | Which::Titled { text, skip, limit } => {
-            // Compared as bytes: patterns may not be long, and text ends at a zero. Only ASCII letters have a lower
-            // case here.
-            let begins = |column: &str| format!("substr(CAST(lower({column}) AS BLOB), 1, length(?2)) = ?2");
-            let named = ["hex(id)", "declared", "title"].map(begins).join(" OR ");
-            let within = "instr(CAST(lower(title) AS BLOB), ?2) > 0";
-            let named = if matches!(which, Which::Titled { .. }) { format!("{named} OR {within}") } else { named };
-            let sql = format!("{columns} AND ({named}) ORDER BY minute DESC, no DESC LIMIT ?3 OFFSET ?4");
-            let text = text.to_ascii_lowercase().into_bytes();
-            listed(connection, tenant, &sql, params![tenant_name, text, most(*limit), most(*skip)])
+        Which::Named { name, skip, limit } => {
+            let sql = format!("{columns} AND ({}) ORDER BY minute DESC, no DESC LIMIT ?3 OFFSET ?4", named());
+            let name = name.to_ascii_lowercase().into_bytes();
+            listed(connection, tenant, &sql, params![tenant_name, name, most(*limit), most(*skip)])
+        }
+        Which::Titled { text, after, limit } => {
+            let has = format!("{} OR instr(CAST(lower(title) AS BLOB), ?2) > 0", named());
+            let sql =
+                format!("{columns} AND ({has}) AND (minute, no) < (?4, ?5) ORDER BY minute DESC, no DESC LIMIT ?3");
+            let (text, Mark { minute, number }) =
+                (text.to_ascii_lowercase().into_bytes(), after.unwrap_or(Mark::START));
+            listed(connection, tenant, &sql, params![tenant_name, text, most(*limit), minute, number])
         }
         Which::Page { skip, limit } => {
             let sql = format!("{columns} ORDER BY minute DESC, no DESC LIMIT ?2 OFFSET ?3");
             listed(connection, tenant, &sql, params![tenant_name, most(*limit), most(*skip)])
         }
     }
+}
+
+/// The condition of what begins with the second parameter. Compared as bytes: patterns may not be long, and text ends at
+/// a zero. Only ASCII letters have a lower case here.
+fn named() -> String {
+    let begins = |column: &str| format!("substr(CAST(lower({column}) AS BLOB), 1, length(?2)) = ?2");
+    ["hex(id)", "declared", "title"].map(begins).join(" OR ")
 }
 
 /// A count as the database takes it; there is nothing beyond.
@@ -344,12 +353,13 @@ fn listed(
         if rows::session_seal(tenant.as_str(), id, declared.as_deref(), title.as_deref(), born) != seal {
             return Err(Error::Damaged(format!("the row of session {id} is not what was written")).into());
         }
+        let mark = Mark { minute: row.get(6)?, number: no };
         let (messages, last) = extent(connection, no)?;
         let branches = branches(connection, no, None)?
             .into_iter()
             .map(|branch| Ok(Branch { head: head(connection, no, &branch)?, ..branch }))
             .collect::<Result<_, Fault>>()?;
-        sessions.push(Session { id, declared, title, born, last: last.unwrap_or(born), messages, branches });
+        sessions.push(Session { id, declared, title, born, last: last.unwrap_or(born), messages, branches, mark });
     }
     Ok(sessions)
 }
