@@ -141,7 +141,8 @@ fn parameters(path: &str, asks: &[Param]) -> Vec<Value> {
     let open = open.map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}));
     let asked = asks.iter().map(|Param { name, kind, about }| {
         let schema = match kind {
-            Kind::Text => json!({"type": "string"}),
+            Kind::Text => json!({"type": "string", "minLength": 1}),
+            Kind::Open => json!({"type": "string"}),
             Kind::Needed => json!({"type": "string", "pattern": "\\S"}),
             Kind::Number(least, most) | Kind::NeededNumber(least, most) => {
                 json!({"type": "integer", "minimum": least, "maximum": most})

@@ -59,7 +59,7 @@ pub(super) fn checked(path: &str, ask: &Ask) -> Result<(), Refusal> {
 }
 
 const SESSION: Param = Param { name: "session", kind: Kind::Text, about: "only of this one" };
-const NAME: Param = Param { name: "name", kind: Kind::Text, about: "what the file is called" };
+const NAME: Param = Param { name: "name", kind: Kind::Open, about: "what the file is called" };
 const FORMAT: Param = Param {
     name: "format",
     kind: Kind::One(&["openai", "chatgpt", "claude", "claude-code", "codex"]),

@@ -122,6 +122,10 @@ fn what_cannot_be_done_is_refused_with_a_word() {
         ("GET /api/sessions/petrel/summary/s999", "", 404, "no summary s999"),
         ("GET /api/sessions/petrel/summary/s20", "", 404, "no summary s20"),
         ("GET /api/search?words=engine&role=foo", "", 404, "“foo”"),
+        ("GET /api/search?words=engine&session=", "", 400, "“session” is given, but says nothing"),
+        ("GET /api/search?words=engine&from=", "", 400, "“from” is given"),
+        ("GET /api/events?session=", "", 400, "“session” is given, but says nothing"),
+        ("GET /api/sessions/petrel/messages?before", "", 400, "“before” is given"),
         ("GET /api/sessions/%ff", "", 400, "UTF-8"),
     ] {
         let (got, told) = server.refuses(line, body);

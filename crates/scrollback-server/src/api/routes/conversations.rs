@@ -1,6 +1,6 @@
 //! Routes about conversations: sessions, what people decided about them, folds.
 
-use super::line::{BRANCH, COUNT, CURSOR, LIMIT, Line, PLACE, words};
+use super::line::{BRANCH, COUNT, CURSOR, LIMIT, Line, PLACE, open};
 use super::shape;
 use crate::api::{controls, erase, folds, rules, sessions};
 use controls::Verb;
@@ -10,7 +10,7 @@ pub(super) const LINES: &[Line] = &[
     Line::get("/sessions", "The conversations, newest first.", shape::<sessions::Page>, |room, ask, _| {
         Box::pin(sessions::list(room, ask))
     })
-    .asking(&[COUNT, CURSOR, words("q", "only those whose name or id begins so, or whose title has it")]),
+    .asking(&[COUNT, CURSOR, open("q", "only those whose name or id begins so, or whose title has it")]),
     Line::get(
         "/sessions/{id}",
         "A conversation and how its next window is laid out.",

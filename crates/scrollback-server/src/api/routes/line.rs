@@ -84,6 +84,8 @@ pub(in crate::api) struct Param {
 #[derive(Clone, Copy)]
 pub(in crate::api) enum Kind {
     Text,
+    /// Text that may be empty, which is the same as none.
+    Open,
     /// Text that a request cannot do without; what is missing is told by whoever needs it.
     Needed,
     /// A whole number from one to another.
@@ -108,11 +110,12 @@ impl Param {
         if ask.times(name) > 1 {
             return Err(Refusal::invalid(format!("“{name}” is given more than once")));
         }
-        if ask.times(name) == 1 && ask.text(name).is_none() && !matches!(self.kind, Kind::Text | Kind::Needed) {
+        // Taken for none, it would ask about more than was meant.
+        if ask.times(name) == 1 && ask.text(name).is_none() && !matches!(self.kind, Kind::Open | Kind::Needed) {
             return Err(Refusal::invalid(format!("“{name}” is given, but says nothing: leave it out")));
         }
         match self.kind {
-            Kind::Text | Kind::Needed => Ok(()),
+            Kind::Text | Kind::Open | Kind::Needed => Ok(()),
             Kind::Number(least, most) | Kind::NeededNumber(least, most) => match ask.number(name)? {
                 Some(number) if number < least => {
                     Err(Refusal::invalid(format!("“{name}” is at least {least}, not {number}")))
@@ -132,6 +135,11 @@ const fn text(name: &'static str, about: &'static str) -> Param {
     Param { name, kind: Kind::Text, about }
 }
 
+/// Text that may be empty.
+pub(super) const fn open(name: &'static str, about: &'static str) -> Param {
+    Param { name, kind: Kind::Open, about }
+}
+
 pub(super) const fn number(name: &'static str, about: &'static str, least: u32, most: u32) -> Param {
     Param { name, kind: Kind::Number(least, most), about }
 }
@@ -140,7 +148,7 @@ pub(super) const fn number(name: &'static str, about: &'static str, least: u32, 
 pub(super) const fn needed(param: Param) -> Param {
     let kind = match param.kind {
         Kind::Number(least, most) | Kind::NeededNumber(least, most) => Kind::NeededNumber(least, most),
-        Kind::Text | Kind::Needed | Kind::One(_) | Kind::Flag => Kind::Needed,
+        Kind::Text | Kind::Open | Kind::Needed | Kind::One(_) | Kind::Flag => Kind::Needed,
     };
     Param { kind, ..param }
 }
@@ -149,7 +157,7 @@ pub(super) const BRANCH: Param = number("branch", "which branch; the newest if n
 pub(super) const LIMIT: Param =
     number("limit", "the model's limit whose windows are meant, in tokens", LEAST_LIMIT, u32::MAX);
 pub(super) const COUNT: Param = number("count", "how many at most; 50 if not given", 1, 500);
-pub(super) const CURSOR: Param = text("cursor", "where the page begins: the `next` of the one before");
+pub(super) const CURSOR: Param = open("cursor", "where the page begins: the `next` of the one before");
 pub(super) const RENDER: Param =
     Param { name: "render", kind: Kind::One(&["html"]), about: "adds Markdown as harmless HTML" };
 pub(super) const VIEW: Param = text("view", "which view, such as v42; the newest if not given");
