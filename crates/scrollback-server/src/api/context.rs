@@ -5,6 +5,7 @@
 use axum::http::header::ALLOW;
 use axum::http::{HeaderMap, Method, StatusCode};
 use scrollback::Error;
+use scrollback::engine::as_asked;
 use scrollback::recall::{RecallCall, RecallTool};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::place::{Place, limit_of};
 use super::{Ask, Refusal, Room, view_named};
+use crate::live::{Recalled, What};
 use crate::wire::{self, Wire, WireName};
 
 /// Where windows are laid out.
@@ -157,6 +159,8 @@ async fn of_view(room: &Room, ask: &Ask, session: &str, view: &str) -> Result<As
 /// What a model is told; of what is not there too.
 async fn recalled(room: &Room, place: &Place, call: &RecallCall) -> Result<String, Refusal> {
     let fold = room.fold(place).await?;
+    // How often its model was asked, only the program knows.
+    room.publish(&place.key, || What::Recall(Recalled { asked: as_asked(call), round: 1 }));
     match room.engine.recall_for_model(&place.key, place.head, &fold, call).await {
         Err(Error::NotFound(what) | Error::Invalid(what)) => Ok(what),
         told => Ok(told?),

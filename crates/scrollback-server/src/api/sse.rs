@@ -22,6 +22,11 @@ pub(super) fn event(name: &str, told: &Value) -> Bytes {
     format!("event: {name}\ndata: {told}\n\n").into()
 }
 
+/// The first of a stream, by which whoever comes back is known: browsers send the id they saw last.
+pub(super) fn opening(words: &str) -> Bytes {
+    format!("id: {words}\n: {words}\n\n").into()
+}
+
 /// A sign of life, which is no event.
 pub(super) fn comment(words: &str) -> Bytes {
     format!(": {words}\n\n").into()

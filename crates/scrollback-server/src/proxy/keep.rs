@@ -122,7 +122,7 @@ impl Exchange {
 
     /// What would be sent, and nothing is: the window as a request, and where it is in the log.
     pub(super) async fn rendered(mut self) -> Response<Body> {
-        self.name_view().await;
+        self.announce().await;
         let body = self.compose();
         let told = self.told().into_iter().map(|(name, value)| {
             let value = serde_json::from_str::<Value>(&value).ok().filter(Value::is_number).unwrap_or(value.into());

@@ -149,7 +149,7 @@ impl Proxy {
 
 impl Exchange {
     /// Learns what people will call its view. Only what was sent before can have been answered before.
-    pub(super) async fn name_view(&mut self) {
+    async fn name_view(&mut self) {
         if self.turn.received().added == 0 {
             self.view = self.proxy.engine.next_view(&self.turn).await.unwrap_or_else(|_| self.turn.view());
         }
@@ -157,6 +157,12 @@ impl Exchange {
 
     /// Tells that the turn has begun, and answers the request.
     pub(super) async fn announce_and_run(mut self) -> Response<Body> {
+        self.announce().await;
+        Box::pin(self.run()).await
+    }
+
+    /// Tells that the turn has begun.
+    pub(super) async fn announce(&mut self) {
         self.name_view().await;
         let begun = || Begun {
             question: self.question(),
@@ -173,7 +179,6 @@ impl Exchange {
             ours.tell(Word::Turn(session.id, begun()));
         }
         self.proxy.live.publish(session, || What::Turn(begun()));
-        Box::pin(self.run()).await
     }
 
     /// Tells what the model recalled beyond so much.

@@ -12,8 +12,12 @@ use crate::scene::{Server, Upstream, chat as history, user};
 
 /// Listens; events come out at the other end.
 fn listen(server: &Server, query: &str) -> Receiver<(String, Value)> {
+    listen_with(server, query, "")
+}
+
+fn listen_with(server: &Server, query: &str, header: &str) -> Receiver<(String, Value)> {
     let mut stream = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
-    write!(stream, "GET /api/events{query} HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    write!(stream, "GET /api/events{query} HTTP/1.1\r\nhost: localhost\r\n{header}\r\n").unwrap();
     let (told, heard) = channel();
     let (ready, is_ready) = channel();
     std::thread::spawn(move || {
@@ -58,6 +62,32 @@ fn a_turn_is_told_while_it_happens() {
     assert_eq!((&told[2].1["message"], &told[2].1["view"]), (&json!("m1"), &json!("v0")));
     server.ask(&history(&[user("Something else?")]));
     assert_eq!(next(&heard).0, "turn", "a client's turn is told as well");
+}
+
+#[test]
+fn what_programs_do_that_call_their_models_themselves_is_told() {
+    let upstream = Upstream::new(|_, _| speaks("Hello."));
+    let server = server(&upstream, "");
+    let heard = listen(&server, "");
+    let said = json!({"model": "gpt-4o", "messages": [user("Which lighthouse?")]}).to_string();
+    let rendered = server.send("POST /v1/context/render", "", &said).json();
+    let (name, told) = next(&heard);
+    assert_eq!((name.as_str(), &told["view"], &told["session"]), ("turn", &rendered["view"], &rendered["session"]));
+    let call = json!({"session": rendered["session"], "name": "search_history", "arguments": {"words": "lighthouse"}});
+    assert_eq!(server.send("POST /v1/context/recall", "", &call.to_string()).status(), 200);
+    let (name, told) = next(&heard);
+    assert_eq!((name.as_str(), &told["asked"]), ("recall", &json!("search_history(lighthouse)")));
+    quiet(&heard);
+}
+
+#[test]
+fn whoever_comes_back_is_told_that_they_missed_something() {
+    let upstream = Upstream::new(|_, _| speaks("Hello."));
+    let server = server(&upstream, "");
+    let heard = listen_with(&server, "", "last-event-id: listening\r\n");
+    assert_eq!(next(&heard), ("missed".to_owned(), json!({})));
+    ask(&server, &json!({"message": "Hello?"}));
+    assert_eq!(next(&heard).0, "turn");
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub use holds::Held;
 pub use jobs::{Claim, Claimed, Daily, Job, JobKind, JobLine, JobState};
 pub use lanes::Hidden;
 pub use preview::Preview;
-pub use recall::Lines;
+pub use recall::{Lines, as_asked};
 pub use tidy::Chores;
 pub use topics::{
     Event, Fate, Happened, Restored, ReviewMode, ReviewReport, TopicFile, TopicLine, TopicState, Verdict, day_index,

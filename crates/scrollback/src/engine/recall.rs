@@ -111,7 +111,7 @@ impl Engine {
             return "There is no room left in the window to show this. Ask for a small part of it, or answer."
                 .to_owned();
         };
-        turn.recalls.push(told(call));
+        turn.recalls.push(as_asked(call));
         match self.looked_up(&turn.sight(), call, room).await {
             Ok(answered) => {
                 turn.pages.extend(answered.page);
@@ -337,7 +337,7 @@ impl Onward {
 }
 
 /// A call as it is written in a view.
-fn told(call: &RecallCall) -> String {
+pub fn as_asked(call: &RecallCall) -> String {
     match call {
         RecallCall::Topic { words, .. } => format!("activate_topic({})", passages::told(words)),
         RecallCall::Page { number, .. } => format!("recall_page({number})"),

@@ -22,6 +22,8 @@ struct Ear {
     tenant: Tenant,
     session: Option<SessionId>,
     begun: bool,
+    /// Whether they listened before: what happened meanwhile, nobody told them.
+    is_back: bool,
 }
 
 pub(super) async fn listened(State(door): State<Door>, request: Request) -> Response<Body> {
@@ -38,7 +40,8 @@ async fn listening(door: &Door, request: Request) -> Result<Response<Body>, Refu
         Some(name) => Some(room.session(name).await?.0.id),
         None => None,
     };
-    let ear = Ear { listener: door.proxy.live.listen(), tenant: room.tenant, session, begun: false };
+    let is_back = parts.headers.contains_key("last-event-id");
+    let ear = Ear { listener: door.proxy.live.listen(), tenant: room.tenant, session, begun: false, is_back };
     Ok(sse::response(futures_util::stream::unfold(ear, |mut ear| async {
         let event = ear.next().await?;
         Some((event, ear))
@@ -49,7 +52,10 @@ impl Ear {
     /// The next event, or a sign of life.
     async fn next(&mut self) -> Option<Bytes> {
         if !std::mem::replace(&mut self.begun, true) {
-            return Some(sse::comment("listening"));
+            return Some(sse::opening("listening"));
+        }
+        if std::mem::take(&mut self.is_back) {
+            return Some(sse::event("missed", &json!({})));
         }
         // What is none of theirs does not put it off.
         let deadline = Instant::now() + KEEP_ALIVE;
@@ -80,7 +86,8 @@ mod tests {
         let (live, tenant) = (Live::default(), Tenant::local());
         let session = |name: &str| SessionKey { tenant: tenant.clone(), id: SessionId::declared(&tenant, name) };
         let (mine, other) = (session("mine").id, session("other"));
-        let mut ear = Ear { listener: live.listen(), tenant: tenant.clone(), session: Some(mine), begun: true };
+        let mut ear =
+            Ear { listener: live.listen(), tenant: tenant.clone(), session: Some(mine), begun: true, is_back: false };
         let talk = async {
             for _ in 0..6 {
                 tokio::time::sleep(Duration::from_secs(10)).await;
