@@ -48,7 +48,13 @@ impl Place {
 impl Room {
     /// The session that a request names.
     pub(crate) async fn session(&self, name: &str) -> Result<(Session, SessionKey), Refusal> {
-        let session = named::exactly(self.store(), &self.tenant, name).await?;
+        let mut session = named::exactly(self.store(), &self.tenant, name).await?;
+        // Whoever was just answered asks about a session that has the answer.
+        if let Some(proxy) = &self.proxy
+            && proxy.keeps_more_in(session.id).await
+        {
+            session = named::exactly(self.store(), &self.tenant, &session.id.to_string()).await?;
+        }
         let key = SessionKey { tenant: self.tenant.clone(), id: session.id };
         Ok((session, key))
     }

@@ -77,17 +77,20 @@ impl Later {
         end
     }
 
-    /// Waits until the replies of a conversation that are being kept are kept, but for those that are known.
-    pub(super) async fn replies(&self, of: &str, known: impl Fn(Fingerprint) -> bool) {
+    /// Waits until the replies of a conversation that are being kept are kept, but for those that are known. Whether there
+    /// were any.
+    pub(super) async fn replies(&self, of: &str, known: impl Fn(Fingerprint) -> bool) -> bool {
         let known = |reply: &Reply| reply.message.is_some_and(&known);
         let awaited =
             |reply: &&Reply| reply.of.iter().any(|name| name == of) && is_under_way(&reply.end) && !known(reply);
+        let mut has_waited = false;
         loop {
             let ends: Vec<Ending> = held(&self.replies).iter().filter(awaited).map(|reply| reply.end.clone()).collect();
             if ends.is_empty() {
-                return;
+                return has_waited;
             }
             all(ends).await;
+            has_waited = true;
         }
     }
 

@@ -138,6 +138,11 @@ impl Proxy {
         self.later.settled(&session.to_string()).await;
     }
 
+    /// Waits until the replies that are on their way to a session are kept there. Whether there were any.
+    pub(crate) async fn keeps_more_in(&self, session: SessionId) -> bool {
+        self.later.replies(&session.to_string(), |_| false).await
+    }
+
     /// An upstream by its name.
     pub(crate) fn upstream(&self, name: &str) -> Option<Arc<Upstream>> {
         if name == QUOTE { Some(self.quote.clone()) } else { self.upstreams.get(name).cloned() }

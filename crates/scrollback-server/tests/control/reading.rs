@@ -280,6 +280,19 @@ fn search_by_words_days_and_roles() {
 }
 
 #[test]
+fn whoever_was_just_answered_finds_the_answer() {
+    let home = Home::new(SETTINGS);
+    let server = Server::start(&home);
+    let mut history = Vec::new();
+    for turn in 0..30 {
+        server.chat(&mut history, &format!("What about berth {turn}?"));
+        let session = server.asks("GET /api/sessions/harbour", "");
+        let last = format!("v{}", history.len() - 2);
+        assert_eq!((&session["messages"], &session["view"]), (&json!(history.len()), &json!(last)));
+    }
+}
+
+#[test]
 fn held_results_are_read_by_lines_and_words() {
     let home = Home::new(&format!("{SETTINGS}strategy = \"pages\"\n"));
     let server = Server::start(&home);
