@@ -51,6 +51,7 @@ use axum::routing::{any, get};
 use bytes::Bytes;
 use scrollback::{Engine, SessionKey, Store, Tenant};
 use serde_json::Value;
+use tokio::sync::Mutex;
 
 pub(crate) use artifacts::{Compared, Listed as Artifacts, Versions, Whole as WholeArtifact};
 pub(crate) use ask::Ask;
@@ -121,11 +122,13 @@ impl Room {
 #[derive(Clone)]
 pub(crate) struct Door {
     pub(crate) proxy: Arc<Proxy>,
+    /// Held by whoever changes only what they saw: of two who saw the same, one is first.
+    seen: Arc<Mutex<()>>,
 }
 
 impl Door {
     pub(crate) fn new(proxy: &Arc<Proxy>) -> Self {
-        Self { proxy: proxy.clone() }
+        Self { proxy: proxy.clone(), seen: Arc::default() }
     }
 
     /// What the requests of whoever asks work with.
@@ -186,15 +189,37 @@ async fn to_its_end<T: Send + 'static>(work: impl Future<Output = T> + Send + 's
 
 /// An answer with a tag that tells whether it changed; without its body for whoever has it.
 fn tagged(mut response: Response<Body>, value: &Value, known: Option<&HeaderValue>) -> Response<Body> {
-    let tag = format!("\"{:032x}\"", twox_hash::XxHash3_128::oneshot(value.to_string().as_bytes()));
-    let Ok(tag) = HeaderValue::from_str(&tag) else { return response };
-    if known.is_some_and(|known| known.as_bytes().windows(tag.len()).any(|part| part == tag.as_bytes())) {
+    let tag = tag_of(value);
+    if known.is_some_and(|known| names(known, &tag)) {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         *response.body_mut() = Body::empty();
     }
-    response.headers_mut().insert(header::ETAG, tag);
+    response.headers_mut().extend(HeaderValue::from_str(&tag).map(|tag| (header::ETAG, tag)));
     response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
     response
+}
+
+fn tag_of(value: &Value) -> String {
+    format!("\"{:032x}\"", twox_hash::XxHash3_128::oneshot(value.to_string().as_bytes()))
+}
+
+/// Whether a header has a tag.
+fn names(header: &HeaderValue, tag: &str) -> bool {
+    header == "*" || header.as_bytes().windows(tag.len()).any(|part| part == tag.as_bytes())
+}
+
+/// That what is changed is still what somebody saw of it. What cannot be seen, nobody did.
+async fn unchanged(room: &Room, ask: &Ask, seen: &HeaderValue) -> Result<(), Refusal> {
+    let mut look = ask.clone();
+    (look.method, look.body) = (Method::GET, Bytes::new());
+    match routes::answer(room, &look).await {
+        Ok((_, value)) if !names(seen, &tag_of(&value)) => {
+            let what = "it is not what you saw, so nothing was changed: read it again, and send the tag it has now";
+            Err(Refusal::new(StatusCode::PRECONDITION_FAILED, "changed", what))
+        }
+        Err(refusal) if refusal.status != StatusCode::METHOD_NOT_ALLOWED => Err(refusal),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 async fn described() -> Response<Body> {
@@ -204,7 +229,13 @@ async fn described() -> Response<Body> {
 async fn answered(door: Door, request: Request) -> Result<(StatusCode, Value), Refusal> {
     let (parts, body) = opened(request, door.proxy.serve.body_bytes).await?;
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
-    routes::answer(&door.room(&parts)?, &Ask::read(&parts.method, path, body)?).await
+    let (room, ask) = (door.room(&parts)?, Ask::read(&parts.method, path, body)?);
+    let Some(seen) = parts.headers.get(header::IF_MATCH).filter(|_| ask.method != Method::GET) else {
+        return routes::answer(&room, &ask).await;
+    };
+    let _alone = door.seen.lock().await;
+    unchanged(&room, &ask, seen).await?;
+    routes::answer(&room, &ask).await
 }
 
 async fn summarized(State(door): State<Door>, request: Request) -> Response<Body> {

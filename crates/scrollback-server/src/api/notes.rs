@@ -105,7 +105,8 @@ pub(super) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<Value, Re
 pub(super) async fn one(room: &Room, ask: &Ask, session: &str, name: &str) -> Result<Value, Refusal> {
     let place = room.place(ask, session).await?;
     let wanted: NoteName = name.parse()?;
-    Ok(serde_json::to_value(found(room, &place, wanted).await?)?)
+    let fold = room.fold(&place).await?;
+    Ok(serde_json::to_value(found(room, &place, &fold, wanted).await?)?)
 }
 
 /// Puts a person's words in the place of a note.
@@ -114,16 +115,15 @@ pub(super) async fn edit(room: &Room, ask: &Ask, session: &str, name: &str) -> R
     let wanted: NoteName = name.parse()?;
     let Words { text } = ask.said(r#"{"text": "what the note is to say"}"#)?;
     // Whoever names a note that is not there is told which there are.
-    found(room, &place, wanted).await?;
-    room.engine.edit(place.folding(), wanted, &text, now()).await?;
-    let covers = room.fold(&place).await?.covers.map(Covers::ends);
-    room.publish(&place.key, || What::Fold { covers });
-    Ok(serde_json::to_value(found(room, &place, wanted).await?)?)
+    found(room, &place, &room.fold(&place).await?, wanted).await?;
+    let edited = room.engine.edit(place.folding(), wanted, &text, now()).await?;
+    room.publish(&place.key, || What::Fold { covers: edited.covers.map(Covers::ends) });
+    // Another may have edited it since.
+    Ok(serde_json::to_value(found(room, &place, &edited, wanted).await?)?)
 }
 
-async fn found(room: &Room, place: &Place, wanted: NoteName) -> Result<Whole, Refusal> {
-    let fold = room.fold(place).await?;
-    let notes = all(room, place, &fold).await?;
+async fn found(room: &Room, place: &Place, fold: &Fold, wanted: NoteName) -> Result<Whole, Refusal> {
+    let notes = all(room, place, fold).await?;
     let names: Vec<String> = notes.iter().map(|whole| whole.entry.name.clone()).collect();
     let missing = || match names.join(", ") {
         names if names.is_empty() => Refusal::not_found(format!("nothing is folded here, so there is no {wanted}")),

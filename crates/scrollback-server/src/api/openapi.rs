@@ -11,7 +11,7 @@ use super::routes::{Kind, Line, Param, Shape, lines, shape};
 use super::streams::{self, Stream};
 
 /// What any request may be refused with.
-const PROBLEMS: [(&str, &str); 13] = [
+const PROBLEMS: [(&str, &str); 14] = [
     ("400", "What was given cannot be used."),
     ("401", "A token is needed."),
     ("403", "Not for this host or this token."),
@@ -19,6 +19,7 @@ const PROBLEMS: [(&str, &str); 13] = [
     ("405", "Not with this method."),
     ("408", "Nothing more of the request came."),
     ("409", "Changed by somebody else meanwhile; ask again."),
+    ("412", "It is no longer what If-Match names."),
     ("413", "The request is too large."),
     ("415", "Compressed requests are not read."),
     ("422", "It does not fit."),

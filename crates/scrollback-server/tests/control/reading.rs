@@ -293,6 +293,43 @@ fn whoever_was_just_answered_finds_the_answer() {
 }
 
 #[test]
+fn what_another_changed_meanwhile_is_not_changed() {
+    let home = Home::new(SETTINGS);
+    let server = Server::start(&home);
+    let folded = server.asks("POST /api/sessions/petrel/compress", "");
+    let note = format!("/api/sessions/petrel/notes/{}", folded["notes"][0].as_str().unwrap().trim_start_matches('#'));
+    let seen = || {
+        let (head, _) = server.bytes(&format!("GET {note}"), "host: localhost\r\n", "");
+        let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
+        format!("host: localhost\r\nif-match: {tag}\r\n")
+    };
+    let put = |headers: &str, text: &str| {
+        server.send_with(&format!("PUT {note}"), headers, &json!({"text": text}).to_string())
+    };
+    let tag = seen();
+    let (status, first) = put(&tag, "Mine");
+    assert_eq!((status, &first["text"]), (200, &json!("Mine")));
+    let (status, refused) = put(&tag, "Yours");
+    assert_eq!((status, &refused["code"]), (412, &json!("changed")));
+    assert_eq!(server.asks(&format!("GET {note}"), "")["text"], "Mine");
+    assert_eq!(put(&seen(), "Yours").0, 200);
+    assert_eq!(put("host: localhost\r\nif-match: *\r\n", "Ours").0, 200);
+    // Of those who saw the same at once, one changes it, and each is told what they wrote.
+    let (tag, statuses) = (seen(), std::sync::Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for i in 0..4 {
+            let (put, tag, statuses) = (&put, &tag, &statuses);
+            scope.spawn(move || statuses.lock().unwrap().push(put(tag, &format!("At once {i}")).0));
+        }
+    });
+    let mut statuses = statuses.into_inner().unwrap();
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 412, 412, 412]);
+    let pin = "PUT /api/sessions/petrel/pins/m1";
+    assert_eq!(server.send_with(pin, "host: localhost\r\nif-match: \"old\"\r\n", "").0, 200, "nothing to see");
+}
+
+#[test]
 fn held_results_are_read_by_lines_and_words() {
     let home = Home::new(&format!("{SETTINGS}strategy = \"pages\"\n"));
     let server = Server::start(&home);
