@@ -191,8 +191,46 @@ fn only_those_who_may_are_answered() {
     assert!(status == 413 && refused["detail"].as_str().unwrap().contains("at most 4 MB"), "{refused}");
     assert!(!refused["detail"].as_str().unwrap().contains("body_megabytes"), "no setting allows more: {refused}");
     // No stream stays open, so nothing keeps the server from stopping.
-    assert_eq!(send(&server, "GET", &[], "").0, 405);
-    assert_eq!(send(&server, "DELETE", &[], "").0, 405);
+    for verb in ["GET", "DELETE", "PUT"] {
+        let (status, refused) = send(&server, verb, &[], "");
+        assert!(status == 405 && refused.contains(r#""code":"method_not_allowed""#), "{verb}: {refused}");
+    }
+}
+
+#[test]
+fn what_is_sent_otherwise_is_taken_or_told_what_is_wrong() {
+    let home = home();
+    let server = Server::start(&home);
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).to_string();
+    let json = "content-type: application/json";
+    let cases: [(&[&str], &str, u16, &str); 9] = [
+        (&[json, "accept: */*"], &list, 200, "list_sessions"),
+        (&[json, "accept: application/json"], &list, 200, "list_sessions"),
+        (&[json], &list, 200, "list_sessions"),
+        (&["content-type: application/json; charset=utf-8"], &list, 200, "list_sessions"),
+        (&[json, "accept: text/html"], &list, 406, r#""code":"not_acceptable""#),
+        (&["content-type: text/plain"], &list, 415, r#""code":"not_json""#),
+        (&[json], "{\"jsonrpc\": ", 400, r#""code":-32700"#),
+        (&[json], "", 400, r#""code":-32700"#),
+        (&[json], "{\"id\": 5}", 400, r#""code":-32600"#),
+    ];
+    for (headers, body, status, told) in cases {
+        let headers: String = headers.iter().flat_map(|header| [*header, "\r\n"]).collect();
+        let (head, answer) = server.bytes("POST /mcp", &format!("host: localhost\r\n{headers}"), body);
+        assert!(head[9..12] == status.to_string() && answer.contains(told), "{headers}{body}: {head} {answer}");
+    }
+    let limited = |limit: Value| {
+        let call = json!({"name": "list_sessions", "arguments": {"limit": limit}});
+        post(&server, &[], &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call})).1["result"]
+            .clone()
+    };
+    for (limit, count) in [(json!(1.0), 1), (json!(5), 2), (json!(1e9), 2)] {
+        assert_eq!(limited(limit)["structuredContent"]["sessions"].as_array().unwrap().len(), count);
+    }
+    for bad in [json!(-1), json!(0), json!(1.5), json!("5")] {
+        let told = limited(bad).to_string();
+        assert!(told.contains("a whole number from 1 to 100"), "{told}");
+    }
 }
 
 #[test]
@@ -293,12 +331,17 @@ impl Piped {
         writeln!(self.input.as_mut().unwrap(), "{line}").unwrap();
     }
 
+    /// The next line.
+    fn hears(&mut self) -> Value {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|_| panic!("this is no protocol: {line}"))
+    }
+
     /// Sends a request; the next line, which has to be the answer.
     fn asks(&mut self, body: &Value) -> Value {
         self.writes(&body.to_string());
-        let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        let answer: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("this is no protocol: {line}"));
+        let answer = self.hears();
         assert_eq!((&answer["jsonrpc"], &answer["id"]), (&json!("2.0"), &body["id"]), "{answer}");
         answer
     }
@@ -324,12 +367,48 @@ fn stdio_has_no_need_of_a_handshake_and_survives_nonsense() {
     let home = home();
     let mut piped = Piped::start(&home);
     piped.writes("this is no JSON");
+    let answer = piped.hears();
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(-32700)), "{answer}");
     let unknown = piped.asks(&request("tools/list", json!({}), "2031-01-01"));
     assert_eq!(unknown["error"]["code"], -32022, "{unknown}");
     let answer = piped.asks(&search());
     assert_eq!(answer["result"]["isError"], false, "{answer}");
     let answer = piped.asks(&request("tools/list", json!({}), STATELESS));
     assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 6);
+    piped.ends();
+}
+
+#[test]
+fn batches_are_answered_as_the_revision_that_has_them_says() {
+    let home = home();
+    let server = Server::start(&home);
+    let ping = |id: Value| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let version = ["mcp-protocol-version: 2025-03-26"];
+    let (status, answers) = post(&server, &version, &json!([ping(json!(1)), initialized, 7, ping(json!("two"))]));
+    let ids: Vec<&Value> = answers.as_array().unwrap().iter().map(|answer| &answer["id"]).collect();
+    assert_eq!((status, ids), (200, vec![&json!(1), &Value::Null, &json!("two")]), "{answers}");
+    assert_eq!(answers[1]["error"]["code"], -32600);
+    assert_eq!(post(&server, &version, &json!([initialized])).0, 202);
+    let (status, answer) = post(&server, &version, &json!([]));
+    assert_eq!((status, &answer["error"]["code"]), (400, &json!(-32600)), "{answer}");
+    let mut piped = Piped::start(&home);
+    piped.asks(&hello("2025-03-26"));
+    piped.writes(&json!([initialized, ping(json!(2)), ping(json!(3))]).to_string());
+    let mut ids = [piped.hears()["id"].as_u64(), piped.hears()["id"].as_u64()];
+    ids.sort_unstable();
+    assert_eq!(ids, [Some(2), Some(3)]);
+    piped.ends();
+}
+
+#[test]
+fn a_store_that_cannot_be_read_is_not_taken_for_an_empty_one() {
+    let home = home();
+    std::fs::write(home.beside(""), "this is no database, ".repeat(500)).unwrap();
+    let mut piped = Piped::start(&home);
+    piped.asks(&hello(HANDSHAKES[3]));
+    let listed = piped.asks(&json!({"jsonrpc": "2.0", "id": 2, "method": "resources/list"}));
+    assert!(listed["error"]["message"].is_string() && listed.get("result").is_none(), "{listed}");
     piped.ends();
 }
 

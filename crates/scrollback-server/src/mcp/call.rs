@@ -71,7 +71,7 @@ fn read(tool: RecallTool, arguments: &JsonObject) -> Result<RecallCall, Refusal>
 }
 
 async fn listed(reader: &Reader, arguments: &JsonObject) -> Result<Told, Refusal> {
-    let limit = number(arguments, "limit")?.unwrap_or(sessions::PAGE);
+    let limit = limit(arguments)?;
     let after = match arguments.get("after").filter(|after| !after.is_null()) {
         Some(after) => Some(after.as_str().ok_or_else(|| Refusal::invalid("`after` is the `next` of a page, a text"))?),
         None => None,
@@ -86,9 +86,11 @@ async fn listed(reader: &Reader, arguments: &JsonObject) -> Result<Told, Refusal
     Ok(Told { structure: Some(serde_json::to_value(&page)?), text })
 }
 
-fn number(arguments: &JsonObject, name: &str) -> Result<Option<usize>, Refusal> {
-    let Some(value) = arguments.get(name).filter(|value| !value.is_null()) else { return Ok(None) };
-    let given = value.as_u64().and_then(|number| u32::try_from(number).ok());
-    let bad = || Refusal::invalid(format!("`{name}` is a whole number up to {}, not {value}", u32::MAX));
-    given.map(|number| Some(number as usize)).ok_or_else(bad)
+/// How many are wanted: 5.0 is 5, and more than there may be is as many as there may be.
+fn limit(arguments: &JsonObject) -> Result<usize, Refusal> {
+    let Some(value) = arguments.get("limit").filter(|value| !value.is_null()) else { return Ok(sessions::PAGE) };
+    let whole = value.as_f64().filter(|number| number.fract() == 0.0 && *number >= 1.0);
+    let most = sessions::MOST;
+    let bad = || Refusal::invalid(format!("`limit` is a whole number from 1 to {most}, not {value}"));
+    whole.map(|number| format!("{number:.0}").parse().unwrap_or(most).min(most)).ok_or_else(bad)
 }

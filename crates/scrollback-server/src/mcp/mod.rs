@@ -2,7 +2,8 @@
 //! `/mcp` on the server over HTTP; both in the revisions with a handshake and in the stateless one of 2026-07-28.
 //!
 //! The crate `rmcp` speaks the protocol, and only this module knows it. `tools` says what there is to call and `call`
-//! does it, `resources` says what there is to read and `read` reads it, `sessions` lists, `http` stands at the door.
+//! does it, `resources` says what there is to read and `read` reads it, `sessions` lists, `http` and `stdio` stand at the
+//! doors.
 //! Nothing is written.
 
 mod call;
@@ -10,6 +11,7 @@ mod http;
 mod read;
 mod resources;
 mod sessions;
+mod stdio;
 mod tools;
 
 use std::sync::{Arc, OnceLock};
@@ -22,6 +24,8 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use scrollback::Error;
+use serde_json::{Value, json};
 
 pub(crate) use http::router;
 
@@ -29,6 +33,9 @@ use crate::api::{LISTED, Refusal, Room};
 
 /// What a model is told of it all.
 const INSTRUCTIONS: &str = include_str!("instructions.md");
+
+/// How much of what was read waits to be understood.
+const PIPE_BYTES: usize = 64 << 10;
 
 /// How a store is opened.
 type Opening = dyn Fn() -> BoxFuture<'static, anyhow::Result<Room>> + Send + Sync;
@@ -57,17 +64,35 @@ impl Reader {
         if let Some(room) = self.room.get() {
             return Ok(room.clone());
         }
-        let opened = (self.open)().await.map_err(|error| Refusal::not_found(error.to_string()))?;
+        let opened = (self.open)().await.map_err(unopened)?;
         Ok(self.room.get_or_init(|| Arc::new(opened)).clone())
     }
 }
 
 /// Speaks over stdin and stdout until the client hangs up.
 pub(crate) async fn over_stdio(reader: Reader) -> anyhow::Result<()> {
-    match reader.serve(rmcp::transport::stdio()).await {
+    let (onward, input) = tokio::io::duplex(PIPE_BYTES);
+    let passing = tokio::spawn(stdio::passed_on(tokio::io::stdin(), onward, tokio::io::stdout()));
+    let served = match reader.serve((input, tokio::io::stdout())).await {
         Ok(running) => running.waiting().await.map(drop).map_err(Into::into),
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(error.into()),
+    };
+    passing.abort();
+    served
+}
+
+/// An error of the protocol as it is sent.
+fn fault(id: &Value, code: ErrorCode, message: &str) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}).to_string()
+}
+
+/// Why a store cannot be read. Where none is yet, it may come; one that is damaged is no empty one.
+fn unopened(error: anyhow::Error) -> Refusal {
+    let (is_missing, told) = (matches!(error.downcast_ref(), Some(Error::NotFound(_)) | None), error.to_string());
+    match error.downcast::<Error>() {
+        Ok(error) if !is_missing => Refusal::from(error),
+        Ok(_) | Err(_) => Refusal::not_found(told),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What there is to read: every session, and through templates what was made of each.
 
+use axum::http::StatusCode;
 use rmcp::ErrorData;
 use rmcp::model::{Annotations, ListResourcesResult, Resource, ResourceTemplate};
 
@@ -18,7 +19,13 @@ pub(super) async fn list(reader: &Reader, cursor: Option<String>) -> Result<List
         resources.push(all());
     }
     // Where nothing is kept yet there is nothing to list; whoever reads is told why.
-    let Ok(room) = reader.room().await else { return Ok(ListResourcesResult::with_all_items(resources)) };
+    let room = match reader.room().await {
+        Ok(room) => room,
+        Err(refusal) if refusal.status == StatusCode::NOT_FOUND => {
+            return Ok(ListResourcesResult::with_all_items(resources));
+        }
+        Err(refusal) => return Err(unreadable(refusal)),
+    };
     let page = sessions::page(&room, cursor.as_deref(), MOST).await.map_err(unreadable)?;
     resources.extend(page.sessions.iter().map(of_session));
     Ok(ListResourcesResult { next_cursor: page.next, ..ListResourcesResult::with_all_items(resources) })
