@@ -156,6 +156,8 @@ mod tests {
     fn the_longest_name_wins_whoever_sells_it() {
         assert_eq!(name_of("openai/GPT-4o-mini-2024-07-18"), "gpt-4o-mini");
         assert_eq!(name_of("gpt-4o-2024-08-06"), "gpt-4o");
+        assert_eq!(Prices::shipped().of("gpt-4-0613").unwrap().window, Some(8_192));
+        assert_eq!(Prices::shipped().of("gpt-4-1106-preview").unwrap().window, Some(128_000));
         assert_eq!(name_of("claude-opus-5-5"), "claude-opus-5-5");
         assert_eq!(name_of("claude-opus-5-20260724"), "claude-opus-5");
         assert_eq!(name_of("openrouter/anthropic/claude-sonnet-4.6"), "claude-sonnet-4-6");
