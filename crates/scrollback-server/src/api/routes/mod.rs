@@ -55,7 +55,12 @@ fn unknown(ask: &Ask, methods: &[&str]) -> Refusal {
         return Refusal::not_found(format!("there is no /api/{path}: /api/openapi.json lists what there is"));
     }
     let what = format!("/api/{path} takes {}, not {}", methods.join(" or "), ask.method);
-    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", what).with(ALLOW, methods.join(", "))
+    // What answers GET answers HEAD, which nobody needs to be told in words.
+    let allowed = methods
+        .iter()
+        .flat_map(|method| if *method == "GET" { &["GET", "HEAD"][..] } else { std::slice::from_ref(method) });
+    let allowed = allowed.copied().collect::<Vec<_>>().join(", ");
+    Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", what).with(ALLOW, allowed)
 }
 
 fn fits<'a>(pattern: &str, path: &'a [String]) -> Option<[&'a str; 2]> {
@@ -98,5 +103,7 @@ mod tests {
         }
         let (status, told) = ask("GET", "/api/sessions/x/pins/m1").unwrap_err();
         assert!(status == 405 && told.contains("takes PUT or DELETE, not GET"), "{told}");
+        let posted = Ask::read(&"POST".parse().unwrap(), "/api/sessions/x", bytes::Bytes::new()).unwrap();
+        assert_eq!(find(&posted).err().unwrap().header.unwrap().1, "GET, HEAD, DELETE");
     }
 }
