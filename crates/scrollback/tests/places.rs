@@ -55,6 +55,32 @@ async fn the_end_goes_on_and_the_middle_branches() {
     }
 }
 
+/// Whoever sends only what is new means the end of the conversation, and nobody is left on a branch.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_sent_at_once_goes_on_one_after_the_other() {
+    #[cfg(feature = "postgres")]
+    let benches = [Bench::memory(), Bench::sqlite(), Bench::postgres().await];
+    #[cfg(not(feature = "postgres"))]
+    let benches = [Bench::memory(), Bench::sqlite()];
+    for bench in benches {
+        let bench = &bench;
+        let send = |i: usize| async move {
+            let text = Value::Array(vec![user(&format!("line {i}"))]).to_string();
+            let arrival = Arrival::new(&bench.tenant, Some("chat"), "gpt-5", At(5));
+            bench.log.receive_new(arrival, After::Last("chat"), &History::parse(&text).unwrap()).await.unwrap()
+        };
+        let all = futures_util::future::join_all((0..8).map(send)).await;
+        assert_eq!(branches(bench, &all[0]).await, 1);
+        let mut said: Vec<String> =
+            bench.all(&all[0].session).await.iter().map(|one| one.message().to_text()).collect();
+        said.sort();
+        assert_eq!(said, (0..8).map(|i| format!("line {i}")).collect::<Vec<_>>());
+        // Sent once more at once, each is a message of its own, or the same.
+        let same = futures_util::future::join_all([send(9), send(9)]).await;
+        assert_eq!((same[0].head, branches(bench, &same[0]).await), (same[1].head, 1));
+    }
+}
+
 #[tokio::test]
 async fn the_same_words_after_the_same_place_are_the_same_message() {
     let mut bench = Bench::sqlite();

@@ -6,12 +6,15 @@ use super::{Arrival, History, Log, Outcome, Received};
 use crate::error::{Error, Result};
 use crate::ids::{BranchId, Depth, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
-use crate::store::{Beside, Keys, Kind, Position, Scope, Span, Stored, Which};
+use crate::store::{Batch, Beside, Branching, Keys, Kind, Position, Scope, Span, Stored, Which};
+
+/// So often something follows what others said meanwhile; then it makes a branch.
+const TIMES: u32 = 32;
 
 /// What a request that holds only new messages follows.
 #[derive(Clone, Copy, Debug)]
 pub enum After<'a> {
-    /// The last message of a session, by its declared name.
+    /// The last message of a session, by its declared name: what is sent at once goes on one after the other.
     Last(&'a str),
     /// A response, by its provider's id.
     Response(&'a str),
@@ -22,6 +25,16 @@ pub enum After<'a> {
         /// The message; `None` for the place before the first.
         message: Option<MessageId>,
     },
+}
+
+impl After<'_> {
+    /// Whoever names no place means the end, wherever that is by now.
+    fn branching(&self) -> Branching {
+        match self {
+            Self::Last(_) => Branching::Never,
+            Self::Response(_) | Self::Place { .. } => Branching::Free,
+        }
+    }
 }
 
 /// What a request that holds only new messages tells, with the number of each message in it.
@@ -63,6 +76,22 @@ fn placed(received: &Received) -> Outcome {
 impl Log {
     /// Takes only what is new, after the last message of a declared session or after an earlier response.
     pub async fn receive_new(&self, arrival: Arrival<'_>, after: After<'_>, history: &History<'_>) -> Result<Received> {
+        for _ in 0..TIMES {
+            match self.receive_at(arrival, after, history, after.branching()).await {
+                Err(Error::Conflict(_)) => {}
+                received => return received,
+            }
+        }
+        self.receive_at(arrival, after, history, Branching::Free).await
+    }
+
+    async fn receive_at(
+        &self,
+        arrival: Arrival<'_>,
+        after: After<'_>,
+        history: &History<'_>,
+        branching: Branching,
+    ) -> Result<Received> {
         let (session, head) = self.resolve(arrival.tenant, after).await?;
         let told = Told::read(&history.whole()?, head.is_some());
         let replays = self.replays(after, &session, head, &told.messages).await?;
@@ -71,7 +100,8 @@ impl Log {
             Some(_) => Outcome::Continue,
             None => Outcome::New,
         };
-        let mut strand = Strand::new(arrival, arrival.batch(&session), head);
+        let batch = Batch { branching, ..arrival.batch(&session) };
+        let mut strand = Strand::new(arrival, batch, head);
         for (index, message) in told.preamble {
             strand.beside(Beside::Preamble, 0, arrival.time_of(index), message);
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Alias, Beside, Kind, NodeRef, Origin, Place, Put, Stored};
+use crate::error::{Error, Result};
 use crate::ids::{At, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
 use crate::tokens::Measure;
@@ -20,6 +21,8 @@ pub struct Batch {
     pub path: Vec<Draft>,
     /// The node the first of them follows; `None` for the beginning of a conversation.
     pub after: Option<NodeRef>,
+    /// Whether it may begin a branch; one that may not is refused as a conflict where something follows that node.
+    pub branching: Branching,
     /// Messages kept beside the path, in order of `before`.
     pub beside: Vec<Sidelong>,
     /// Other names by which a rewritten history finds its place again.
@@ -28,6 +31,25 @@ pub struct Batch {
     pub records: Vec<Put>,
     /// Whether somebody waits for it.
     pub urgency: Urgency,
+}
+
+/// Whether a batch may begin a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Branching {
+    /// Where something follows already, what is new stands beside it.
+    Free,
+    /// What is new is the end of a branch, or nothing is written.
+    Never,
+}
+
+impl Branching {
+    /// An error if messages would begin a branch where none may; the first of a session always may.
+    pub(super) fn allow(self, forks: bool) -> Result<()> {
+        if self == Self::Never && forks {
+            return Err(Error::Conflict("the end of the conversation".into()));
+        }
+        Ok(())
+    }
 }
 
 /// Whether somebody waits for a batch.
@@ -48,6 +70,7 @@ impl Batch {
             title: None,
             path: Vec::new(),
             after: None,
+            branching: Branching::Free,
             beside: Vec::new(),
             aliases: Vec::new(),
             records: Vec::new(),

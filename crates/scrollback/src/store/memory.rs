@@ -93,6 +93,15 @@ impl Kept {
         position
     }
 
+    /// Whether messages after another begin a branch beside others.
+    fn forks_for(&self, parent: Option<Position>, path: &[Draft]) -> bool {
+        let Some((first, rest)) = path.split_first() else { return false };
+        match self.nodes.get(&(parent.map_or(Depth(0), |parent| parent.depth.plus(1)), first.node)) {
+            Some(known) => self.forks_for(Some(*known), rest),
+            None => parent.map_or(!self.forks.is_empty(), |parent| self.head(parent.branch) != Some(parent)),
+        }
+    }
+
     fn append_beside(&mut self, sidelong: &Sidelong, follows: Option<MessageId>, committed: &mut Committed) {
         let Sidelong { why, draft, .. } = sidelong;
         let follows = follows.filter(|_| *why == Beside::Aside);
@@ -209,6 +218,8 @@ impl Store for MemoryStore {
                     )
                 }
             };
+            let kept = state.sessions.get(&batch.session);
+            batch.branching.allow(kept.is_some_and(|kept| kept.forks_for(parent, &batch.path)))?;
             if !state.sessions.contains_key(&batch.session) {
                 state.order.push(batch.session.clone());
                 state.begun += 1;
@@ -335,9 +346,8 @@ impl Store for MemoryStore {
                 mine.filter(|session| session.is_named(&name)).skip(skip).take(limit).collect()
             }
             Which::Titled { text, after, limit } => {
-                let after = after.unwrap_or(Mark::START);
-                let follows = |at: Mark| (at.minute, at.number) < (after.minute, after.number);
-                mine.filter(|session| follows(session.mark) && session.is_titled(&text)).take(limit).collect()
+                let before = after.unwrap_or(Mark::START);
+                mine.filter(|session| session.mark < before && session.is_titled(&text)).take(limit).collect()
             }
             Which::Page { skip, limit } => mine.skip(skip).take(limit).collect(),
         })

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use asked::{CHILDREN, Matches, Span, Which};
-pub use batch::{Batch, Draft, Sidelong, Urgency};
+pub use batch::{Batch, Branching, Draft, Sidelong, Urgency};
 pub use checkup::Checkup;
 pub use memory::MemoryStore;
 pub use parcel::{Label, Moving, Parcel};

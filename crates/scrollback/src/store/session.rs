@@ -33,7 +33,7 @@ pub struct Session {
 
 /// Where a session stands in the order of all: by the minute in which something was said in it last, then by when it
 /// came. Pages that go on after a mark leave nothing out, whatever was erased meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Mark {
     pub(super) minute: i64,
     pub(super) number: i64,

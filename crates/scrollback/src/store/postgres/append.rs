@@ -166,7 +166,9 @@ async fn planned(transaction: &Transaction<'_>, batch: &Batch, opened: &Opened) 
         Some(parent) => ends_branch(transaction, &batch.session, parent).await?,
         None => false,
     };
-    Ok(start.plan(batch, opened, continues))
+    let plan = start.plan(batch, opened, continues);
+    batch.branching.allow(plan.fork.is_some() && opened.branches > BranchId(0))?;
+    Ok(plan)
 }
 
 /// Which of some nodes are known, by depth and hash.

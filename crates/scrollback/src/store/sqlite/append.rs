@@ -7,7 +7,7 @@ use super::rows::{MessageRow, depth_beside, insert, key_of, record_seal, session
 use super::trouble::Fault;
 use crate::error::Error;
 use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
-use crate::store::{Alias, Batch, Beside, Committed, Place, Position, Put, Record, Sidelong, unkept};
+use crate::store::{Alias, Batch, Beside, Branching, Committed, Place, Position, Put, Record, Sidelong, unkept};
 
 /// What a batch changed, for the writer's own book-keeping.
 pub(super) struct Applied {
@@ -128,7 +128,7 @@ fn append_all(
         } else {
             let branch = match parent {
                 Some(parent) if fresh_parent => parent.branch,
-                parent => branch_for(connection, session, parent)?,
+                parent => branch_for(connection, session, parent, batch.branching)?,
             };
             let position = Position { id: *next, branch, depth, node: draft.node };
             let row = MessageRow::new(*next, parent.map(|parent| parent.id), Place::Path(position), draft);
@@ -147,7 +147,12 @@ fn append_all(
 }
 
 /// The parent's branch if the parent is its head; otherwise a new one.
-fn branch_for(connection: &Connection, session: i64, parent: Option<Position>) -> Result<BranchId, Fault> {
+fn branch_for(
+    connection: &Connection,
+    session: i64,
+    parent: Option<Position>,
+    branching: Branching,
+) -> Result<BranchId, Fault> {
     if let Some(parent) = parent {
         // Where one branch leaves, the message goes on in its own already.
         let left: bool = connection
@@ -160,6 +165,7 @@ fn branch_for(connection: &Connection, session: i64, parent: Option<Position>) -
     let no: u32 = connection
         .prepare_cached("SELECT ifnull(max(no) + 1, 0) FROM branch WHERE session = ?1")?
         .query_row([session], |row| row.get(0))?;
+    branching.allow(no > 0)?;
     connection.prepare_cached("INSERT INTO branch (session, no, fork) VALUES (?1, ?2, ?3)")?.execute(params![
         session,
         no,
