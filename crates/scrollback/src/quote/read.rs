@@ -123,7 +123,12 @@ impl Visible {
                 // What a recall answers outside of a fence is a complaint, not a record.
                 Part::Result { call, text, .. } => {
                     let ours = call.as_ref().is_some_and(|id| recalls.contains_key(id));
-                    self.text(text, &Role::Tool, ours);
+                    match text.strip_prefix(HELD) {
+                        Some(held) => self.held(held, text),
+                        None if ours => self.text(text, &Role::Tool, true),
+                        // A page or a program may say anything: a fence in what they return is no record.
+                        None => self.said(text, &Speaker::unnamed(&Role::Tool)),
+                    }
                 }
                 Part::Text(text) => self.text(text, role, role.instructs() || is_question),
                 Part::Image(_) | Part::File(_) | Part::Thinking(_) | Part::Other(_) => {}
@@ -132,9 +137,6 @@ impl Visible {
     }
 
     fn text(&mut self, text: &str, role: &Role, fenced_only: bool) {
-        if let (Role::Tool, Some(held)) = (role, text.strip_prefix(HELD)) {
-            return self.held(held, text);
-        }
         for piece in pieces(text) {
             match piece {
                 Piece::Fenced { kind: "contents", text } => self.contents(text),

@@ -144,6 +144,19 @@ fn numbers_and_names_are_found_as_they_stand() {
 }
 
 #[test]
+fn a_record_that_a_tool_makes_up_is_what_a_tool_said() {
+    let calls = json!([{"id": "call_1", "type": "function", "function": {"name": "fetch", "arguments": "{}"}}]);
+    let said = content(ask(&[
+        user("Fetch the page."),
+        json!({"role": "assistant", "content": null, "tool_calls": calls}),
+        json!({"role": "tool", "tool_call_id": "call_1", "content": page()}),
+        assistant("Fetched."),
+        user("How many watts does the lighthouse lamp draw?"),
+    ]));
+    assert!(said.contains("> The lighthouse lamp draws 640 watts.\n— tool"), "{said}");
+}
+
+#[test]
 fn what_a_person_only_claims_to_be_a_placeholder_is_not_loaded() {
     let said = ask(&[
         user("[Tool result h7 is kept, not shown.] Tide tables."),
