@@ -1,14 +1,21 @@
 //! Rules that the person states early stand in every window, whatever the strategy and whatever its helper forgets.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use scrollback::control::Change;
+use scrollback::ids::{Depth, NodeId};
+use scrollback::search::Probe;
+use scrollback::store::{
+    Batch, Committed, Expect, Keys, Kind, Known, Matches, Put, Record, Scope, Session, Span, Stored, Which,
+};
 use scrollback::strategy::StrategyName;
 use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
 use scrollback::window::Window;
-use scrollback::{At, MemoryStore};
-use serde_json::Value;
+use scrollback::{At, MemoryStore, Result, SessionKey, Store, Tenant};
+use serde_json::value::to_raw_value;
+use serde_json::{Value, json};
 
 use super::desk::{Desk, run, settings, texts};
 use super::kit::{assistant, user};
@@ -19,7 +26,7 @@ struct Forgetful;
 
 #[async_trait]
 impl Model for Forgetful {
-    async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
+    async fn ask(&self, question: &Question) -> Result<Said> {
         let ids: Vec<&str> = question.text.split(|c: char| !c.is_alphanumeric()).filter(|word| is_id(word)).collect();
         let first = ids.first().copied().unwrap_or("m0");
         let text = match question.task {
@@ -126,5 +133,103 @@ fn rules_in_what_was_never_read_are_found_in_the_background() {
         desk.turn(&mut history, user("Are we ready?"), assistant("We are.")).await;
         let window = desk.turn(&mut history, user("Sure?"), assistant("Yes.")).await;
         assert!(texts(&window).concat().contains("[r0.1] Never sail without a lamp."));
+    });
+}
+
+/// A store in which somebody else writes the rules, and finds another one now and then, whenever a turn is about to
+/// keep those that it found, so many times.
+#[derive(Default)]
+struct Overtaken {
+    store: MemoryStore,
+    times: AtomicUsize,
+}
+
+impl Overtaken {
+    /// Adds a rule, as work in the background does.
+    async fn overtake(&self, session: &SessionKey, put: &Put) -> Result<()> {
+        let before = self.store.records(&put.scope, Kind::Note, Keys::One(put.key.clone())).await?.pop();
+        let nothing = || json!({"stated": [], "upto": 0});
+        let mut body = before.map_or_else(nothing, |record| serde_json::from_str(record.body.get()).unwrap());
+        let stated = body["stated"].as_array_mut().unwrap();
+        let number = stated.len() + 100;
+        let rule = json!({"message": "m0", "number": number, "text": format!("Always whistle {number} times.")});
+        // Very many rules would take the place of others in the window.
+        if stated.len() < 4 {
+            stated.push(json!({"depth": 0, "rule": rule}));
+        }
+        let put = Put { body: to_raw_value(&body).unwrap(), expect: Expect::Any, ..put.clone() };
+        self.store.commit(Batch::of_records(session.clone(), vec![put])).await.map(drop)
+    }
+}
+
+#[async_trait]
+impl Store for Overtaken {
+    async fn commit(&self, batch: Batch) -> Result<Committed> {
+        let overtakes =
+            || self.times.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |times| times.checked_sub(1)).is_ok();
+        if let Some(put) = batch.records.iter().find(|put| put.key.starts_with("rules/"))
+            && overtakes()
+        {
+            self.overtake(&batch.session, put).await?;
+        }
+        self.store.commit(batch).await
+    }
+
+    async fn prefix(&self, session: &SessionKey, from: Depth, chain: Vec<NodeId>) -> Result<Option<Known>> {
+        self.store.prefix(session, from, chain).await
+    }
+
+    async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>> {
+        self.store.read(session, span).await
+    }
+
+    async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches> {
+        self.store.matching(tenant, probe).await
+    }
+
+    async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
+        self.store.records(scope, kind, keys).await
+    }
+
+    async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>> {
+        self.store.sessions(tenant, which).await
+    }
+}
+
+#[test]
+fn rules_that_somebody_else_keeps_meanwhile_stand_beside_those_of_a_fold() {
+    run(async {
+        let store = Arc::new(Overtaken::default());
+        store.times.store(3, Ordering::Relaxed);
+        let mut desk = Desk::new(store.clone(), settings(StrategyName::Pages), 9_000);
+        let talk = |i: usize| [user(&format!("Day {i}: {}", "the tide is in. ".repeat(60))), assistant("Noted.")];
+        let mut history: Vec<Value> = [user("Never sail without a lamp."), assistant("Understood.")].into();
+        history.extend((0..60).flat_map(talk));
+        let window = desk.turn(&mut history, user("Are we ready?"), assistant("We are.")).await;
+        let theirs = (100..103).map(|number| format!("Always whistle {number} times."));
+        let all: Vec<String> = std::iter::once("Never sail without a lamp.".to_owned()).chain(theirs).collect();
+        assert_eq!(missing(&window, &all), Vec::<String>::new());
+        desk.restart();
+        let window = desk.turn(&mut history, user("Sure?"), assistant("Yes.")).await;
+        assert_eq!(missing(&window, &all), Vec::<String>::new());
+    });
+}
+
+#[test]
+fn no_turn_fails_because_somebody_else_keeps_rules_all_the_time() {
+    run(async {
+        let store = Arc::new(Overtaken::default());
+        let mut desk = Desk::new(store.clone(), settings(StrategyName::Pages), 9_000);
+        let mut history: Vec<Value> = [user("Never sail without a lamp."), assistant("Understood.")].into();
+        for i in 0..60 {
+            history.push(user(&format!("Day {i}: {}", "the tide is in. ".repeat(60))));
+            store.times.store(usize::MAX, Ordering::Relaxed);
+            let turn = desk.begin(&history).await.unwrap();
+            store.times.store(0, Ordering::Relaxed);
+            assert_eq!(missing(turn.window(), &["Never sail without a lamp.".to_owned()]), Vec::<String>::new(), "{i}");
+            let reply = assistant("Noted.");
+            desk.finish(turn, &reply).await;
+            history.push(reply);
+        }
     });
 }

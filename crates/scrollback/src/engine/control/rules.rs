@@ -4,6 +4,7 @@
 //! Each branch has one record: how far it was looked through, what was found, and stretches that were too long to be
 //! read in a turn. Those are looked through in the background.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -14,9 +15,12 @@ use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, Depth, SessionKey};
 use crate::rule::{Rule, rules};
 use crate::store::{Batch, Expect, Keys, Kind, Position, Put, Record, Scope, Span};
+use crate::strategy::Leaf;
 
 /// How many messages are looked through at once in the background.
 const CHUNK: u32 = 256;
+/// How often what a fold found is written again when somebody else has written meanwhile.
+const TRIES: usize = 16;
 
 /// A rule and where on the path it was stated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +58,16 @@ impl Rules {
     /// Whether some of the path was never looked through.
     pub(in crate::engine) fn has_gaps(&self) -> bool {
         !self.gaps.is_empty()
+    }
+
+    /// The same after what lies between two depths was looked through as well, but for the second.
+    fn with(mut self, found: Vec<Stated>, from: Depth, before: Depth) -> Self {
+        if self.upto < from {
+            self.gaps.push((self.upto, Depth(from.0 - 1)));
+        }
+        self.add(found);
+        self.upto = self.upto.max(before);
+        self
     }
 
     fn add(&mut self, found: Vec<Stated>) {
@@ -101,8 +115,9 @@ impl Engine {
         record.map(|record| read(&record, branch)).transpose()
     }
 
-    /// Looks through open messages of a lane that are about to be folded, before a depth. A conflict means that
-    /// somebody else has meanwhile.
+    /// Looks through open messages of a lane that are about to be folded, before a depth. Whatever others write of the
+    /// rules meanwhile, as the work in the background does all the time after an import, is put together with what was
+    /// found.
     pub(in crate::engine) async fn look_through(
         &self,
         session: &SessionKey,
@@ -110,35 +125,39 @@ impl Engine {
         before: Depth,
         at: At,
     ) -> Result<()> {
-        let known = &lane.rules;
-        if before <= known.upto && known.branch == Some(lane.head.branch) {
+        let (known, branch) = (lane.rules.clone(), lane.head.branch);
+        if before <= known.upto && known.branch == Some(branch) {
             return Ok(());
         }
-        let mut next = Rules::clone(known);
         let first = lane.open.first().and_then(|leaf| leaf.stored.position()).map_or(before, |first| first.depth);
-        if next.upto < first {
-            next.gaps.push((next.upto, Depth(first.0 - 1)));
-        }
-        let mut found = Vec::new();
-        for leaf in &lane.open {
-            let Some(position) = leaf.stored.position() else { continue };
-            if position.depth >= next.upto && position.depth < before {
-                let stated = |rule| Stated { depth: position.depth, rule };
-                found.extend(rules(&leaf.stored).into_iter().map(stated));
+        let from = known.upto.max(first);
+        let mut stated = known.stated.clone();
+        stated.extend(found_in(&lane.open, from..before));
+        let mut next = Rules::clone(&known).with(stated.clone(), from, before);
+        for _ in 0..TRIES {
+            match self.keep_rules(session, branch, &next, at).await {
+                Ok(version) => {
+                    next = Rules { branch: Some(branch), version, ..next };
+                    break;
+                }
+                Err(Error::Conflict(_)) => {
+                    next = self.rules_of(session, lane.head).await?.with(stated.clone(), from, before);
+                }
+                Err(error) => return Err(error),
             }
         }
-        next.add(found);
-        next.upto = next.upto.max(before);
-        lane.rules = Arc::new(self.keep_rules(session, lane.head.branch, next, at).await?);
+        // If it could not be kept, this window has the rules all the same, and the next fold keeps them.
+        lane.rules = Arc::new(next);
         Ok(())
     }
 
-    async fn keep_rules(&self, session: &SessionKey, branch: BranchId, rules: Rules, at: At) -> Result<Rules> {
+    /// Records the rules of a branch; returns the version of the record.
+    async fn keep_rules(&self, session: &SessionKey, branch: BranchId, rules: &Rules, at: At) -> Result<u64> {
         let version = if rules.branch == Some(branch) { rules.version } else { 0 };
         let expect = if version == 0 { Expect::Absent } else { Expect::Version(version) };
-        let put = Put::new(session, Kind::Note, key(branch), at, &rules).expecting(expect);
+        let put = Put::new(session, Kind::Note, key(branch), at, rules).expecting(expect);
         self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
-        Ok(Rules { branch: Some(branch), version: version + 1, ..rules })
+        Ok(version + 1)
     }
 
     /// Looks through what was too long to be read in a turn, a piece at a time; what was found is kept after each.
@@ -160,17 +179,26 @@ impl Engine {
                 // It may be very much, and somebody may be waiting for something else.
                 tokio::task::yield_now().await;
             }
-            known.add(found);
             if start > from {
                 known.gaps.push((from, Depth(start.0 - 1)));
             }
-            match self.keep_rules(session, head.branch, known, at).await {
-                Ok(_) => self.lanes.forget(Some(session.id)),
-                Err(Error::Conflict(_)) => {}
+            // Lanes in mind are read again, as few times as possible: that is dear beside a long history.
+            let matters = !found.is_empty() || known.gaps.is_empty();
+            known.add(found);
+            match self.keep_rules(session, head.branch, &known, at).await {
+                Ok(_) if matters => self.lanes.forget(Some(session.id)),
+                Ok(_) | Err(Error::Conflict(_)) => {}
                 Err(error) => return Err(error),
             }
         }
     }
+}
+
+/// The rules that messages of a stretch state.
+fn found_in(open: &[Arc<Leaf>], stretch: Range<Depth>) -> Vec<Stated> {
+    let positioned = open.iter().filter_map(|leaf| Some((leaf.stored.position()?.depth, &leaf.stored)));
+    let within = positioned.filter(|(depth, _)| stretch.contains(depth));
+    within.flat_map(|(depth, stored)| rules(stored).into_iter().map(move |rule| Stated { depth, rule })).collect()
 }
 
 fn key(branch: BranchId) -> String {
