@@ -52,6 +52,21 @@ enum Part {
 struct Choices(Vec<Vec<String>>);
 
 impl Choices {
+    /// Enters a phrase under the first word of each.
+    fn enter(&self, phrase: usize, by_word: &mut HashMap<String, Vec<usize>>) {
+        for choice in &self.0 {
+            let same = by_word.entry(choice[0].clone()).or_default();
+            if same.last() != Some(&phrase) {
+                same.push(phrase);
+            }
+        }
+    }
+
+    /// Whether each begins with a word, not with a sign that other words fit or that stands for words.
+    fn are_words(&self) -> bool {
+        self.0.iter().all(|choice| choice[0].contains(|c: char| c.is_alphanumeric() || is_unspaced(c)))
+    }
+
     /// Those that begin with a word.
     fn beginning(&self, word: &str) -> &[Vec<String>] {
         let of = |said: &str| {
@@ -65,55 +80,69 @@ impl Choices {
     }
 }
 
-/// Many phrases, each looked for only where it may begin.
-#[derive(Clone, Debug)]
+/// Many phrases, each looked for only where it may begin, and only among words without which it is never said.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Phrases {
     all: Vec<Phrase>,
     by_first: HashMap<String, Vec<usize>>,
     /// Those that begin with what may be missing, which may begin at any word.
     anywhere: Vec<usize>,
+    /// Those that are said only with one of some words, by those.
+    by_word: HashMap<String, Vec<usize>>,
+    /// Those for which there are no such words.
+    wordless: Vec<usize>,
 }
 
 impl Phrases {
     /// Reads phrases; those that say nothing are left out.
     pub(crate) fn read<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Self {
-        let all: Vec<Phrase> = texts.into_iter().filter_map(|text| Phrase::read(text.as_ref())).collect();
-        let mut by_first: HashMap<String, Vec<usize>> = HashMap::new();
-        let mut anywhere = Vec::new();
-        for (i, phrase) in all.iter().enumerate() {
-            let Some(Part::Either(choices)) = phrase.0.first() else {
-                anywhere.push(i);
-                continue;
-            };
-            for choice in &choices.0 {
-                let same = by_first.entry(choice[0].clone()).or_default();
-                if same.last() != Some(&i) {
-                    same.push(i);
-                }
+        let mut read = Self::default();
+        for phrase in texts.into_iter().filter_map(|text| Phrase::read(text.as_ref())) {
+            let i = read.all.len();
+            match phrase.0.first() {
+                Some(Part::Either(choices)) => choices.enter(i, &mut read.by_first),
+                Some(Part::Perhaps(_) | Part::Gap) | None => read.anywhere.push(i),
             }
+            match phrase.telling() {
+                Some(choices) => choices.enter(i, &mut read.by_word),
+                None => read.wordless.push(i),
+            }
+            read.all.push(phrase);
         }
-        Self { all, by_first, anywhere }
+        read
+    }
+
+    /// Which of them may be in some words at all: next to none in what most people say, however often a clause begins.
+    pub(crate) fn possible(&self, words: &[String]) -> Vec<bool> {
+        let mut possible = vec![false; self.all.len()];
+        let said = words.iter().filter_map(|word| self.by_word.get(word)).chain([&self.wordless]);
+        said.flatten().for_each(|i| possible[*i] = true);
+        possible
     }
 
     /// Whether one of them is somewhere in some words.
     pub(crate) fn are_in(&self, words: &[String]) -> bool {
-        (0..words.len()).any(|start| self.at(words, start).any(|phrase| phrase.end(words, start).is_some()))
+        let possible = self.possible(words);
+        let begins = |start| self.at(words, start, &possible).any(|phrase| phrase.end(words, start).is_some());
+        (0..words.len()).any(begins)
     }
 
     /// Replaces them by a mark wherever they are.
     pub(crate) fn cross_out(&self, words: &mut [String], mark: &str) {
+        let possible = self.possible(words);
         for start in 0..words.len() {
-            let end = self.at(words, start).filter_map(|phrase| phrase.end(words, start)).max().unwrap_or(start);
+            let end =
+                self.at(words, start, &possible).filter_map(|phrase| phrase.end(words, start)).max().unwrap_or(start);
             words[start..end].iter_mut().for_each(|word| mark.clone_into(word));
         }
     }
 
-    /// Those that may begin at a word.
-    fn at(&self, words: &[String], start: usize) -> impl Iterator<Item = &Phrase> {
+    /// Those that are possible and may begin at a word.
+    fn at<'a>(&'a self, words: &[String], start: usize, possible: &'a [bool]) -> impl Iterator<Item = &'a Phrase> {
         let word = words[start].as_str();
         let sign = [".", "#"].into_iter().find(|sign| *sign != word && fits(sign, word));
         let firsts = [Some(word), sign].into_iter().flatten().filter_map(|first| self.by_first.get(first));
-        firsts.chain([&self.anywhere]).flatten().map(|&i| &self.all[i])
+        firsts.chain([&self.anywhere]).flatten().filter(|i| possible[**i]).map(|&i| &self.all[i])
     }
 }
 
@@ -128,6 +157,15 @@ impl Phrase {
         let parts: Vec<Part> = text.split_whitespace().filter_map(Part::read).collect();
         let says = |part: &Part| matches!(part, Part::Either(_));
         parts.iter().any(says).then_some(Self(parts))
+    }
+
+    /// The fewest words of which one is said wherever it is.
+    fn telling(&self) -> Option<&Choices> {
+        let needed = self.0.iter().filter_map(|part| match part {
+            Part::Either(choices) => Some(choices),
+            Part::Perhaps(_) | Part::Gap => None,
+        });
+        needed.filter(|choices| choices.are_words()).min_by_key(|choices| choices.0.len())
     }
 
     /// Replaces it by a mark wherever it is.
@@ -346,6 +384,18 @@ mod tests {
         check("还记得…吗", "還記得嗎", true);
         check("我 [早就] 说过", "我早就说过", true);
         check("我 [早就] 说过", "他说过", false);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn phrases_are_found_together_as_they_are_one_by_one(
+            said in proptest::collection::vec("[ab猫./#?`_… \\[\\]]{1,12}", 1..4),
+            text in "[ab猫.?3` ]{0,16}",
+        ) {
+            let (phrases, words) = (Phrases::read(&said), words(&text));
+            let is_in = |phrase: &Phrase| (0..words.len()).any(|start| phrase.end(&words, start).is_some());
+            proptest::prop_assert_eq!(phrases.are_in(&words), phrases.all.iter().any(is_in), "{:?}", said);
+        }
     }
 
     #[test]

@@ -55,3 +55,21 @@ fn is_question(words: &[String]) -> bool {
         last => matches!(last, Some("?" | "吗" | "呢" | "嘛")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each clause may begin a hundred phrases; trying them all would take a turn seconds for a long list.
+    #[test]
+    fn next_to_no_phrase_is_tried_on_ordinary_words() {
+        for said in ["Row 7, the tide gauge shows 3.2 m.", "第7行，潮位是三米。", "error: cannot find value `x` here"]
+        {
+            let words = words(said);
+            let all = [&CUES.explicit, &CUES.taken_back, &CUES.ordinary, &CUES.standing, &CUES.orders, &CUES.now];
+            let possible: Vec<bool> = all.iter().flat_map(|phrases| phrases.possible(&words)).collect();
+            let count = possible.iter().filter(|possible| **possible).count();
+            assert!(count * 20 <= possible.len(), "{count} of {} for {said}", possible.len());
+        }
+    }
+}
