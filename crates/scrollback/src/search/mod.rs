@@ -19,7 +19,7 @@ pub use words::{each_term, folded, is_chinese, is_unspaced, terms};
 pub(crate) use words::{is_grammar, is_term_char};
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 
 use crate::ids::{At, MessageId, SessionId};
@@ -224,13 +224,17 @@ pub(crate) const ANCHOR: char = '\u{E000}';
 /// The terms a message is indexed under, in order: its words, the name of who speaks, and anchors that find it again in
 /// a rewritten history.
 pub(crate) fn index_terms(message: &Message) -> Vec<String> {
-    let mut all = Vec::new();
+    // A long text says most of its words again and again.
+    let mut seen: HashSet<String> = anchors(message).into_iter().collect();
     for piece in message.words().chain(message.name().map(Cow::from)) {
-        each_term(&piece, |term| all.push(term.to_owned()));
+        each_term(&piece, |term| {
+            if !seen.contains(term) {
+                seen.insert(term.to_owned());
+            }
+        });
     }
-    all.extend(anchors(message));
+    let mut all: Vec<String> = seen.into_iter().collect();
     all.sort_unstable();
-    all.dedup();
     all
 }
 
