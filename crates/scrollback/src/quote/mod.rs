@@ -12,7 +12,7 @@ mod words;
 use serde_json::{Value, json};
 
 use crate::asking;
-use crate::recall::{RecallCall, RecallTool};
+use crate::recall::{RecallCall, RecallTool, WORDS_CHARS};
 use rank::{Ranked, Weights};
 use read::{Lead, Target, Visible};
 pub(crate) use words::keys;
@@ -74,7 +74,7 @@ fn next_call(visible: &Visible, weights: &Weights) -> Option<Called> {
     }
     let searched = visible.made.iter().any(|call| matches!(call, RecallCall::Search { .. }));
     let least = if searched { FOLLOWS } else { LEADS };
-    let words = words::content(&visible.question).join(" ");
+    let words = as_many(words::content(&visible.question));
     let mut leads: Vec<(f64, &Lead)> = visible.leads.iter().map(|lead| (weights.carried(&lead.text), lead)).collect();
     leads.retain(|(carried, _)| *carried >= least);
     leads.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -82,6 +82,17 @@ fn next_call(visible: &Visible, weights: &Weights) -> Option<Called> {
     let search = if searched { None } else { fresh(visible, &(RecallTool::Search, json!({"words": words}))) };
     // One page on its promise alone; if that was not it, search before opening more.
     if visible.made.is_empty() || searched { opened.or(search) } else { search.or(opened) }
+}
+
+/// As many of some words as can be looked for at once.
+fn as_many(mut words: Vec<String>) -> String {
+    let mut room = WORDS_CHARS;
+    words.retain(|word| {
+        let rest = room.checked_sub(word.chars().count() + 1);
+        room = rest.unwrap_or(room);
+        rest.is_some()
+    });
+    words.join(" ")
 }
 
 fn opening(lead: &Lead, words: &str) -> (RecallTool, Value) {

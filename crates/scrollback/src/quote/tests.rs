@@ -204,6 +204,16 @@ fn a_search_leads_on_and_no_call_is_made_twice() {
 }
 
 #[test]
+fn a_long_question_is_searched_for_with_as_many_words_as_go() {
+    let long: Vec<String> = (0..1_000).map(|i| format!("beacon{i}")).collect();
+    let said = ask(&[user(&format!("Where is the lamp among {}?", long.join(" ")))]);
+    let (name, arguments) = call(&said);
+    assert_eq!(name, "search_history");
+    let words = arguments["words"].as_str().unwrap();
+    assert!(words.contains("beacon99") && words.chars().count() <= WORDS_CHARS, "{words}");
+}
+
+#[test]
 fn when_nothing_is_found_it_says_so() {
     let mut messages = vec![user("We bought rope."), assistant("Good."), user("Who painted the boathouse door?")];
     let said = ask(&messages);

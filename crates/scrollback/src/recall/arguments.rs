@@ -10,15 +10,37 @@ use super::{Part, RecallCall, RecallTool};
 use crate::ids::{At, MessageId};
 
 const DAY_MICROSECONDS: i64 = 86_400_000_000;
+/// How many characters of words are looked for at once.
+pub(crate) const WORDS_CHARS: usize = 1_000;
 
 pub(super) fn read(tool: RecallTool, arguments: &str) -> Result<RecallCall, String> {
-    let fields = fields(tool, arguments);
+    let call = call(tool, &fields(tool, arguments))?;
+    match words_of(&call).map_or(0, |words| words.chars().count()) {
+        0..=WORDS_CHARS => Ok(call),
+        count => Err(format!(
+            "{tool} looks for at most {WORDS_CHARS} characters at once, and these are {count}; say fewer words"
+        )),
+    }
+}
+
+/// The words that a call looks for.
+fn words_of(call: &RecallCall) -> Option<&str> {
+    match call {
+        RecallCall::Topic { words, .. }
+        | RecallCall::Search { words, .. }
+        | RecallCall::Hold { part: Part::Words(words), .. } => Some(words),
+        RecallCall::Summary { words, .. } => words.as_deref(),
+        RecallCall::Hold { part: Part::Whole | Part::Lines { .. }, .. } | RecallCall::Page { .. } => None,
+    }
+}
+
+fn call(tool: RecallTool, fields: &Map<String, Value>) -> Result<RecallCall, String> {
     match tool {
-        RecallTool::Topic => topic(&fields),
-        RecallTool::Page => page(&fields),
-        RecallTool::Summary => summary(&fields),
-        RecallTool::Hold => hold(&fields),
-        RecallTool::Search => search(&fields),
+        RecallTool::Topic => topic(fields),
+        RecallTool::Page => page(fields),
+        RecallTool::Summary => summary(fields),
+        RecallTool::Hold => hold(fields),
+        RecallTool::Search => search(fields),
     }
 }
 
@@ -315,6 +337,19 @@ mod tests {
         assert!(search(r#"{"words":"a","from":"yesterday"}"#).unwrap_err().contains("yesterday"));
         assert!(search(r#"{"words":"a","from":"2026-03-02","to":"2026-03-01"}"#).is_err());
         assert!(RecallCall::read(RecallTool::Hold, r#"{"id":"latest"}"#).unwrap_err().contains("h12"));
+    }
+
+    #[test]
+    fn more_words_than_anybody_looks_for_are_complained_about() {
+        let long = "潮位 ".repeat(334);
+        for tool in [RecallTool::Search, RecallTool::Topic] {
+            assert!(RecallCall::read(tool, &long[..long.len() - 7]).is_ok());
+            assert!(RecallCall::read(tool, &long).unwrap_err().contains("at most 1000 characters"), "{tool}");
+        }
+        for (tool, id) in [(RecallTool::Hold, "h12"), (RecallTool::Summary, "s60")] {
+            let given = serde_json::json!({"id": id, "words": long}).to_string();
+            assert!(RecallCall::read(tool, &given).unwrap_err().contains("fewer words"), "{tool}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod fence;
 mod reader;
 mod text;
 
+pub(crate) use arguments::WORDS_CHARS;
 pub use fence::{Heading, Hit, Piece, fence, heading, pieces};
 pub(crate) use fence::{fence_as, said, short_heading};
 pub use text::{Finished, Sieve, calls_in, instructions};

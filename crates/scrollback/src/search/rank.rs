@@ -15,6 +15,9 @@ use crate::store::{Matches, Store, Stored};
 
 /// How many messages are ranked at most.
 const CANDIDATES: usize = 256;
+/// How many different words of a query are looked for, and how many terms they may have: nobody types more.
+const UNITS: usize = 64;
+const TERMS: usize = 256;
 /// How many of a long query's terms are looked up when not all of them occur together: the rarest.
 const RAREST: usize = 8;
 const K1: f64 = 1.2;
@@ -79,7 +82,8 @@ impl Found {
 
 /// Searches a store.
 pub async fn find(store: &dyn Store, tenant: &Tenant, query: &Query) -> Result<Vec<Found>> {
-    let terms = query_terms(&query.text);
+    let mut terms = query_terms(&query.text);
+    terms.truncate(TERMS);
     if terms.is_empty() {
         return Err(Error::Invalid(format!("“{}” has no word to search for", query.text)));
     }
@@ -121,10 +125,15 @@ fn terms_of_run(run: &str) -> Vec<Term> {
     terms
 }
 
-/// The pieces of a query, folded: words, and runs of scripts without spaces.
+/// The pieces of a query, folded, each once: words, and runs of scripts without spaces.
 pub(super) fn units(text: &str) -> Vec<String> {
-    let mut units = Vec::new();
-    each_run(text, |run| units.push(small(run)));
+    let (mut units, mut seen) = (Vec::new(), HashSet::new());
+    each_run(text, |run| {
+        let unit = small(run);
+        if units.len() < UNITS && seen.insert(unit.clone()) {
+            units.push(unit);
+        }
+    });
     units
 }
 
@@ -275,6 +284,13 @@ mod tests {
         check("猫", &["猫*"]);
         check("用 Rust写", &["用*", "rust", "写*"]);
         check("?!", &[]);
+    }
+
+    #[test]
+    fn a_query_has_no_more_pieces_than_anybody_types() {
+        assert_eq!(units(&"ab Ab ".repeat(5_000)), ["ab"]);
+        let endless: Vec<String> = (0..20_000).map(|i| format!("w{i}")).collect();
+        assert_eq!(units(&endless.join(" ")), endless[..UNITS]);
     }
 
     #[test]

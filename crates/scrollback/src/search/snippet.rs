@@ -1,6 +1,6 @@
 //! A short stretch of a message around the words that were searched for, with those words marked.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use serde::Serialize;
@@ -37,8 +37,7 @@ impl Snippet {
         let mut shown = String::from(if start > 0 || !is_first { "…" } else { "" });
         let mut marks: Vec<Range<usize>> = Vec::new();
         let mut open = None;
-        for (i, c) in chars.iter().enumerate().take(end).skip(start) {
-            let inside = finds.iter().any(|find| find.contains(&i));
+        for (c, inside) in chars[start..end].iter().zip(covered(&finds, start..end)) {
             match (open, inside) {
                 (None, true) => open = Some(shown.len()),
                 (Some(from), false) => {
@@ -94,37 +93,96 @@ fn look(text: &str, units: &[String]) -> Look {
     }
 }
 
-/// Where the units occur, as ranges of characters, in order.
-fn finds(chars: &[char], units: &[String]) -> Vec<Range<usize>> {
-    let folded = folded(chars);
-    let parts_at =
-        |at: usize| at.checked_sub(1).and_then(|before| chars.get(before)).zip(chars.get(at)).is_none_or(part);
-    let is_whole = |find: &Range<usize>| parts_at(find.start) && parts_at(find.end);
-    let mut finds = Vec::new();
-    for unit in units {
-        let wanted: Vec<char> = unit.chars().filter(|c| !is_left_out(*c)).map(within).collect();
-        let hits = folded.windows(wanted.len().max(1)).filter(|window| window.iter().map(|(_, c)| c).eq(&wanted));
-        let ends = |window: &[(Range<usize>, char)]| Some(window.first()?.0.start..window.last()?.0.end);
-        let hits: Vec<Range<usize>> = hits.filter_map(ends).collect();
-        let anywhere = unit.starts_with(is_unspaced);
-        if anywhere && hits.is_empty() {
-            finds.extend(pairs(&folded, &wanted));
-        }
-        // Whole words where there are any, or else those that begin with it: `boat` is meant in `boats`, and 3 never in
-        // 13 or 30.
-        let begins = unit.ends_with(char::is_alphabetic) && !hits.iter().any(is_whole);
-        let is_meant = |find: &Range<usize>| anywhere || is_whole(find) || begins && parts_at(find.start);
-        finds.extend(hits.into_iter().filter(is_meant));
+/// Which characters of a stretch stand in any of the finds.
+fn covered(finds: &[Range<usize>], stretch: Range<usize>) -> Vec<bool> {
+    let mut covered = vec![false; stretch.len()];
+    for find in finds {
+        let (from, to) = (find.start.max(stretch.start), find.end.min(stretch.end));
+        covered.iter_mut().take(to.saturating_sub(stretch.start)).skip(from - stretch.start).for_each(|c| *c = true);
     }
+    covered
+}
+
+/// A unit as it is compared.
+struct Sought {
+    chars: Vec<char>,
+    /// Whether it counts in the middle of others as well: its script has no spaces.
+    anywhere: bool,
+    /// Whether words that begin with it count where it is no word itself.
+    begins: bool,
+}
+
+impl Sought {
+    fn of(unit: &str) -> Self {
+        let chars = unit.chars().filter(|c| !is_left_out(*c)).map(within).collect();
+        Self { chars, anywhere: unit.starts_with(is_unspaced), begins: unit.ends_with(char::is_alphabetic) }
+    }
+}
+
+/// Where the units occur, as ranges of characters, in order; no more of them than are looked at.
+fn finds(chars: &[char], units: &[String]) -> Vec<Range<usize>> {
+    let sought: Vec<Sought> = units.iter().map(|unit| Sought::of(unit)).filter(|unit| !unit.chars.is_empty()).collect();
+    let text = Text { chars, folded: folded(chars) };
+    let mut by_first = HashMap::<char, Vec<usize>>::new();
+    for (i, unit) in sought.iter().enumerate() {
+        by_first.entry(unit.chars[0]).or_default().push(i);
+    }
+    let starts = |place: usize| by_first.get(&text.folded[place].1).into_iter().flatten();
+    let places = || (0..text.folded.len()).flat_map(|place| starts(place).map(move |i| (*i, place)));
+    // Whole words where there are any, or else those that begin with it: `boat` is meant in `boats`, and 3 never in 13
+    // or 30.
+    let mut stands = vec![false; sought.len()];
+    for (i, place) in places() {
+        let is_meant = |find: Range<usize>| sought[i].anywhere || text.parts_at(find.end);
+        stands[i] = stands[i] || text.find(&sought[i], place).is_some_and(is_meant);
+    }
+    let meant = places().filter_map(|(i, place)| {
+        let unit = &sought[i];
+        let is_meant = |find: &Range<usize>| unit.anywhere || text.parts_at(find.end) || unit.begins && !stands[i];
+        text.find(unit, place).filter(is_meant)
+    });
+    let absent = sought.iter().zip(&stands).filter(|(unit, stands)| unit.anywhere && !**stands).map(|(unit, _)| unit);
+    let pairs = text.pairs(absent);
+    let mut finds: Vec<_> = meant.take(LOOK_FINDS).chain(pairs.take(LOOK_FINDS)).collect();
     finds.sort_by_key(|find| find.start);
+    finds.truncate(LOOK_FINDS);
     finds
 }
 
-/// Where pairs of characters occur, by which a run is found that does not stand there as a whole.
-fn pairs(folded: &[(Range<usize>, char)], wanted: &[char]) -> impl Iterator<Item = Range<usize>> {
-    let pairs: HashSet<(char, char)> = wanted.windows(2).map(|two| (two[0], two[1])).collect();
-    let hits = folded.windows(2).filter(move |two| pairs.contains(&(two[0].1, two[1].1)));
-    hits.map(|two| two[0].0.start..two[1].0.end)
+/// A text that is looked through.
+struct Text<'a> {
+    chars: &'a [char],
+    folded: Vec<(Range<usize>, char)>,
+}
+
+impl Text<'_> {
+    /// The unit that begins at a place of the folded text, if it does; a word only where one begins.
+    fn find(&self, unit: &Sought, place: usize) -> Option<Range<usize>> {
+        let window = self.folded.get(place..place + unit.chars.len())?;
+        let find = window.first()?.0.start..window.last()?.0.end;
+        let begins = unit.anywhere || self.parts_at(find.start);
+        (begins && window.iter().map(|(_, c)| c).eq(&unit.chars)).then_some(find)
+    }
+
+    /// Whether a word, or a piece of a name, begins or ends before a character.
+    fn parts_at(&self, at: usize) -> bool {
+        at.checked_sub(1).and_then(|before| self.chars.get(before)).zip(self.chars.get(at)).is_none_or(part)
+    }
+
+    /// Where pairs of characters occur, by which a run is found that does not stand there as a whole.
+    fn pairs<'u>(&self, units: impl Iterator<Item = &'u Sought>) -> impl Iterator<Item = Range<usize>> {
+        let mut wanted = HashMap::<(char, char), usize>::new();
+        for unit in units {
+            let pairs: HashSet<(char, char)> = unit.chars.windows(2).map(|two| (two[0], two[1])).collect();
+            for pair in pairs {
+                *wanted.entry(pair).or_default() += 1;
+            }
+        }
+        self.folded.windows(2).flat_map(move |two| {
+            let times = wanted.get(&(two[0].1, two[1].1)).copied().unwrap_or(0);
+            std::iter::repeat_n(two[0].0.start..two[1].0.end, times)
+        })
+    }
 }
 
 /// Characters as they are compared, each with where it stands. Some are one with those that follow them: macOS writes
@@ -196,6 +254,7 @@ fn best_start(finds: &[Range<usize>]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::rank::units;
 
     fn check(text: &str, units: &[&str], expected: &str) {
         let units: Vec<String> = units.iter().map(|unit| (*unit).to_owned()).collect();
@@ -234,6 +293,50 @@ mod tests {
         ] {
             let snippet = Snippet::of(&format!("{hay}{said}.pdf"), &[wanted.to_owned()]);
             assert!(snippet.marked("[", "]").ends_with(&format!("hay [{said}].pdf")), "{snippet:?}");
+        }
+    }
+
+    /// What `finds` finds, unit by unit, as it is meant.
+    fn plain_finds(chars: &[char], units: &[String]) -> Vec<(usize, usize)> {
+        let text = Text { chars, folded: folded(chars) };
+        let is_whole = |find: &Range<usize>| text.parts_at(find.start) && text.parts_at(find.end);
+        let mut finds = Vec::new();
+        for unit in units {
+            let sought = Sought::of(unit);
+            let windows = text.folded.windows(sought.chars.len());
+            let hits = windows.filter(|window| window.iter().map(|(_, c)| c).eq(&sought.chars));
+            let hits: Vec<Range<usize>> = hits.map(|window| window[0].0.start..window.last().unwrap().0.end).collect();
+            if sought.anywhere && hits.is_empty() {
+                finds.extend(text.pairs([&sought].into_iter()));
+            }
+            let begins = sought.begins && !hits.iter().any(is_whole);
+            let is_meant =
+                |find: &Range<usize>| sought.anywhere || is_whole(find) || begins && text.parts_at(find.start);
+            finds.extend(hits.into_iter().filter(is_meant));
+        }
+        let mut finds: Vec<_> = finds.into_iter().map(|find| (find.start, find.end)).collect();
+        finds.sort_unstable();
+        finds
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn all_units_are_found_at_once(text in "[abA1 -数据库éﬁ\u{301}]{0,40}", asked in "[abA1 数据库éf]{0,12}") {
+            let (chars, units) = (text.chars().collect::<Vec<char>>(), units(&asked));
+            let mut found: Vec<_> = finds(&chars, &units).into_iter().map(|find| (find.start, find.end)).collect();
+            found.sort_unstable();
+            proptest::prop_assert_eq!(found, plain_finds(&chars, &units));
+        }
+    }
+
+    #[test]
+    fn no_more_is_found_than_is_looked_at() {
+        for (text, asked) in
+            [("ab ".repeat(60_000), "ab"), ("数据".repeat(60_000), "数据 据数"), ("数".repeat(60_000), "数数库")]
+        {
+            let (chars, units) = (text.chars().collect::<Vec<char>>(), units(asked));
+            assert_eq!(finds(&chars, &units).len(), LOOK_FINDS);
+            assert!(Snippet::of(&text, &units).marks.len() <= SNIPPET_CHARS);
         }
     }
 

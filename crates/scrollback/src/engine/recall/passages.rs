@@ -118,7 +118,7 @@ fn scored(lines: &[&str], words: &str) -> Vec<(usize, f64)> {
     let holds = |line: &&str| {
         let said = terms(line);
         let begins = |term: &String| lone.contains(term) && said.iter().any(|word| word.starts_with(term));
-        wanted.iter().map(|term| said.contains(term) || begins(term)).collect::<Vec<bool>>()
+        wanted.iter().map(|term| said.binary_search(term).is_ok() || begins(term)).collect::<Vec<bool>>()
     };
     let held: Vec<Vec<bool>> = lines.iter().map(holds).collect();
     let rarity = |term: usize| {
