@@ -1,8 +1,8 @@
 //! Scrollback keeps whole conversations and shows a model the part that fits.
 //!
 //! This crate is everything but the network. It opens only the store it is told to, reads neither the environment nor a
-//! terminal, and takes the time of day from its caller. It measures only timeouts, of a helper model or an embedder,
-//! with Tokio's timers, so the runtime needs `enable_time`.
+//! terminal, and takes the time of day from its caller. It measures only how long things take (a helper model, an
+//! embedder, a database, a flush), with Tokio's timers, so the runtime needs `enable_time`.
 //!
 //! An [`Engine`] runs turns. A request begins a turn and gets a window, which is what to send to the model; the model's
 //! reply finishes the turn:
