@@ -82,7 +82,9 @@ async def offers(client, _raws):
 
 async def lists(client, _raws):
     listed = (await client.call_tool("list_sessions", {"limit": 1})).structured_content
-    equal("one, and where it goes on", (len(listed["sessions"]), listed["next"]), (1, 1))
+    equal("one", len(listed["sessions"]), 1)
+    others = (await client.call_tool("list_sessions", {"after": listed["next"]})).structured_content
+    holds("those after it", listed["sessions"][0] not in others["sessions"] and len(others["sessions"]) >= 1, others)
     everything = await client.call_tool("list_sessions", {})
     names = [one["name"] for one in everything.structured_content["sessions"]]
     holds("the newest first", names.index(OTHER) < names.index(NAME), names)
@@ -106,11 +108,12 @@ async def recalls(client, raws):
 
 
 async def names(client, raws):
-    """A session is meant by its name, its id, or the beginning of either."""
+    """A session is meant by its name, its id, or the beginning of its id; another's name may begin like it."""
     fact, id = number(raws, FACT), kit.session(NAME)["id"]
-    for name in (NAME, NAME[:6], id, id[:10]):
+    for name in (NAME, id, id[:10]):
         result = await client.call_tool("recall_page", {"session": name, "index": fact})
         holds("the session", FACT in result.content[0].text, result.content)
+    await refused(client, "recall_page", {"session": NAME[:6], "index": fact}, "no session is called", NAME)
 
 
 async def large(client, raws):
