@@ -208,8 +208,8 @@ fn names(header: &HeaderValue, tag: &str) -> bool {
     header == "*" || header.as_bytes().windows(tag.len()).any(|part| part == tag.as_bytes())
 }
 
-/// That what is changed is still what somebody saw of it. What cannot be seen, nobody did.
-async fn unchanged(room: &Room, ask: &Ask, seen: &HeaderValue) -> Result<(), Refusal> {
+/// That what is changed is still what somebody saw of it; false if it cannot be seen.
+async fn unchanged(room: &Room, ask: &Ask, seen: &HeaderValue) -> Result<bool, Refusal> {
     let mut look = ask.clone();
     (look.method, look.body) = (Method::GET, Bytes::new());
     match routes::answer(room, &look).await {
@@ -217,8 +217,9 @@ async fn unchanged(room: &Room, ask: &Ask, seen: &HeaderValue) -> Result<(), Ref
             let what = "it is not what you saw, so nothing was changed: read it again, and send the tag it has now";
             Err(Refusal::new(StatusCode::PRECONDITION_FAILED, "changed", what))
         }
-        Err(refusal) if refusal.status != StatusCode::METHOD_NOT_ALLOWED => Err(refusal),
-        Ok(_) | Err(_) => Ok(()),
+        Ok(_) => Ok(true),
+        Err(refusal) if refusal.status == StatusCode::METHOD_NOT_ALLOWED => Ok(false),
+        Err(refusal) => Err(refusal),
     }
 }
 
@@ -233,8 +234,9 @@ async fn answered(door: Door, request: Request) -> Result<(StatusCode, Value), R
     let Some(seen) = parts.headers.get(header::IF_MATCH).filter(|_| ask.method != Method::GET) else {
         return routes::answer(&room, &ask).await;
     };
-    let _alone = door.seen.lock().await;
-    unchanged(&room, &ask, seen).await?;
+    let alone = door.seen.lock().await;
+    // Nobody waits for what nobody can have seen: some of it takes long.
+    let _alone = unchanged(&room, &ask, seen).await?.then_some(alone);
     routes::answer(&room, &ask).await
 }
 
