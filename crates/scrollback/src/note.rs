@@ -102,6 +102,26 @@ impl Note {
     }
 }
 
+/// What the text of a fold lists.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lists {
+    /// The notes it has.
+    #[default]
+    Pages,
+    /// So many topics.
+    Topics(u32),
+    /// So many documents, whole or by what they are about.
+    Documents(u32),
+}
+
+impl Lists {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    fn is_pages(&self) -> bool {
+        *self == Self::Pages
+    }
+}
+
 /// What went under notes so far.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fold {
@@ -115,6 +135,9 @@ pub struct Fold {
     pub text: String,
     /// What that text costs.
     pub tokens: u32,
+    /// What that text lists.
+    #[serde(default, skip_serializing_if = "Lists::is_pages")]
+    pub lists: Lists,
     /// What the messages under it cost, as far as they were counted.
     #[serde(default)]
     pub original_tokens: u32,

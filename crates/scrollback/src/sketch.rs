@@ -2,9 +2,8 @@
 
 use std::fmt::Write;
 
-use crate::recall::{Heading, Piece, pieces};
-use crate::strategy::rules_missing;
-use crate::window::{Block, Body, Reason, Window, grouped};
+use crate::strategy::KeptWords;
+use crate::window::{Block, Body, Ours, Tells, Window, grouped};
 
 /// How much of a caption is shown.
 const CAPTION_COLUMNS: usize = 52;
@@ -29,10 +28,16 @@ pub fn summary(window: &Window) -> String {
         0 => "nothing lost".to_owned(),
         lost => format!("{} lost", grouped(lost)),
     };
-    let mut kept = window.blocks().iter().filter(|block| block.reason == Reason::Kept);
-    let rules = kept.find_map(|block| rules_missing(block.text()));
-    let rules = rules.map(|count| format!("\n{count} more rules do not fit")).unwrap_or_default();
+    let missing: u32 = window.blocks().iter().map(rules_missing).sum();
+    let rules = if missing > 0 { format!("\n{} more rules do not fit", grouped(missing)) } else { String::new() };
     format!("{blocks}, {tokens} of {budget} tokens, {lost}{rules}")
+}
+
+fn rules_missing(block: &Block) -> u32 {
+    match &block.body {
+        Body::Note(Ours { tells: Tells::Kept(words), .. }) => words.rules_missing,
+        Body::Note(_) | Body::Original(_) | Body::Held(..) | Body::Whole(..) | Body::Round(_) | Body::Nothing(_) => 0,
+    }
 }
 
 /// Draws a block.
@@ -68,33 +73,27 @@ pub fn caption(block: &Block) -> String {
             format!("held h{} · {} tokens · load_tool_history", stored.id.0, grouped(stored.measure.tokens))
         }
         Body::Round(raw) => flat(&crate::Message::new(raw.clone()).to_text()),
-        Body::Note(text) if block.reason == Reason::Relevant => {
-            let topics = text.lines().filter(|line| line.starts_with("[t") && line.contains(" · relevance ")).count();
-            let quoted = text.lines().filter(|line| Heading::read(line).is_some()).count();
-            let of = if topics > 0 { format!("{} · ", counted(topics, "topic")) } else { String::new() };
-            format!("{of}{} quoted word for word", counted(quoted, "message"))
-        }
         Body::Nothing(stored) => format!("left out · {}", flat(&stored.message().to_text())),
-        Body::Note(text) if block.reason == Reason::Kept => {
-            let [rules, pins, earlier] = kept(text);
-            let earlier = if earlier > 0 { format!(" · earlier {earlier}") } else { String::new() };
-            format!("rules {rules} · pins {pins}{earlier} · word for word")
+        Body::Note(ours) => told(&ours.tells),
+    }
+}
+
+/// What a text of ours tells, in one line.
+fn told(tells: &Tells) -> String {
+    match tells {
+        Tells::Pages(count) => format!("contents · {} listed, all found by search", counted(*count, "page")),
+        Tells::Topics(count) => format!("index · {} listed, all found by search", counted(*count as usize, "topic")),
+        Tells::Documents(count) => {
+            format!("{} · every source found by search", counted(*count as usize, "artifact"))
         }
-        Body::Note(text) if text.starts_with("<summary-") => {
-            let name = text.lines().find_map(|line| line.strip_prefix("Summary ")).unwrap_or_default();
-            format!("{name} · expand_summary shows what it was made from")
+        Tells::Summary(last) => format!("s{} · expand_summary shows what it was made from", last.0),
+        Tells::Kept(KeptWords { rules, pinned, earlier, .. }) => {
+            let earlier = if earlier.is_empty() { String::new() } else { format!(" · earlier {}", earlier.len()) };
+            format!("rules {} · pins {}{earlier} · word for word", rules.len(), pinned.len())
         }
-        Body::Note(text) if text.starts_with("<artifacts-") => {
-            let shown = text.lines().filter(|line| line.starts_with("[a")).count();
-            format!("{} · every source found by search", counted(shown, "artifact"))
-        }
-        Body::Note(text) if text.starts_with("<topics-") => {
-            let listed = text.lines().filter(|line| line.starts_with("[t")).count();
-            format!("index · {} listed, all found by search", counted(listed, "topic"))
-        }
-        Body::Note(text) => {
-            let listed = text.lines().filter(|line| line.starts_with("[#")).count();
-            format!("contents · {} listed, all found by search", counted(listed, "page"))
+        Tells::Quotes { topics, messages } => {
+            let of = if *topics > 0 { format!("{} · ", counted(*topics, "topic")) } else { String::new() };
+            format!("{of}{} quoted word for word", counted(*messages, "message"))
         }
     }
 }
@@ -102,19 +101,6 @@ pub fn caption(block: &Block) -> String {
 /// A count with its noun: "1 block", "2 blocks".
 fn counted(count: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
-
-/// How many rules, pinned messages and messages from earlier a text shows, each in its own fence.
-fn kept(text: &str) -> [usize; 3] {
-    let fenced = |wanted: &str, counts: fn(&str) -> bool| {
-        let texts = pieces(text).into_iter().filter_map(|piece| match piece {
-            Piece::Fenced { kind, text } if kind == wanted => Some(text),
-            Piece::Fenced { .. } | Piece::Plain(_) => None,
-        });
-        texts.flat_map(str::lines).filter(|line| counts(line)).count()
-    };
-    let is_heading = |line: &str| Heading::read(line).is_some();
-    [fenced("kept", |line| line.starts_with("[r")), fenced("pinned", is_heading), fenced("earlier", is_heading)]
 }
 
 /// A text cut or padded to a number of columns; wide characters take two.

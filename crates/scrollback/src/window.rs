@@ -4,6 +4,7 @@
 //! record of a window that was sent is a view.
 
 mod chat;
+mod tells;
 
 use std::sync::Arc;
 
@@ -19,6 +20,8 @@ use crate::store::Stored;
 use crate::strategy::topics::Excerpt;
 use crate::strategy::{Kept, Placeholder};
 use crate::tokens::Vocabulary;
+
+pub use tells::{Ours, Tells};
 
 /// Tokens that a message of our own costs beyond its words.
 const FRAME_TOKENS: usize = 4;
@@ -62,7 +65,7 @@ pub enum Body {
     /// A call of ours or its result, which the client never saw.
     Round(Arc<RawValue>),
     /// Text of ours that stands for what was folded, or quotes from it.
-    Note(Arc<str>),
+    Note(Ours),
     /// A message that is not sent, because a person wants it left out.
     Nothing(Arc<Stored>),
 }
@@ -88,8 +91,8 @@ impl Block {
     }
 
     /// A text of ours.
-    fn note(text: Arc<str>, reason: Reason, tokens: u32) -> Self {
-        Self { covers: None, body: Body::Note(text), reason, tokens }
+    fn note(text: Arc<str>, tells: Tells, reason: Reason, tokens: u32) -> Self {
+        Self { covers: None, body: Body::Note(Ours { text, tells }), reason, tokens }
     }
 
     /// A call of ours or its result.
@@ -111,7 +114,7 @@ impl Block {
             Body::Original(stored) => stored.raw.get(),
             Body::Held(_, placeholder) => &placeholder.text,
             Body::Whole(_, raw) | Body::Round(raw) => raw.get(),
-            Body::Note(text) => text,
+            Body::Note(ours) => &ours.text,
             Body::Nothing(_) => "",
         }
     }
@@ -130,11 +133,7 @@ impl Block {
                 role_of(&stored.role)
             }
             Body::Round(_) => "recall",
-            Body::Note(_) if self.reason == Reason::Kept => "kept",
-            Body::Note(_) if self.reason == Reason::Relevant => "topics",
-            Body::Note(text) if text.starts_with("<summary-") => "summary",
-            Body::Note(text) if text.starts_with("<artifacts-") => "documents",
-            Body::Note(_) => "contents",
+            Body::Note(ours) => ours.tells.word(),
         }
     }
 }
@@ -203,7 +202,7 @@ impl Window {
     /// Shows what stands for everything under notes, if anything is.
     pub fn fold(&mut self, fold: &Fold) {
         if fold.covers.is_some() {
-            let note = Block::note(fold.text.as_str().into(), Reason::Covers, fold.tokens);
+            let note = Block::note(fold.text.as_str().into(), Tells::of(fold), Reason::Covers, fold.tokens);
             self.blocks.push(Block { covers: fold.covers, ..note });
         }
     }
@@ -211,7 +210,8 @@ impl Window {
     /// Shows what is kept however old it is.
     pub fn keep(&mut self, kept: &Kept) {
         if !kept.text.is_empty() {
-            self.blocks.push(Block::note(kept.text.clone(), Reason::Kept, kept.text_tokens()));
+            let tells = Tells::Kept(kept.words.clone());
+            self.blocks.push(Block::note(kept.text.clone(), tells, Reason::Kept, kept.text_tokens()));
         }
         self.blocks.extend(kept.media.iter().map(|stored| Block::beside(stored, Reason::Kept)));
     }
@@ -224,7 +224,8 @@ impl Window {
 
     /// Shows an excerpt of topics.
     pub fn quote(&mut self, excerpt: &Excerpt) {
-        self.blocks.push(Block::note(excerpt.text.clone(), Reason::Relevant, excerpt.tokens));
+        let tells = Tells::Quotes { topics: excerpt.topics, messages: excerpt.quoted.len() };
+        self.blocks.push(Block::note(excerpt.text.clone(), tells, Reason::Relevant, excerpt.tokens));
     }
 
     /// Shows a call of ours or its result after everything else.

@@ -128,7 +128,7 @@ proptest! {
             prop_assert_eq!(next as usize, upto);
             // What is listed tells how to reach it; what is not is counted.
             let contents = window.blocks().iter().find_map(|block| match &block.body {
-                Body::Note(text) => Some(text.to_string()),
+                Body::Note(ours) => Some(ours.text.to_string()),
                 Body::Original(_) | Body::Held(..) | Body::Whole(..) | Body::Round(_) | Body::Nothing(_) => None,
             });
             for note in &fold.listed {
@@ -297,7 +297,8 @@ fn a_contents_page_cannot_be_ended_from_inside() {
         let (after, window) = laid_after(StrategyName::Pages, &scenery, end, budget, &fold).unwrap();
         fold = after;
         for block in window.blocks() {
-            let Body::Note(text) = &block.body else { continue };
+            let Body::Note(ours) = &block.body else { continue };
+            let text = &ours.text;
             let fence = text.strip_prefix("<contents-").and_then(|rest| rest.split_once('>')).unwrap().0;
             assert_eq!(text.matches(&format!("</contents-{fence}>")).count(), 1, "{text}");
             assert!(text.ends_with(&format!("</contents-{fence}>")));

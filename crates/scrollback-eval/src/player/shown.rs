@@ -24,7 +24,7 @@ impl Shown {
         for block in window.blocks() {
             match &block.body {
                 Body::Original(stored) | Body::Whole(stored, _) => drop(shown.whole.insert(stored.id)),
-                Body::Note(text) => shown.quoted.extend(quotes(text)),
+                Body::Note(ours) => shown.quoted.extend(quotes(&ours.text)),
                 Body::Held(..) | Body::Round(_) | Body::Nothing(_) => {}
             }
         }

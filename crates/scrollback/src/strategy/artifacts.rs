@@ -12,7 +12,7 @@ use super::showing::{Holding, Layout, costs, more_tokens, room, untold, usual_or
 use super::{Filed, Scene, Strategy, Stretch, turns};
 use crate::artifact::ArtifactId;
 use crate::error::Result;
-use crate::note::{Covers, Edition, Fold, Note};
+use crate::note::{Covers, Edition, Fold, Lists, Note};
 use crate::recall::{RecallTool, fence};
 use crate::search::terms;
 use crate::window::{Window, grouped, tokens_of};
@@ -136,8 +136,7 @@ fn shelved(scene: &Scene<'_>, covers: Covers, turns: u32, limit: u32) -> Fold {
     artifacts.extend(scene.fold.artifacts.iter().filter(|edition| !ids.contains(&edition.id)));
     let untold = scene.fold.untold.clone();
     let mut fold = Fold { covers: Some(covers), turns, artifacts, untold, ..Fold::default() };
-    fold.text = written(scene.offering(HOW), &fold, listed, &words, limit);
-    fold.tokens = tokens_of(&fold.text);
+    write(&mut fold, scene.offering(HOW), listed, &words, limit);
     fold
 }
 
@@ -145,14 +144,14 @@ fn shelved(scene: &Scene<'_>, covers: Covers, turns: u32, limit: u32) -> Fold {
 pub(crate) fn rewrite_artifacts(fold: &mut Fold, listed: &[Filed]) {
     if fold.covers.is_some() {
         let how = if fold.text.contains(HOW) { HOW } else { "" };
-        fold.text = written(how, fold, &listed[..listed.len().min(LISTED)], &HashSet::new(), fold.tokens);
-        fold.tokens = tokens_of(&fold.text);
+        let limit = fold.tokens;
+        write(fold, how, &listed[..listed.len().min(LISTED)], &HashSet::new(), limit);
     }
 }
 
-/// The artifacts as the model sees them, in at most about so many tokens: those that have most to do with what stays
-/// open whole, the others by title and summary, as many as fit.
-fn written(how: &str, fold: &Fold, listed: &[Filed], words: &HashSet<String>, limit: u32) -> String {
+/// Writes the artifacts as the model sees them, in at most about so many tokens: those that have most to do with what
+/// stays open whole, the others by title and summary, as many as fit.
+fn write(fold: &mut Fold, how: &str, listed: &[Filed], words: &HashSet<String>, limit: u32) {
     let unread = untold(&fold.untold).unwrap_or_default();
     let head = format!(
         "The first {} messages of this conversation, kept word for word and worked into the documents below.{unread}{how}",
@@ -172,11 +171,14 @@ fn written(how: &str, fold: &Fold, listed: &[Filed], words: &HashSet<String>, li
             }
         }
     }
-    let missing = fold.artifacts.len() - shown.iter().flatten().count();
+    let count = shown.iter().flatten().count();
+    let missing = fold.artifacts.len() - count;
     let found = if how.is_empty() { "" } else { ": search_history(words) finds them" };
     let more = (missing > 0).then(|| format!("{} more documents are not shown here{found}.", grouped(missing as u64)));
     let lines = std::iter::once(head).chain(shown.into_iter().flatten()).chain(more);
-    fence("artifacts", "Documents", &lines.collect::<Vec<_>>().join("\n\n"))
+    fold.text = fence("artifacts", "Documents", &lines.collect::<Vec<_>>().join("\n\n"));
+    fold.tokens = tokens_of(&fold.text);
+    fold.lists = Lists::Documents(u32::try_from(count).unwrap_or(u32::MAX));
 }
 
 /// Places of artifacts, those that share most words first, then those that changed last.
@@ -204,7 +206,7 @@ mod tests {
         let edition = Edition { id: ArtifactId(MessageId(0)), branch: BranchId(0), version: 1 };
         for how in [HOW, ""] {
             let mut fold = Fold { covers: Some(covers), artifacts: vec![edition], tokens: 500, ..Fold::default() };
-            fold.text = written(how, &fold, &[], &HashSet::new(), 500);
+            write(&mut fold, how, &[], &HashSet::new(), 500);
             rewrite_artifacts(&mut fold, &[]);
             assert!(fold.text.contains("1 more documents are not shown here"), "{}", fold.text);
             assert_eq!(fold.text.contains("search_history"), !how.is_empty(), "{}", fold.text);

@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::ids::{Hash128, MessageId};
 use crate::recall::{fence, fence_as, heading};
 use crate::rule::Rule;
@@ -49,11 +51,27 @@ impl KeepLimits {
     }
 }
 
+/// What the words of such a block come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KeptWords {
+    /// The messages whose rules it states, one for each rule.
+    pub rules: Vec<MessageId>,
+    /// Rules that do not fit.
+    pub rules_missing: u32,
+    /// What the turn cannot do without.
+    pub earlier: Vec<MessageId>,
+    /// What the person pinned.
+    pub pinned: Vec<MessageId>,
+}
+
 /// A block that goes into every window.
 #[derive(Clone, Debug)]
 pub struct Kept {
     /// Its words; empty if there are only images.
     pub text: Arc<str>,
+    /// What they come from.
+    pub words: KeptWords,
     /// Messages that are shown as they came.
     pub media: Vec<Arc<Stored>>,
     tokens: u32,
@@ -61,10 +79,10 @@ pub struct Kept {
 
 impl Kept {
     /// The block of a view, as it was.
-    pub fn recorded(text: &str, media: Vec<Arc<Stored>>) -> Self {
-        let words = if text.is_empty() { 0 } else { tokens_of(text) };
-        let tokens = words + media.iter().map(|stored| stored.measure.tokens).sum::<u32>();
-        Self { text: text.into(), media, tokens }
+    pub fn recorded(text: &str, words: KeptWords, media: Vec<Arc<Stored>>) -> Self {
+        let told = if text.is_empty() { 0 } else { tokens_of(text) };
+        let tokens = told + media.iter().map(|stored| stored.measure.tokens).sum::<u32>();
+        Self { text: text.into(), words, media, tokens }
     }
 
     /// What it costs.
@@ -130,11 +148,16 @@ pub fn kept(keeping: &Keeping<'_>, limits: KeepLimits) -> Option<Kept> {
     let missing = missing_line([rules.len() - stated.len(), told.len() - shown.len() - words.len()], no_tools);
     let (pins, earlier): (Vec<_>, Vec<_>) =
         words.into_iter().partition(|(id, _)| pinned.iter().any(|stored| stored.id == *id));
-    let [earlier, pins] = [earlier, pins].map(pieces_of);
-    let text = written(stated, [&earlier, &pins], missing.as_ref());
+    let (pinned, pins): (_, Vec<String>) = pins.into_iter().unzip();
+    let (earlier, pieces): (_, Vec<String>) = earlier.into_iter().unzip();
+    let text = written(stated, [&pieces, &pins], missing.as_ref());
+    let (left_out, stated) = keeping.rules.split_at(rules.len() - stated.len());
+    let rules = stated.iter().map(|rule| rule.message).collect();
+    let rules_missing = u32::try_from(left_out.len()).unwrap_or(u32::MAX);
     let mut media: Vec<Arc<Stored>> = needed.iter().chain(&shown).chain(images).cloned().collect();
     media.sort_by_key(|stored| stored.id);
-    (!text.is_empty() || !media.is_empty()).then(|| Kept::recorded(&text, media))
+    let words = KeptWords { rules, rules_missing, earlier, pinned };
+    (!text.is_empty() || !media.is_empty()).then(|| Kept::recorded(&text, words, media))
 }
 
 /// The newest rules that fit, and what they take with their fence.
@@ -142,10 +165,6 @@ fn stated(rules: &[String], limits: KeepLimits) -> (&[String], u32) {
     let mut room = limits.found.saturating_sub(DRESS);
     let stated = newest(rules, &mut room, |line| tokens_of(line));
     (stated, (limits.found - room).max(DRESS))
-}
-
-fn pieces_of(words: Vec<(MessageId, String)>) -> Vec<String> {
-    words.into_iter().map(|(_, piece)| piece).collect()
 }
 
 /// What a message costs as it came.
@@ -242,13 +261,6 @@ fn missing_line([rules, others]: [usize; 2], no_tools: bool) -> Option<String> {
     let of_them = if rules > 0 { format!(", {} of them rules", grouped(rules)) } else { String::new() };
     let how = if no_tools { "." } else { FOUND };
     (all > 0).then(|| format!("{} more do not fit here{of_them}{how}", grouped(all)))
-}
-
-/// How many rules do not fit into such a block, as it says in its last line.
-pub(crate) fn rules_missing(text: &str) -> Option<&str> {
-    let line = text.lines().rev().nth(1)?;
-    let line = line.strip_suffix(FOUND).or_else(|| line.strip_suffix('.'))?.strip_suffix(" of them rules")?;
-    Some(line.split_once(" more do not fit here, ")?.1)
 }
 
 /// Where a quoted or pinned message stands in such a block.

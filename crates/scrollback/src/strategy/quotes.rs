@@ -181,7 +181,7 @@ fn fitting(mut taken: Vec<&Arc<Leaf>>, remark: Option<&str>, holds: &HoldSetting
         let tokens = tokens_of(&text);
         if tokens <= room {
             let quoted = taken.iter().map(|leaf| leaf.stored.id).collect();
-            return Some(Excerpt { text: text.into(), tokens, quoted });
+            return Some(Excerpt { text: text.into(), tokens, quoted, topics: 0 });
         }
         taken.pop();
     }

@@ -31,7 +31,7 @@ impl Block {
             Body::Original(_) | Body::Whole(..) | Body::Round(_) | Body::Nothing(_) => self.text().into(),
             // A note speaks as nobody; of the roles there are, the person's has the least authority that all models
             // accept.
-            Body::Note(text) => json!({"role": "user", "content": told(text)}).to_string().into(),
+            Body::Note(ours) => json!({"role": "user", "content": told(&ours.text)}).to_string().into(),
             Body::Held(stored, placeholder) => held(stored.raw.get(), &told(&placeholder.text)).into(),
         }
     }

@@ -150,7 +150,7 @@ pub fn texts(window: &Window) -> Vec<String> {
 /// The text that stands for what was folded.
 pub fn contents(window: &Window) -> Option<String> {
     window.blocks().iter().find_map(|block| match &block.body {
-        Body::Note(text) if block.reason == Reason::Covers => Some(text.to_string()),
+        Body::Note(ours) if block.reason == Reason::Covers => Some(ours.text.to_string()),
         Body::Note(_) | Body::Nothing(_) | Body::Original(_) | Body::Held(..) | Body::Whole(..) | Body::Round(_) => {
             None
         }

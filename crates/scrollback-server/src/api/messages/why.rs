@@ -1,11 +1,10 @@
 //! Why a message was in a window, or why it was not and how to get it back, in a word and in a sentence.
 
 use scrollback::engine::Recorded;
-use scrollback::recall::Heading;
 use scrollback::store::{Place, Session, Stored};
 use scrollback::view::{Standing, reason_word};
-use scrollback::window::{Block, Reason};
-use scrollback::{At, Engine, Result, SessionKey};
+use scrollback::window::{Block, Body, Ours, Reason, Tells};
+use scrollback::{At, Engine, MessageId, Result, SessionKey};
 
 use crate::api::{Telling, tellings};
 
@@ -108,20 +107,8 @@ impl Case<'_> {
             return Ok(None);
         }
         let window = self.engine.window_of(self.key, &self.recorded.view).await?;
-        let kept = window.blocks().iter().filter(|block| block.reason == Reason::Kept);
-        let (shown, said): (Vec<&Block>, Vec<&Block>) = kept.partition(|block| block.message().is_some());
-        let id = self.stored.id;
-        let lines = || said.iter().flat_map(|block| block.text().lines());
-        let rule = format!("[r{}.", id.0);
-        Ok(if shown.iter().any(|block| block.message().is_some_and(|stored| stored.id == id)) {
-            Some("shown as it came, however old it is: no words can stand for its image or file")
-        } else if lines().any(|line| Heading::read(line).is_some_and(|heading| heading.id == id)) {
-            Some("kept word for word, however old it is, because it is pinned")
-        } else if lines().any(|line| line.starts_with(&rule)) {
-            Some("not shown whole, but the rule it states is kept word for word")
-        } else {
-            None
-        })
+        let mut kept = window.blocks().iter().filter(|block| block.reason == Reason::Kept);
+        Ok(kept.find_map(|block| why_kept(block, self.stored.id)))
     }
 
     /// In which fold it went under its note, and in which topic it is.
@@ -145,6 +132,27 @@ impl Case<'_> {
                                  version of a message, or reasoning)."
                     .to_owned()
             }
+        }
+    }
+}
+
+/// Why a message is in a block of what is kept, if it is.
+fn why_kept(block: &Block, id: MessageId) -> Option<&'static str> {
+    match &block.body {
+        Body::Note(Ours { tells: Tells::Kept(words), .. }) if words.pinned.contains(&id) => {
+            Some("kept word for word, however old it is, because it is pinned")
+        }
+        Body::Note(Ours { tells: Tells::Kept(words), .. }) if words.earlier.contains(&id) => {
+            Some("kept word for word, however old it is, because the turn goes on from it")
+        }
+        Body::Note(Ours { tells: Tells::Kept(words), .. }) if words.rules.contains(&id) => {
+            Some("not shown whole, but the rule it states is kept word for word")
+        }
+        Body::Original(stored) if stored.id == id => {
+            Some("shown as it came, however old it is: no words can stand for its image or file")
+        }
+        Body::Note(_) | Body::Original(_) | Body::Held(..) | Body::Whole(..) | Body::Round(_) | Body::Nothing(_) => {
+            None
         }
     }
 }

@@ -110,7 +110,7 @@ fn line<'b>(block: &'b Block, handle: Option<&str>) -> Line<'b> {
             (block.text().into(), Source::Said(stored.id))
         }
         Body::Round(_) => (block.text().into(), Source::Round),
-        Body::Note(text) => (note(&addressed(text, handle)).into(), Source::Note),
+        Body::Note(ours) => (note(&addressed(&ours.text, handle)).into(), Source::Note),
         Body::Held(stored, placeholder) => {
             (held::written(stored.raw.get(), placeholder, handle).into(), Source::Said(stored.id))
         }

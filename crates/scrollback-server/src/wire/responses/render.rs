@@ -86,7 +86,7 @@ impl<'a> Scribe<'a> {
             Body::Original(stored) => self.replayed(block.text(), stored.origin != Origin::Client),
             Body::Whole(..) | Body::Round(_) => self.replayed(block.text(), true),
             Body::Nothing(_) => None,
-            Body::Note(text) => Some(items::message("user", &addressed(text, self.handle)).to_string().into()),
+            Body::Note(ours) => Some(items::message("user", &addressed(&ours.text, self.handle)).to_string().into()),
             Body::Held(stored, placeholder) => {
                 Some(held(stored.raw.get(), &addressed(&placeholder.text, self.handle)).into())
             }

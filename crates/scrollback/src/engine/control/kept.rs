@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::ids::{At, Depth, Hash128, MessageId, SessionKey};
 use crate::note::Fold;
 use crate::store::{Batch, Keys, Kind, Put, Scope, Span, Stored};
-use crate::strategy::{KeepLimits, Keeping, Kept, kept};
+use crate::strategy::{KeepLimits, Keeping, Kept, KeptWords, kept};
 use crate::window::Budget;
 
 /// How much of a window may be kept where a turn does not fit otherwise, in hundredths, ever less: rules and images,
@@ -22,6 +22,8 @@ pub(in crate::engine) const LESS_KEPT: [[u32; 2]; 4] = [[15, 15], [15, 0], [4, 4
 #[derive(Serialize, Deserialize)]
 pub(in crate::engine) struct KeptRecord {
     pub(in crate::engine) text: String,
+    #[serde(default)]
+    words: KeptWords,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     media: Vec<MessageId>,
 }
@@ -72,7 +74,7 @@ impl Engine {
             return Ok(());
         }
         if let Some((kept, hash)) = kept.zip(hash) {
-            let record = KeptRecord { text: kept.text.to_string(), media: kept.media_ids() };
+            let record = KeptRecord { text: kept.text.to_string(), words: kept.words.clone(), media: kept.media_ids() };
             let put = Put::new(session, Kind::Note, key(hash), at, &record);
             self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
         }
@@ -87,7 +89,7 @@ impl Engine {
         let read = |body: &str| serde_json::from_str::<KeptRecord>(body).ok();
         let Some(record) = record.and_then(|record| read(record.body.get())) else { return Ok(None) };
         let media = self.store().read(session, Span::Ids(record.media)).await?;
-        Ok(Some(Kept::recorded(&record.text, media.into_iter().map(Arc::new).collect())))
+        Ok(Some(Kept::recorded(&record.text, record.words, media.into_iter().map(Arc::new).collect())))
     }
 }
 

@@ -60,7 +60,7 @@ fn no_tool_is_named_where_none_is_offered() {
         let kept = kept(&keeping, KeepLimits { found: 300, all: 600 }).unwrap();
         let [cut, found] = ["load_tool_history", "search_history"].map(|tool| kept.text.contains(tool));
         assert_eq!((cut, found), (!no_tools, !no_tools), "{}", kept.text);
-        assert!(rules_missing(&kept.text).is_some() && kept.text.contains("[cut: "), "{}", kept.text);
+        assert!(kept.words.rules_missing > 0 && kept.text.contains("[cut: "), "{}", kept.text);
         let place = quoted_in(&kept.text, &pinned[0]).unwrap();
         assert!(kept.text[place].ends_with(']'), "{}", kept.text);
     }
@@ -75,11 +75,20 @@ fn rules_that_do_not_fit_are_counted() {
     let shown = |found| {
         let kept = block(&rules, &[], KeepLimits { found, all: 2 * found }).unwrap();
         assert!(kept.tokens() <= found, "{} of {found}", kept.tokens());
-        (kept.text.matches("Never sail").count(), rules_missing(&kept.text).map(str::to_owned))
+        assert_eq!(kept.words.rules.len(), kept.text.matches("Never sail").count());
+        (kept.words.rules.len(), kept.words.rules_missing)
     };
     let (some, missing) = shown(300);
-    assert!(some > 0 && some < 60 && missing == Some((60 - some).to_string()), "{some}, {missing:?}");
-    assert_eq!(shown(2_600), (60, None));
+    assert!(some > 0 && some < 60 && missing as usize == 60 - some, "{some}, {missing:?}");
+    assert_eq!(shown(2_600), (60, 0));
+}
+
+/// What stands in a message that is quoted is no pin and no rule of its own.
+#[test]
+fn pasted_headings_and_rules_are_not_counted() {
+    let pasted = stored(3, &Role::User, "[m9 user 2026-03-01T09:30:00Z]\n[r7.1] Never sail.\n1 more do not fit here.");
+    let kept = block(&[], &[pasted], alike(600)).unwrap();
+    assert_eq!(kept.words, KeptWords { pinned: vec![MessageId(3)], ..KeptWords::default() });
 }
 
 /// What a person pins is in every window: where there is little room, the beginning of each.

@@ -56,6 +56,8 @@ pub struct Excerpt {
     pub tokens: u32,
     /// The messages that are quoted.
     pub quoted: Vec<MessageId>,
+    /// How many topics they are from; none where they were found one by one.
+    pub topics: usize,
 }
 
 /// Puts an excerpt together, in at most so many tokens; `remark` stands before the quotes. `None` if nothing fits.
@@ -74,13 +76,14 @@ pub fn excerpt(findings: &[Finding], remark: Option<&str>, holds: &HoldSettings,
         pieces.push(text);
         quoted.extend(shown);
     }
-    if pieces.is_empty() {
+    let topics = pieces.len();
+    if topics == 0 {
         return None;
     }
     let body = remark.map(str::to_owned).into_iter().chain(pieces).collect::<Vec<_>>().join("\n\n");
     let text = fence("topics", "Earlier messages that matter now, word for word, by topic", &body);
     let tokens = tokens_of(&text);
-    (tokens <= room).then(|| Excerpt { text: text.into(), tokens, quoted })
+    (tokens <= room).then(|| Excerpt { text: text.into(), tokens, quoted, topics })
 }
 
 /// What is shown of one topic, and which messages.

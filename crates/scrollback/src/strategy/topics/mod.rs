@@ -22,7 +22,7 @@ use super::holds::HoldSettings;
 use super::showing::{Holding, Layout, costs, room, usual_or_least};
 use super::{Scene, Strategy, Stretch};
 use crate::error::Result;
-use crate::note::{Covers, Fold, Note};
+use crate::note::{Covers, Fold, Lists, Note};
 use crate::recall::{RecallTool, fence};
 use crate::topic::Card;
 use crate::window::{Window, grouped, tokens_of};
@@ -167,13 +167,13 @@ impl Strategy for Topics {
 
 /// A fold with an index of topics.
 fn filed(scene: &Scene<'_>, covers: Covers, turns: u32, limit: u32) -> Fold {
-    let text = index(&covers, scene, limit);
-    let tokens = tokens_of(&text);
-    Fold { covers: Some(covers), turns, text, tokens, ..Fold::default() }
+    let (text, listed) = index(&covers, scene, limit);
+    let (tokens, lists) = (tokens_of(&text), Lists::Topics(listed));
+    Fold { covers: Some(covers), turns, text, tokens, lists, ..Fold::default() }
 }
 
-/// The index of topics, as many as there is room for.
-fn index(covers: &Covers, scene: &Scene<'_>, limit: u32) -> String {
+/// The index of topics, as many as there is room for, and how many that is.
+fn index(covers: &Covers, scene: &Scene<'_>, limit: u32) -> (String, u32) {
     let (topics, how) = (&scene.topics, scene.offering(HOW));
     let (messages, count) = (grouped(covers.count()), grouped(topics.count));
     let head = format!(
@@ -190,10 +190,11 @@ fn index(covers: &Covers, scene: &Scene<'_>, limit: u32) -> String {
     if listed.len() < LEAST_LISTED.min(topics.cards.len()) {
         listed.clear();
     }
-    let more = topics.count as usize > listed.len() && !listed.is_empty();
+    let count = u32::try_from(listed.len()).unwrap_or(topics.count);
+    let more = topics.count > count && count > 0;
     let more = more.then(|| "The others are not listed here.".to_owned());
     let lines = std::iter::once(head).chain(listed).chain(more);
-    fence("topics", "index", &lines.collect::<Vec<_>>().join("\n"))
+    (fence("topics", "index", &lines.collect::<Vec<_>>().join("\n")), count)
 }
 
 fn entry(card: &Card) -> String {
