@@ -4,6 +4,8 @@
 //! back to them. A fold is the state of a path's notes after some of it went under them; undoing a fold is going back
 //! to the one before.
 
+use std::collections::HashSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::ArtifactId;
@@ -198,6 +200,12 @@ impl Fold {
             Some(_) | None => self.untold.push(covers),
         }
         self
+    }
+
+    /// The versions of artifacts that it has and an earlier one had not.
+    pub fn newer_than<'a>(&'a self, before: &'a Self) -> impl Iterator<Item = &'a Edition> {
+        let had: HashSet<&Edition> = before.artifacts.iter().collect();
+        self.artifacts.iter().filter(move |edition| !had.contains(edition))
     }
 
     /// The depth of the first message that is not under a note.

@@ -31,7 +31,7 @@ impl Done<'_> {
 
     /// The documents that are new or changed.
     fn documents(&self) -> Vec<String> {
-        let new = self.after.artifacts.iter().filter(|edition| !self.before.artifacts.contains(edition));
+        let new = self.after.newer_than(self.before);
         new.map(|edition| edition.id.to_string()).collect()
     }
 

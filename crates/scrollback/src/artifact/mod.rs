@@ -84,6 +84,11 @@ impl Artifact {
         self.sections.iter().flat_map(|section| section.sources.iter().copied()).collect()
     }
 
+    /// How many messages its sections name; one that two of them name counts twice.
+    pub(crate) fn sources_count(&self) -> usize {
+        self.sections.iter().map(|section| section.sources.len()).sum()
+    }
+
     /// What it takes in memory, roughly.
     pub(crate) fn bytes(&self) -> usize {
         let section = |one: &Section| one.heading.len() + one.text.len() + 4 * one.sources.len() + 128;

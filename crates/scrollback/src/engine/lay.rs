@@ -172,11 +172,12 @@ impl Engine {
         let DueFold { fold: folded, call } = self.due_fold(&mut lane, &occasion, asked).await?;
         // What recalls take is free again with the next turn, and the fold stays: it is made for the whole budget.
         let folded = folded.map(|fold| Fold { budget: ask.budget.tokens, ..fold });
-        let known = folded.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
+        let before = lane.folded.fold.clone();
+        let known = folded.as_ref().unwrap_or(&before);
         let consulted = if let Some(found) = found {
             Some(found.clone().without(lane.excluded()))
         } else {
-            let wanted = Consultation { session, fold: &known, call: call.as_ref(), budget: budgets.shown, at };
+            let wanted = Consultation { session, fold: known, call: call.as_ref(), budget: budgets.shown, at };
             self.consult(&mut lane, &wanted, asked).await?
         };
         let Fitted { window, quoted, kept, fold } = self.fit(&lane, folded, consulted.as_ref(), budgets)?;
@@ -288,20 +289,21 @@ impl Engine {
         let Occasion { session, budget, at, mut forced, begins } = *occasion;
         let strategy = self.strategy(lane.strategy);
         let (mut fold, mut covered, mut call) = (None::<Fold>, 0, None);
+        let before = lane.folded.fold.clone();
         loop {
-            let known = fold.clone().unwrap_or_else(|| Fold::clone(&lane.folded.fold));
+            let known = fold.as_ref().unwrap_or(&before);
             if call.is_none() && begins && known.covers.is_some() {
                 call = self.call(session, lane).await?;
             }
             let need = call.as_ref().map(|call| self.need(call, lane, known.open(), budget));
             let called = need.filter(|need| *need != QuoteNeed::Little);
             let called = called.map_or(0, |need| self.settings.strategies.quotes.room(need, budget));
-            let kept = lane.kept_over(&known, budget);
+            let kept = lane.kept_over(known, budget);
             let scene = Scene {
                 kept: kept.as_ref(),
                 forced,
                 called,
-                fold: &known,
+                fold: known,
                 open: &lane.open[covered..],
                 ..lane.scene(budget)
             };
@@ -312,19 +314,19 @@ impl Engine {
             if lane.strategy == StrategyName::Topics {
                 self.sort_upto(lane, occasion, last.covers.to, asked).await?;
             }
-            let scene = Scene { fold: &known, open: &lane.open[covered..], ..lane.scene(budget) };
+            let scene = Scene { fold: known, open: &lane.open[covered..], ..lane.scene(budget) };
             let filing = self.filing(session, lane, &scene, last).await?;
             if let Some(last) = stretches.last_mut() {
                 *last = filing.stretch;
             }
             self.look_through(session, lane, filing.stretch.covers.to.plus(1), at).await?;
             lane.artifacts = filing.artifacts;
-            let mut counted = self.counted(session, &known).await?;
+            let mut counted = self.counted(session, known).await?;
             self.leave_out(session, lane, &mut counted).await?;
             let open = &lane.open[covered..];
             let scene = Scene { forced, summary: filing.summary.as_ref(), fold: &counted, open, ..lane.scene(budget) };
             let notes = self.digested(session, &scene, &stretches).await?;
-            let mut folded = strategy.file(&scene, notes).knowing(&known);
+            let mut folded = strategy.file(&scene, notes).knowing(known);
             let count = (folded.open().0 - known.open().0) as usize;
             folded.original_tokens =
                 open[..count].iter().fold(known.original_tokens, |sum, leaf| sum.saturating_add(leaf.tokens()));

@@ -16,6 +16,8 @@ use crate::task::{self, By, Decide, Draft, Drafted, Task, Weave};
 const AT_ONCE: usize = 24;
 /// How many artifacts may take in something new: those changed last.
 const CANDIDATES: usize = 40;
+/// An artifact made of so many messages takes in no more: each version names them all.
+const MOST_SOURCES: usize = 1_000;
 
 /// Artifacts that are being changed: those on file, and those new or changed.
 struct Desk {
@@ -32,7 +34,8 @@ impl Desk {
     fn candidates(&self) -> Vec<&Artifact> {
         let changed = |id: ArtifactId| self.changed.iter().any(|artifact| artifact.id == id);
         let known = self.known.iter().map(|artifact| &**artifact).filter(|artifact| !changed(artifact.id));
-        self.changed.iter().rev().chain(known).take(CANDIDATES).collect()
+        let takes_more = |artifact: &&Artifact| artifact.sources_count() < MOST_SOURCES;
+        self.changed.iter().rev().chain(known).filter(takes_more).take(CANDIDATES).collect()
     }
 
     fn find(&self, id: ArtifactId) -> Option<&Artifact> {
@@ -143,6 +146,16 @@ mod tests {
     fn artifact(number: u32) -> Artifact {
         let (id, sections) = (ArtifactId(MessageId(number)), vec![Section::new("A", &"word ".repeat(200), [])]);
         Artifact { id, version: 0, title: "T".into(), summary: "S".into(), sections, by: Author::Offline }
+    }
+
+    /// Every version names all its sources, so one that went on for ever would cost ever more.
+    #[test]
+    fn an_artifact_of_very_many_messages_takes_in_no_more() {
+        let sections = vec![Section::new("A", "words", (0..1_000).map(MessageId))];
+        let known = vec![Arc::new(Artifact { sections, ..artifact(0) }), Arc::new(artifact(2_000))];
+        let desk = Desk { known, changed: Vec::new() };
+        let ids: Vec<u32> = desk.candidates().iter().map(|artifact| artifact.id.0.0).collect();
+        assert_eq!(ids, [2_000]);
     }
 
     #[tokio::test]

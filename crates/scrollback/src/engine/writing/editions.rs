@@ -114,7 +114,7 @@ pub(in crate::engine) fn editions(
     at: At,
 ) -> Vec<Put> {
     let edition_of = |id: ArtifactId| before.artifacts.iter().find(|edition| edition.id == id).copied();
-    let new = after.artifacts.iter().filter(|edition| !before.artifacts.contains(edition));
+    let new = after.newer_than(before);
     let put = |edition: &Edition| {
         let (_, artifact) = filed.iter().find(|(_, artifact)| artifact.id == edition.id)?;
         let record = EditionRecord { artifact: Artifact::clone(artifact), before: edition_of(edition.id) };
