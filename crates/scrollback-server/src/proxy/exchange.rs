@@ -99,7 +99,7 @@ impl Exchange {
     /// The client's body with the window in the place of its messages and our tools after its own.
     pub(super) fn compose(&mut self) -> Bytes {
         let last = self.is_later() && self.earlier.count >= self.most_rounds() && self.offer.by() == RecallBy::Tools;
-        let left_out = last && self.must_call();
+        let left_out = last && (self.must_call() || self.earlier.count > self.most_rounds());
         if left_out {
             self.plan.tools = self.request.tools().map_or(0, |tools| self.proxy.book.tokens_of(tools));
         }
@@ -152,6 +152,13 @@ impl Exchange {
     /// asked to leave ours alone, and only if it does not, kept from calling any tool, or from ours if it must call one.
     fn most_rounds(&self) -> u32 {
         self.proxy.serve.rounds + u32::from(self.has_tools())
+    }
+
+    /// Whether the model may have another round. Servers that know no `tool_choice` let it call our tools all the same:
+    /// then it is asked once more without them, because nobody is helped by a reply of nothing but calls of ours.
+    fn may_go_on(&self) -> bool {
+        let is_kept_from = self.is_later() && self.offer.by() == RecallBy::Tools;
+        self.earlier.count < self.most_rounds() + u32::from(is_kept_from)
     }
 
     /// Whether the model must call a tool, whichever. Over Responses it can be told to choose among the client's; over
@@ -207,7 +214,7 @@ impl Exchange {
     /// What a reply asks for.
     pub(super) fn judge(&self, said: &Said) -> Verdict {
         let cut_off = said.end == Some(End::Cut);
-        let may = self.earlier.count < self.most_rounds() && !cut_off;
+        let may = self.may_go_on() && !cut_off;
         let count = said.calls().count();
         if self.hides_markers() && count == 0 {
             return calls_in(&said.text()).filter(|_| may).map_or(Verdict::Deliver, Verdict::Again);

@@ -73,6 +73,27 @@ fn a_model_that_always_recalls_must_answer_in_the_end() {
     assert_eq!(upstream.asked().len(), 4, "three rounds and the answer");
 }
 
+/// Some servers take `tool_choice` and do nothing with it.
+#[test]
+fn a_model_that_nothing_keeps_from_recalling_is_asked_without_our_tools() {
+    for tools in [None, Some("look")] {
+        let upstream = Upstream::new(|number, asked| {
+            let offered = asked.json()["tools"].to_string().contains("search_history");
+            let own = call(&format!("own_{number}"), "search_history", &json!({"words": "x"}));
+            reply(&if offered { calls(&[own]) } else { says("All right.") })
+        });
+        let server = Server::new(upstream.port, "");
+        let asked = [user("Go.")];
+        let answer = server.ask(&if tools.is_some() { with_tools(&asked) } else { chat(&asked) });
+        assert_eq!(answer.json()["choices"][0]["message"], says("All right."));
+        let rounds = upstream.asked().len();
+        assert_eq!(rounds, if tools.is_some() { 6 } else { 5 }, "one more than a model that heeds it");
+        let last = upstream.asked()[rounds - 1].json();
+        assert_eq!(last["tools"].as_array().map(Vec::len), tools.map(|_| 1), "the client's own stay");
+        assert_eq!(server.messages(), [user("Go."), says("All right.")]);
+    }
+}
+
 #[test]
 fn mixed_calls_are_parked_and_put_back() {
     let theirs = call("call_7", "look", &json!({"at": 1}));
