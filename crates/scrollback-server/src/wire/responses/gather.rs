@@ -41,14 +41,14 @@ impl Gathered {
         self.id = self.id.take().or(id);
     }
 
-    /// What was said; of a reply that has not ended, also the words that are under way.
+    /// What was said; where the end does not tell it, or has not come, also the words that are under way.
     pub(super) fn said(mut self) -> Said {
-        if self.last.is_none() {
+        let output = self.last.as_ref().and_then(|last| last["output"].as_array()).cloned().unwrap_or_default();
+        if output.is_empty() {
             let words = |text: String| json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]});
             self.done.extend(self.open.into_iter().map(|(place, text)| (place, words(text))));
         }
         let told = self.last.as_ref().map(ended).unwrap_or_default();
-        let output = self.last.as_ref().and_then(|last| last["output"].as_array()).cloned().unwrap_or_default();
         let whole = if self.done.is_empty() { output } else { self.done.into_values().collect() };
         Said { id: self.id, pieces: items::pieces(&whole), failed: self.failed || told.failed, ..told }
     }
@@ -57,6 +57,7 @@ impl Gathered {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::said::End;
 
     #[test]
     fn words_under_way_count_until_their_item_is_whole() {
@@ -72,5 +73,16 @@ mod tests {
         let item = json!({"type": "message", "role": "assistant", "content": content});
         gathered.add(&json!({"type": "response.output_item.done", "output_index": 1, "item": item}));
         assert_eq!(gathered.said().text(), "It begins.");
+    }
+
+    /// The last event of some servers tells how it ended and not what was said, and some tell no item whole.
+    #[test]
+    fn words_that_the_end_does_not_tell_are_kept() {
+        let mut gathered = Gathered::default();
+        gathered.add(&json!({"type": "response.output_text.delta", "output_index": 0, "delta": "It is red."}));
+        let response = json!({"id": "resp_1", "status": "completed", "output": []});
+        gathered.add(&json!({"type": "response.completed", "response": response}));
+        let said = gathered.said();
+        assert_eq!((said.text().as_str(), said.end), ("It is red.", Some(End::Whole)));
     }
 }
