@@ -168,14 +168,6 @@ impl Phrase {
         needed.filter(|choices| choices.are_words()).min_by_key(|choices| choices.0.len())
     }
 
-    /// Replaces it by a mark wherever it is.
-    pub(crate) fn cross_out(&self, words: &mut [String], mark: &str) {
-        for start in 0..words.len() {
-            let end = self.end(words, start).unwrap_or(start);
-            words[start..end].iter_mut().for_each(|word| mark.clone_into(word));
-        }
-    }
-
     /// Where it ends, as late as it can, if it begins at this word.
     fn end(&self, words: &[String], start: usize) -> Option<usize> {
         if !self.0.first()?.may_begin(words.get(start)?) {

@@ -4,7 +4,9 @@
 //! Ordinary uses of the same words ("before I forget") are crossed out first. Only the person's own words count: code,
 //! quotations and quoted lines are not looked at.
 
-use crate::phrase::{Phrase, Phrases, words};
+use std::sync::LazyLock;
+
+use crate::phrase::{Phrases, words};
 
 /// What implies that something was forgotten, or that it was said before.
 const FORGETTING: &[&str] = &[
@@ -164,18 +166,24 @@ const PAST: &[&str] = &[
     "旧/老/归档 [的] 对话/会话/聊天记录/话题",
 ];
 
-/// The phrases that are listened for.
-#[derive(Clone, Debug)]
-pub struct Cues {
+/// The phrases that every engine listens for; read once, when they are first needed.
+static BUILT_IN: LazyLock<BuiltIn> = LazyLock::new(|| BuiltIn {
+    forgetting: Phrases::read(FORGETTING),
+    ordinary: Phrases::read(ORDINARY),
+    past: Phrases::read(PAST),
+});
+
+struct BuiltIn {
     forgetting: Phrases,
-    ordinary: Vec<Phrase>,
+    ordinary: Phrases,
     past: Phrases,
 }
 
-impl Default for Cues {
-    fn default() -> Self {
-        Self::new(&[])
-    }
+/// The phrases that are listened for: the built-in ones and these.
+#[derive(Clone, Debug, Default)]
+pub struct Cues {
+    forgetting: Phrases,
+    ordinary: Phrases,
 }
 
 impl Cues {
@@ -184,27 +192,27 @@ impl Cues {
         let extra = extra.iter().map(|phrase| phrase.trim());
         let (ordinary, forgetting): (Vec<&str>, Vec<&str>) = extra.partition(|phrase| phrase.starts_with('-'));
         let ordinary = ordinary.into_iter().map(|phrase| &phrase[1..]);
-        Self {
-            forgetting: Phrases::read(FORGETTING.iter().copied().chain(forgetting)),
-            ordinary: ORDINARY.iter().copied().chain(ordinary).filter_map(Phrase::read).collect(),
-            past: Phrases::read(PAST),
-        }
+        Self { forgetting: Phrases::read(forgetting), ordinary: Phrases::read(ordinary) }
     }
 
     /// Whether a person's words imply that something they said was forgotten.
     pub fn implies_forgetting(&self, text: &str) -> bool {
-        self.heard(&self.forgetting, text)
+        let words = self.heard(text);
+        BUILT_IN.forgetting.are_in(&words) || self.forgetting.are_in(&words)
     }
 
     /// Whether a person asks for what was said long ago.
     pub fn asks_for_past(&self, text: &str) -> bool {
-        self.heard(&self.past, text)
+        BUILT_IN.past.are_in(&self.heard(text))
     }
 
-    fn heard(&self, phrases: &Phrases, text: &str) -> bool {
+    /// What a person says, without what implies nothing.
+    fn heard(&self, text: &str) -> Vec<String> {
         let mut words = words(text);
-        self.ordinary.iter().for_each(|phrase| phrase.cross_out(&mut words, "."));
-        phrases.are_in(&words)
+        for phrases in [&BUILT_IN.ordinary, &self.ordinary] {
+            phrases.cross_out(&mut words, ".");
+        }
+        words
     }
 }
 
