@@ -37,9 +37,11 @@ fn library() -> Vec<(PathBuf, String)> {
     files.map(|path| (path.clone(), std::fs::read_to_string(path).unwrap())).collect()
 }
 
-/// The part of a file before its tests.
+/// The part of a file before its tests. Tests in a file of their own are declared anywhere.
 fn code(text: &str) -> &str {
-    text.split("#[cfg(test)]").next().unwrap()
+    let holds_tests = |at: usize| text[at..].lines().nth(1).is_some_and(|line| line.ends_with('{'));
+    let mut tests = text.match_indices("#[cfg(test)]\nmod ").map(|(at, _)| at);
+    tests.find(|at| holds_tests(*at)).map_or(text, |at| &text[..at])
 }
 
 #[test]
