@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use stage::{Ended, Running, cache, installed, into, read};
+use stage::{Ended, Running, cache, compiling, installed, into, read};
 
 /// A suite that says nothing for so long hangs.
 const SILENCE: Duration = Duration::from_mins(5);
@@ -72,7 +72,7 @@ impl Agent {
         fs::create_dir(&own).unwrap();
         let told = home.join("suite.log");
         let mut suite = Command::new("python3");
-        suite.args(["suite.py", self.name]).current_dir(scripts()).env("PYTHONDONTWRITEBYTECODE", "1");
+        compiling(&mut suite).args(["suite.py", self.name]).current_dir(scripts());
         suite.env("FOLDS", if self.folds { "1" } else { "" });
         suite.env("UPSTREAM", &upstream.address).env("PROXY", &server.address).env("HOME", own);
         suite.env("STORE", home.join("log.db")).env("SCROLLBACK", env!("CARGO_BIN_EXE_scrollback"));

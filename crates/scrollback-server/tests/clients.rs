@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use stage::{Ended, Running, into, npm, read, venv, versioned};
+use stage::{Ended, Running, compiling, into, npm, python, read, versioned};
 
 /// The libraries for Node.
 const NODE_LIBRARIES: [&str; 2] = ["openai@6.49.0", "@anthropic-ai/sdk@1.8.0"];
@@ -131,8 +131,7 @@ impl Stage {
     fn with(folder: &Path, model: &str, configured: fn(&str) -> String) -> Self {
         let home = tempfile::tempdir().unwrap();
         let mut upstream = Command::new("python3");
-        upstream.arg(folder.join(model)).env("PYTHONDONTWRITEBYTECODE", "1");
-        let upstream = Running::start(&mut upstream, home.path(), "upstream");
+        let upstream = Running::start(compiling(upstream.arg(folder.join(model))), home.path(), "upstream");
         let settings = home.path().join("scrollback.toml");
         fs::write(&settings, configured(&upstream.address)).unwrap();
         let mut serve = Command::new(env!("CARGO_BIN_EXE_scrollback"));
@@ -146,7 +145,7 @@ impl Stage {
     fn plays(mut self, program: &Path, arguments: &[&str]) {
         let told = self.home.path().join("suite.log");
         let mut suite = Command::new(program);
-        suite.args(arguments).current_dir(&self.folder).env("PYTHONDONTWRITEBYTECODE", "1");
+        compiling(&mut suite).args(arguments).current_dir(&self.folder);
         suite.env("UPSTREAM", &self.upstream.address).env("PROXY", &self.server.address);
         suite.env("PROXY_TEXT", format!("{}/text", self.server.address));
         suite.env("PROXY_LARGE", format!("{}/large", self.server.address));
@@ -193,11 +192,6 @@ fn configured_small(upstream: &str) -> String {
 
 fn scripts(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder)
-}
-
-/// A Python that has the libraries.
-fn python() -> PathBuf {
-    venv("python", &scripts("clients").join("requirements.txt"))
 }
 
 fn node_home() -> PathBuf {

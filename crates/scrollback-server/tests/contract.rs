@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use stage::{Ended, Running, into, read, venv};
+use stage::{Ended, Running, compiling, into, python, read};
 
 /// A suite that says nothing for so long hangs.
 const SILENCE: Duration = Duration::from_mins(10);
@@ -26,8 +26,8 @@ fn openapi_holds() {
     serve.arg("--store").arg(home.path().join("log.db")).arg("--config").arg(settings);
     let mut server = Running::start(&mut serve, home.path(), "server");
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/contract");
-    let mut suite = Command::new(venv("contract", &tests.join("requirements.txt")));
-    suite.arg("suite.py").current_dir(&tests).env("PYTHONDONTWRITEBYTECODE", "1").env("PROXY", &server.address);
+    let mut suite = Command::new(python());
+    compiling(&mut suite).arg("suite.py").current_dir(&tests).env("PROXY", &server.address);
     suite.env("HOME_FOLDER", home.path()).env("EXPORTS", tests.join("../../../../fixtures/exports"));
     let told = home.path().join("suite.log");
     let passed = Ended(into(&mut suite, &told).spawn().unwrap()).while_it_tells(&told, SILENCE);

@@ -33,7 +33,7 @@ WORDS = {
 }
 # A request that never ends cannot be held against a description of its end; `tests/chat/live.rs` looks at its events.
 ENDLESS = "/api/events"
-SECONDS = 45
+SECONDS = 25
 
 
 def settings(sessions):

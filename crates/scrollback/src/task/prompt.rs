@@ -11,7 +11,8 @@ pub(super) fn render(template: &str, values: &[(&str, usize)]) -> String {
         let (name, rest) = piece.split_once("}}").unwrap_or((piece, ""));
         match values.iter().find(|(known, _)| *known == name) {
             Some((_, value)) => out += &value.to_string(),
-            None => debug_assert!(false, "no value for {name}"),
+            None if cfg!(test) => panic!("no value for {name}"),
+            None => {}
         }
         out += rest;
     }
