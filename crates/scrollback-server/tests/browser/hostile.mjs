@@ -103,7 +103,8 @@ await play({
     const words = encodeURIComponent(NAME);
     for (const where of [`#/${words}`, `#/s/${words}x/chat`, `#/s/evil-pages/${words}`, `#/s/evil-pages/chat?at=${words}&branch=${words}`, `#/s/evil-pages/window?view=${words}`, `#/s/evil-topics/topics?topic=${words}`, `#/s/evil-artifacts/artifacts?artifact=${words}`, `#/s/evil-pages/holds?hold=${words}`, `#/search?words=${words}&q=${words}&after=${words}`, '#/s/__proto__/constructor', '#/constructor', '#/__proto__', `#javascript:${words}`, '#/%E0%A4%A']) {
       await page.goto(`${BASE}/${where}`);
-      await page.locator('main .screen > *, main .notice.bad').first().waitFor();
+      // Where there is no such session, its head says so and the screen below stays empty.
+      await page.locator('main .screen > *, main .notice.bad, main .session-head .empty').first().waitFor();
       await harmless(page);
     }
     const strange = page.complaints.filter((words) => !/status of 4\d\d/.test(words));
