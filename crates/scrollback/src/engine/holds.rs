@@ -123,8 +123,8 @@ impl Held {
 impl Engine {
     /// Settles what stands for long results, where it was settled before.
     pub(super) async fn settle(&self, session: &SessionKey, lane: &Lane) -> Result<()> {
-        let unsettled = |leaf: &&Arc<Leaf>| leaf.long.is_some() && !leaf.is_settled();
-        let leaves: Vec<&Arc<Leaf>> = lane.open.iter().filter(unsettled).collect();
+        let unread = |leaf: &&Arc<Leaf>| leaf.long.is_some() && !leaf.is_recorded();
+        let leaves: Vec<&Arc<Leaf>> = lane.open.iter().filter(unread).collect();
         let ids = leaves.iter().map(|leaf| leaf.stored.id);
         let (Some(first), Some(last)) = (ids.clone().min(), ids.max()) else { return Ok(()) };
         let between = (last.0 - first.0) as usize + 1;
@@ -206,7 +206,7 @@ impl Engine {
         if !lane.recalls {
             return Ok(());
         }
-        let untold = |leaf: &&Arc<Leaf>| !leaf.is_settled() && !lane.excluded().contains(&leaf.stored.id);
+        let untold = |leaf: &&Arc<Leaf>| !leaf.is_recorded() && !lane.excluded().contains(&leaf.stored.id);
         for leaf in lane.open.iter().filter(|leaf| leaf.large.is_some()).filter(untold) {
             let (told, calls) = self.digest_hold(leaf).await;
             asked.extend(calls);

@@ -116,7 +116,7 @@ impl Engine {
 
     /// Whether the helper could have anything to do for a lane.
     fn has_chores(&self, lane: &Lane, budget: Budget) -> bool {
-        let large = lane.recalls && lane.open.iter().any(|leaf| leaf.large.is_some() && !leaf.is_settled());
+        let large = lane.recalls && lane.open.iter().any(|leaf| leaf.large.is_some() && !leaf.is_recorded());
         large
             || match lane.strategy {
                 StrategyName::Pages => self.digests_ahead(lane, budget),

@@ -38,6 +38,7 @@ pub struct Leaf {
     pub long: Option<Asked>,
     placeholder: OnceLock<Arc<Placeholder>>,
     settled: OnceLock<()>,
+    recorded: OnceLock<()>,
 }
 
 /// How a message stands to the results of calls.
@@ -144,8 +145,8 @@ impl Leaf {
         let asked = |over: usize| long_message.and_then(|message| asked(message, before, over));
         let (large, long) = (asked(holds.over_chars), asked(holds.least_chars()));
         let (asides, answers) = (Vec::new(), brings || goes_on || resumes(&stored));
-        let (placeholder, settled) = Default::default();
-        Self { stored, asides, begins_turn, answers, tie, waits, large, long, placeholder, settled }
+        let (placeholder, settled, recorded) = Default::default();
+        Self { stored, asides, begins_turn, answers, tie, waits, large, long, placeholder, settled, recorded }
     }
 
     /// The same with the reasoning that led to it. None leads to a result: before one stands what led to a recall that
@@ -195,6 +196,7 @@ impl Leaf {
     /// Settles what stands for it, as it is on record. The first word counts, so that a window does not change under
     /// its reader: if something else was said before, this leaf cannot be settled.
     pub fn settle(&self, placeholder: &Placeholder) {
+        let _ = self.recorded.set(());
         let now = self.placeholder.get_or_init(|| Arc::new(placeholder.clone()));
         if **now == *placeholder {
             let _ = self.settled.set(());
@@ -204,6 +206,11 @@ impl Leaf {
     /// Whether what stands for it is what is on record.
     pub fn is_settled(&self) -> bool {
         self.settled.get().is_some()
+    }
+
+    /// Whether anything that stands for it is on record.
+    pub fn is_recorded(&self) -> bool {
+        self.recorded.get().is_some()
     }
 
     /// What it costs when shown whole, with the reasoning that led to it.

@@ -46,10 +46,11 @@ fn shown<'s>(
 ) -> impl Iterator<Item = (&'s Arc<Leaf>, Shown<'s>)> {
     let usual = if scene.recalls { holds.held(scene.open) } else { vec![false; scene.open.len()] };
     scene.open.iter().zip(usual).zip(left_out(scene)).map(move |((leaf, usual), left_out)| {
-        let shown = match leaf.placeholder(holds).filter(|_| holding == Holding::All || usual) {
+        // What stands for a result is not made before it is needed: a helper may still have more to say.
+        let shown = match (holding == Holding::All || usual).then(|| leaf.placeholder(holds)) {
             _ if left_out => Shown::LeftOut,
-            Some(placeholder) => Shown::Held(placeholder),
-            None => Shown::Whole,
+            Some(Some(placeholder)) => Shown::Held(placeholder),
+            Some(None) | None => Shown::Whole,
         };
         (leaf, shown)
     })

@@ -95,6 +95,47 @@ fn digests_of_a_good_helper_are_used_at_the_next_fold() {
     });
 }
 
+/// Counts how often it is asked for the digest of a result.
+#[derive(Default)]
+struct Digester(AtomicUsize);
+
+#[async_trait]
+impl Model for Digester {
+    async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
+        if question.task == "hold_digest" {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        Manner::Helps.ask(question).await
+    }
+}
+
+#[test]
+fn each_large_result_is_digested_once_however_long_its_turn_goes_on() {
+    for strategy in [StrategyName::Pages, StrategyName::Topics, StrategyName::Summary, StrategyName::Artifacts] {
+        run(async {
+            let digester = Arc::new(Digester::default());
+            let tasks = Tasks::new(digester.clone(), TaskSettings::default());
+            let mut desk = Desk::with_tasks(Arc::new(MemoryStore::default()), settings(strategy), 30_000, tasks);
+            let mut history = Vec::new();
+            for turn in 0..2 {
+                let mut next = user("Look at the next rows.");
+                for row in 0..5 {
+                    let (id, table) =
+                        (format!("call-{turn}{row}-abcdef"), format!("row {row} of the table of boats\n"));
+                    desk.turn(&mut history, next, call(&id, "look", &json!({"row": row}))).await;
+                    next = result(&id, &table.repeat(70));
+                }
+                desk.turn(&mut history, next, assistant("Found.")).await;
+            }
+            let shown = texts(&desk.turn(&mut history, user("What is in row 3?"), assistant("Boats.")).await);
+            assert_eq!(digester.0.load(Ordering::Relaxed), 10, "{strategy:?}");
+            let (held, told) = ("[Tool result h", "The helper says that this result is a table");
+            let held: Vec<&String> = shown.iter().filter(|text| text.starts_with(held)).collect();
+            assert!(held.len() >= 5 && held.iter().all(|text| text.contains(told)), "{strategy:?}: {shown:#?}");
+        });
+    }
+}
+
 /// A placeholder that was shown stays as it is, even if the helper has more to say later.
 #[test]
 fn a_placeholder_never_changes_once_it_was_shown() {
