@@ -14,9 +14,9 @@ pub(crate) const HELD_TOO: &str = "Held with the result above.";
 /// What stands in the place of a result that never came.
 pub(crate) const UNANSWERED: &str = "No result of this call is known.";
 
-/// What stands before a result that came after the next reply, where results cannot stand.
-pub(crate) fn came_late(id: &str) -> String {
-    format!("The result of the call {id} came late:")
+/// What stands before a result that is told in words: its call is folded, or another reply came between.
+pub(crate) fn of_earlier(id: &str) -> String {
+    format!("The result of the earlier call {id}:")
 }
 
 /// A JSON value as text.

@@ -1,42 +1,30 @@
 //! Results directly behind their calls: all results of one reply are in one message, in the order of the calls, before
 //! anything else. Whoever sends only what is new may go on without having answered a call, or answer it too late.
 
-use std::collections::HashSet;
-
 use scrollback::window::Reason;
 use serde_json::{Value, json};
 
 use super::line::{Line, Source};
-use crate::wire::edit::{UNANSWERED, came_late};
+use crate::wire::edit::{UNANSWERED, of_earlier};
 
 /// The same lines, with results that are spread over several messages brought together. A call that nobody has answered
-/// gets a result that says so, and an answer that comes after the next reply is told in words.
+/// gets a result that says so, and an answer that comes after the next reply, or whose call is folded, is told in words.
 pub(super) fn gathered(lines: Vec<Line<'_>>) -> Vec<Line<'_>> {
     let mut out: Vec<Line<'_>> = Vec::with_capacity(lines.len());
-    let mut unanswered: HashSet<String> = HashSet::new();
-    let mut rest = lines.into_iter().peekable();
-    while let Some(line) = rest.next() {
-        let calls = if line.role() == "assistant" { line.calls() } else { Vec::new() };
-        out.push(line);
+    let (mut calls, mut rest) = (Vec::new(), lines.into_iter().peekable());
+    loop {
         let mut behind = Vec::new();
-        while let Some(line) = rest.next_if(|line| line.role() != "assistant") {
+        while let Some(mut line) = rest.next_if(|line| line.role() != "assistant") {
+            told(&mut line, &calls);
             behind.push(line);
-        }
-        if !unanswered.is_empty() {
-            for line in &mut behind {
-                told(line, &unanswered, &calls);
-            }
-        }
-        if calls.is_empty() {
-            out.append(&mut behind);
-            continue;
         }
         // The last word may be a call: nobody can have answered it yet.
         let open = if behind.is_empty() && rest.peek().is_none() { Vec::new() } else { open(&calls, &behind) };
-        unanswered.extend(open.iter().cloned());
-        out.extend(answered(&calls, &open, behind));
+        out.extend(if calls.is_empty() { behind } else { answered(&calls, &open, behind) });
+        let Some(reply) = rest.next() else { return out };
+        calls = reply.calls();
+        out.push(reply);
     }
-    out
 }
 
 /// The calls that no message answers.
@@ -73,18 +61,18 @@ fn is_answer(block: &Value, call: &str) -> bool {
     block["type"] == "tool_result" && block["tool_use_id"] == call
 }
 
-/// Tells in words what answers calls that another reply has come after.
-fn told(line: &mut Line<'_>, unanswered: &HashSet<String>, calls: &[String]) {
-    let late = |block: &Value| -> Option<String> {
+/// Tells in words what answers none of the calls just before it.
+fn told(line: &mut Line<'_>, calls: &[String]) {
+    let earlier = |block: &Value| -> Option<String> {
         let id = block["tool_use_id"].as_str().filter(|_| block["type"] == "tool_result")?;
-        (unanswered.contains(id) && !calls.iter().any(|call| call == id)).then(|| came_late(id))
+        (!calls.iter().any(|call| call == id)).then(|| of_earlier(id))
     };
-    if !line.blocks().iter().any(|block| late(block).is_some()) {
+    if !line.has("tool_result") || !line.blocks().iter().any(|block| earlier(block).is_some()) {
         return;
     }
     let mut all = Vec::new();
     for block in line.blocks() {
-        let lead = late(block);
+        let lead = earlier(block);
         match (&lead, block["content"].as_array(), block["content"].as_str()) {
             (None, ..) => all.push(block.clone()),
             (Some(lead), Some(parts), _) => {

@@ -8,7 +8,7 @@ use scrollback::message::value_of;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::wire::edit::{UNANSWERED, came_late};
+use crate::wire::edit::{UNANSWERED, of_earlier};
 
 /// What is known of a message without its words.
 #[derive(Default, Deserialize)]
@@ -26,17 +26,18 @@ struct Line<'w> {
 }
 
 /// The same messages, with results brought to their calls. A call that nobody has answered gets a result that says so,
-/// and an answer that comes after the next reply is told in words.
+/// and an answer that comes after the next reply, or whose call is folded, is told in words.
 pub(super) fn gathered(messages: Vec<Cow<'_, str>>) -> Vec<Cow<'_, str>> {
-    if !messages.iter().any(|message| message.contains("\"tool_calls\"")) {
+    if !messages.iter().any(|message| message.contains("\"tool_call")) {
         return messages;
     }
     let mut out = Vec::with_capacity(messages.len());
-    let mut known: HashSet<String> = HashSet::new();
+    let (mut known, mut unnamed): (HashSet<String>, bool) = Default::default();
     let mut rest = messages.into_iter().map(Line::new).peekable();
     while let Some(line) = rest.next() {
+        unnamed = if line.is_reply() { line.makes_unnamed_calls() } else { unnamed };
         if line.calls().is_empty() {
-            out.push(line.written(&known));
+            out.push(line.written(&known, unnamed));
             continue;
         }
         let mut behind = Vec::new();
@@ -45,17 +46,19 @@ pub(super) fn gathered(messages: Vec<Cow<'_, str>>) -> Vec<Cow<'_, str>> {
         }
         let line = line.called_as(&behind, &known);
         let calls = line.calls();
-        out.push(line.written(&known));
+        out.push(line.text);
         if !behind.is_empty() || rest.peek().is_some() {
-            out.extend(answered(&calls, behind, &known));
+            let (results, others) = answered(&calls, behind);
+            out.extend(results);
+            out.extend(others.into_iter().map(|line| line.written(&known, unnamed)));
         }
         known.extend(calls);
     }
     out
 }
 
-/// What stands between calls and the next reply, the results first.
-fn answered<'w>(calls: &[String], behind: Vec<Line<'w>>, known: &HashSet<String>) -> Vec<Cow<'w, str>> {
+/// What stands between calls and the next reply: their results, and the rest.
+fn answered<'w>(calls: &[String], behind: Vec<Line<'w>>) -> (Vec<Cow<'w, str>>, Vec<Line<'w>>) {
     let made: HashSet<&str> = calls.iter().map(String::as_str).collect();
     let is_theirs = |line: &Line<'w>| line.answers().is_some_and(|id| made.contains(id));
     let (results, others): (Vec<Line<'w>>, Vec<Line<'w>>) = behind.into_iter().partition(is_theirs);
@@ -63,8 +66,7 @@ fn answered<'w>(calls: &[String], behind: Vec<Line<'w>>, known: &HashSet<String>
     let is_open = |call: &&String| !brought.contains(call.as_str());
     let unanswered = |call: &String| json!({"role": "tool", "tool_call_id": call, "content": UNANSWERED}).to_string();
     let open: Vec<Cow<'w, str>> = calls.iter().filter(is_open).map(|call| unanswered(call).into()).collect();
-    let results = results.into_iter().map(|line| line.text);
-    results.chain(open).chain(others.into_iter().map(|line| line.written(known))).collect()
+    (results.into_iter().map(|line| line.text).chain(open).collect(), others)
 }
 
 impl<'w> Line<'w> {
@@ -81,6 +83,11 @@ impl<'w> Line<'w> {
     fn calls(&self) -> Vec<String> {
         let calls = self.head.tool_calls.as_array().filter(|_| self.is_reply()).into_iter().flatten();
         calls.filter_map(|call| call["id"].as_str().map(str::to_owned)).collect()
+    }
+
+    /// Whether it makes calls that have no ids: nobody knows what answers them.
+    fn makes_unnamed_calls(&self) -> bool {
+        self.head.tool_calls.as_array().is_some_and(|calls| calls.len() > self.calls().len())
     }
 
     /// The same with the ids by which its client answers it: some write others than the model did, for models that want
@@ -109,19 +116,20 @@ impl<'w> Line<'w> {
         self.head.tool_call_id.as_str().filter(|_| self.head.role == "tool")
     }
 
-    /// As it is sent: as it came, unless it answers a call that another reply has come after.
-    fn written(self, known: &HashSet<String>) -> Cow<'w, str> {
-        match self.answers().filter(|id| known.contains(*id)) {
-            Some(id) => late(id, &self.text).into(),
+    /// As it is sent: as it came, unless it answers a call that does not stand before it. Where calls have no ids, any
+    /// result that answers no other call may be theirs.
+    fn written(self, known: &HashSet<String>, unnamed: bool) -> Cow<'w, str> {
+        match self.answers().filter(|id| !unnamed || known.contains(*id)) {
+            Some(id) => told(id, &self.text).into(),
             None => self.text,
         }
     }
 }
 
-/// A result that comes too late to stand behind its call, in words.
-fn late(id: &str, text: &str) -> String {
+/// A result that cannot stand behind its call, in words.
+fn told(id: &str, text: &str) -> String {
     let message: Value = serde_json::from_str(text).unwrap_or_default();
-    let (lead, content) = (came_late(id), &message["content"]);
+    let (lead, content) = (of_earlier(id), &message["content"]);
     let content: Value = match (content.as_array(), content.as_str()) {
         (Some(parts), _) => {
             std::iter::once(json!({"type": "text", "text": lead})).chain(parts.iter().cloned()).collect()
@@ -208,8 +216,25 @@ mod tests {
         check(&[call.clone(), user.clone(), result("a")], &[call.clone(), result("a"), user.clone()]);
         let both = reply(&["a", "b"]);
         check(&[both.clone(), user.clone(), result("b")], &[both, result("b"), open("a"), user.clone()]);
-        let late = json!({"role": "user", "content": "The result of the call a came late:\n\na boat"}).to_string();
+        let late = json!({"role": "user", "content": "The result of the earlier call a:\n\na boat"}).to_string();
         let said = [call.clone(), user.clone(), words.clone(), result("a")];
         check(&said, &[call, open("a"), user, words, late]);
+    }
+
+    #[test]
+    fn a_result_whose_call_is_folded_is_told_in_words() {
+        let [user, words] = ["user", "assistant"].map(said);
+        let told =
+            |id: &str| json!({"role": "user", "content": format!("The result of the earlier call {id}:\n\na boat")});
+        let check_told = |before: &[String]| {
+            let all = |last: String| [before, &[last, words.clone()]].concat();
+            check(&all(result("a")), &all(told("a").to_string()));
+        };
+        check_told(std::slice::from_ref(&user));
+        check_told(&[user.clone(), words.clone()]);
+        check_told(&[user.clone(), reply(&["b"]), result("b")]);
+        let unnamed = json!({"role": "assistant", "tool_calls": [{"type": "function"}]}).to_string();
+        let local = [user, unnamed, result("whatever"), words];
+        check(&local, &local);
     }
 }

@@ -1,11 +1,13 @@
-//! A result for every call. Whoever sends only what is new may go on without having answered one.
+//! A result for every call, and a call for every result. Whoever sends only what is new may go on without having
+//! answered one, or answer it once it is folded.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::wire::edit::UNANSWERED;
+use crate::wire::edit::{UNANSWERED, of_earlier};
 
 /// What is known of an item without its words.
 #[derive(Default, Deserialize)]
@@ -26,6 +28,11 @@ impl Head {
         of.is_some() && of == call.kind.as_str() && self.call_id == call.call_id
     }
 
+    /// Of a result: what it answers, by kind and id.
+    fn answered(&self) -> Option<(&str, &str)> {
+        Some((self.kind.as_str()?.strip_suffix("_output")?, self.call_id.as_str()?))
+    }
+
     /// A result that says that there is none.
     fn unanswered(&self) -> String {
         let kind = format!("{}_output", self.kind.as_str().unwrap_or_default());
@@ -33,13 +40,16 @@ impl Head {
     }
 }
 
-/// The same items, with a result that says so behind calls that nobody has answered and that something was said after.
+/// The same items, with a result that says so behind calls that nobody has answered and that something was said after;
+/// a result whose call is folded is told in words.
 pub(super) fn completed(items: Vec<Cow<'_, str>>) -> Vec<Cow<'_, str>> {
     if !items.iter().any(|item| item.contains("\"call_id\"")) {
         return items;
     }
     let heads: Vec<Head> = items.iter().map(|item| serde_json::from_str(item).unwrap_or_default()).collect();
-    let (mut out, mut open) = (Vec::with_capacity(items.len()), Vec::new());
+    // What an id stands for is known to the provider alone.
+    let refers = heads.iter().any(|head| head.kind == "item_reference");
+    let (mut out, mut open, mut made) = (Vec::with_capacity(items.len()), Vec::new(), HashSet::new());
     for (at, item) in items.into_iter().enumerate() {
         let head = &heads[at];
         if head.is_call() {
@@ -48,9 +58,29 @@ pub(super) fn completed(items: Vec<Cow<'_, str>>) -> Vec<Cow<'_, str>> {
         } else {
             out.append(&mut open);
         }
-        out.push(item);
+        made.extend(head.kind.as_str().zip(head.call_id.as_str()));
+        let orphan = head.answered().filter(|call| !refers && !made.contains(call));
+        out.push(match orphan {
+            Some((_, id)) => told(id, &item).into(),
+            None => item,
+        });
     }
     out
+}
+
+/// A result that cannot stand without its call, in words.
+fn told(id: &str, item: &str) -> String {
+    let item: Value = serde_json::from_str(item).unwrap_or_default();
+    let (lead, output) = (of_earlier(id), &item["output"]);
+    let text = |words: String| json!({"type": "input_text", "text": words});
+    let is_part = |part: &Value| part["type"].as_str().is_some_and(|kind| kind.starts_with("input_"));
+    let content: Vec<Value> = match (output.as_str(), output.as_array()) {
+        (None, Some(parts)) if parts.iter().all(is_part) => {
+            std::iter::once(text(lead)).chain(parts.iter().cloned()).collect()
+        }
+        (words, _) => vec![text(format!("{lead}\n\n{}", words.map_or_else(|| output.to_string(), str::to_owned)))],
+    };
+    json!({"type": "message", "role": "user", "content": content}).to_string()
 }
 
 #[cfg(test)]
@@ -72,5 +102,26 @@ mod tests {
         check(&[&words, &a], &[&words, &a]);
         check(&[&a, &b, &of_a, &words], &[&a, &b, &open("custom_tool_call_output", "b"), &of_a, &words]);
         check(&[&a, &words], &[&a, &open("function_call_output", "a"), &words]);
+    }
+    #[test]
+    fn a_result_whose_call_is_folded_is_told_in_words() {
+        let said = |content: Value| json!({"type": "message", "role": "user", "content": content}).to_string();
+        let words = said(json!("words"));
+        let output =
+            |output: Value| json!({"type": "function_call_output", "call_id": "a", "output": output}).to_string();
+        let check = |items: &[&String], expect: &[&String]| {
+            let completed = completed(items.iter().map(|item| item.as_str().into()).collect());
+            assert_eq!(completed, expect.iter().map(|item| item.as_str()).collect::<Vec<_>>());
+        };
+        let text = |text: &str| json!({"type": "input_text", "text": text});
+        let picture = json!({"type": "input_image", "image_url": "data:image/png;base64,iVBORw0KGgo="});
+        let lead = "The result of the earlier call a:";
+        let (plain, parts) = (output(json!("a boat")), output(json!([text("a boat"), picture])));
+        check(&[&words, &plain], &[&words, &said(json!([text(&format!("{lead}\n\na boat"))]))]);
+        check(&[&parts, &words], &[&said(json!([text(lead), text("a boat"), picture])), &words]);
+        let call = json!({"type": "function_call", "call_id": "a", "name": "look", "arguments": "{}"}).to_string();
+        check(&[&call, &plain], &[&call, &plain]);
+        let reference = json!({"type": "item_reference", "id": "fc_1"}).to_string();
+        check(&[&reference, &plain], &[&reference, &plain]);
     }
 }

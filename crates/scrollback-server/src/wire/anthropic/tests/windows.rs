@@ -75,9 +75,17 @@ fn every_call_has_its_result_behind_it() {
     check(&[&one, &on], &[&one, &user(&[open("a")]), &on]);
     check(&[&both, &user(&[result("b")])], &[&both, &user(&[open("a"), result("b")])]);
     check(&[&one, &go, &user(&[result("a")])], &[&one, &user(&[result("a"), text("Go.")])]);
-    let late = user(&[text("The result of the call a came late:\n\nseen"), text("There.")]);
+    let late = user(&[text("The result of the earlier call a:\n\nseen"), text("There.")]);
     let told = [&one, &user(&[open("a")]), &go, &on, &late];
     check(&[&one, &go, &on, &user(&[result("a"), text("There.")])], &told);
+    // Its call is folded: the picture that came with it stays.
+    let picture =
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}});
+    let whole = user(&[result("gone"), picture.clone()]);
+    let told = user(&[text("The result of the earlier call gone:\n\nseen"), picture]);
+    check(&[&whole, &on], &[&told, &on]);
+    check(&[&go, &whole, &on], &[&go, &told, &on]);
+    check(&[&on, &whole, &one], &[&on, &told, &one]);
     // Some clients name calls anew in every reply.
     check(&[&one, &go, &one, &user(&[result("a")])], &[&one, &user(&[open("a")]), &go, &one, &user(&[result("a")])]);
 }
