@@ -82,6 +82,28 @@ async fn what_is_sent_at_once_goes_on_one_after_the_other() {
 }
 
 #[tokio::test]
+async fn what_is_said_while_a_reply_is_on_its_way_is_never_left_behind() {
+    for replies in [["one", "two"], ["two", "one"]] {
+        for bench in [Bench::memory(), Bench::sqlite()] {
+            let send = async |text: &str| {
+                let text = Value::Array(vec![user(text)]).to_string();
+                let arrival = Arrival::new(&bench.tenant, Some("chat"), "gpt-5", At(5));
+                bench.log.receive_new(arrival, After::Last("chat"), &History::parse(&text).unwrap()).await.unwrap()
+            };
+            let (one, two) = (send("Question one?").await, send("Question two?").await);
+            for reply in replies {
+                let to = if reply == "one" { &one } else { &two };
+                bench.answer(to, &assistant(&format!("Answer {reply}."))).await;
+            }
+            let three = send("Question three?").await;
+            let told = bench.texts(&three).await;
+            assert_eq!(told, ["Question one?", "Question two?", "Answer two.", "Question three?"], "{replies:?}");
+            assert_eq!(branches(&bench, &three).await, 2, "what was answered to the first is beside it");
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_same_words_after_the_same_place_are_the_same_message() {
     let mut bench = Bench::sqlite();
     let whole = bench.send(Some("s"), &talk("ann", 2)).await;

@@ -6,8 +6,10 @@ use super::{Arrival, History, Log, Outcome, Received};
 use crate::error::{Error, Result};
 use crate::ids::{BranchId, Depth, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
-use crate::store::{Batch, Beside, Branching, Keys, Kind, Position, Scope, Span, Stored, Which};
+use crate::store::{Batch, Beside, Branching, Keys, Kind, Origin, Position, Scope, Span, Stored, Which};
 
+/// How many messages a reply may have behind what was said.
+const REPLIES: u32 = 64;
 /// So often something follows what others said meanwhile; then it makes a branch.
 const TIMES: u32 = 32;
 
@@ -138,8 +140,8 @@ impl Log {
         match after {
             After::Last(name) => {
                 let session = SessionKey { tenant: tenant.clone(), id: SessionId::declared(tenant, name) };
-                let last = self.store.read(&session, Span::Last).await?.pop();
-                Ok((session, last.and_then(|last| last.position())))
+                let end = self.end(&session).await?;
+                Ok((session, end))
             }
             After::Response(id) => {
                 let unknown =
@@ -160,6 +162,29 @@ impl Log {
                 Ok((session, Some(known.at)))
             }
             After::Place { session, message } => self.place(tenant, session, message).await,
+        }
+    }
+
+    /// The end of the branch on which something was said last. What a model answers to a request that another went past
+    /// meanwhile stands on a branch beside it, whichever reply comes last.
+    async fn end(&self, session: &SessionKey) -> Result<Option<Position>> {
+        let Some(last) = self.store.read(session, Span::Last).await?.pop() else { return Ok(None) };
+        let (end, mut said) = (last.position(), last);
+        for _ in 0..REPLIES {
+            let is_said = said.origin != Origin::Reply && said.position().is_some();
+            if is_said {
+                break;
+            }
+            let Some(before) = said.id.0.checked_sub(1).map(MessageId) else { break };
+            let Some(stored) = self.store.read(session, Span::Ids(vec![before])).await?.pop() else { break };
+            said = stored;
+        }
+        match said.position().filter(|said| end.is_some_and(|end| end.branch != said.branch)) {
+            Some(said) => {
+                let end = self.store.read(session, Span::End(said.branch)).await?.pop();
+                Ok(end.and_then(|end| end.position()))
+            }
+            None => Ok(end),
         }
     }
 
