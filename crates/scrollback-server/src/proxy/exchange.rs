@@ -333,7 +333,7 @@ impl Exchange {
         let mut results = Vec::new();
         let mixed = if let Verdict::Mixed(calls) = &verdict {
             let known = self.turn.recalls().len();
-            let answers = self.proxy.engine.recall(&mut self.turn, calls).await;
+            let answers = self.proxy.engine.recall_for_later(&mut self.turn, calls).await;
             self.tell_recalls(known, self.earlier.count + 1);
             let ours = said.calls().filter(|call| self.is_ours(call));
             let answered: Vec<_> = ours.zip(answers.iter().map(String::as_str)).collect();

@@ -89,10 +89,16 @@ impl Turn {
 }
 
 impl Engine {
-    /// Answers calls of a model, each with a text; a call that cannot be carried out is told why.
+    /// Answers calls of a model that is sent the window again with the answers, each with a text; a call that cannot be
+    /// carried out is told why.
     pub async fn recall(&self, turn: &mut Turn, calls: &[Result<RecallCall, String>]) -> Vec<String> {
         // Where no room can be made, what is recalled is cut to the room there is.
         Box::pin(self.make_room(turn)).await.unwrap_or_default();
+        self.recall_for_later(turn, calls).await
+    }
+
+    /// The same where the client goes on first: the window stays as it was sent.
+    pub async fn recall_for_later(&self, turn: &mut Turn, calls: &[Result<RecallCall, String>]) -> Vec<String> {
         let room = Budget { tokens: turn.window.room() }.share(100 - KEEP);
         let each = room / u32::try_from(calls.len().clamp(1, CALLS_MAX)).unwrap_or(1);
         let mut answers = Vec::with_capacity(calls.len());
