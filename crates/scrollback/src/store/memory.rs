@@ -125,10 +125,10 @@ impl Kept {
     }
 
     fn head(&self, branch: BranchId) -> Option<Position> {
-        self.positions().filter(|position| position.branch == branch).last()
+        self.positions().rev().find(|position| position.branch == branch)
     }
 
-    fn positions(&self) -> impl Iterator<Item = Position> {
+    fn positions(&self) -> impl DoubleEndedIterator<Item = Position> {
         self.messages.iter().filter_map(Stored::position)
     }
 

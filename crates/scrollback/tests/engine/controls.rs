@@ -230,3 +230,19 @@ fn any_conversation_is_summed_up_and_nothing_is_stored() {
         assert!(desk.store.sessions(&desk.tenant, all).await.unwrap().is_empty());
     });
 }
+
+#[test]
+fn whoever_has_a_long_conversation_summed_up_leaves_others_their_turn_and_may_go_away() {
+    run(async {
+        let desk = desk(StrategyName::Pages);
+        let messages: Vec<Value> = (0..60).map(|turn| user(&format!("How many crates on day {turn}?"))).collect();
+        let text = Value::Array(messages).to_string();
+        let wanted = Wanted { most_tokens: Some(u32::MAX), style: "auto", model: "" };
+        let history = History::parse(&text).unwrap();
+        tokio::select! {
+            biased;
+            summary = desk.engine.summarise(&history, wanted) => panic!("nobody had a turn: {summary:?}"),
+            () = tokio::task::yield_now() => {}
+        }
+    });
+}
