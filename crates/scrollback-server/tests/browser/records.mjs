@@ -145,7 +145,13 @@ await play({
     const page = await open(at('r-artifacts', 'artifacts', `?artifact=${id}`));
     await page.locator('.record-title', { hasText: artifacts[0].title }).waitFor();
     await page.getByRole('button', { name: 'Edit' }).click();
-    await page.getByRole('textbox', { name: 'Text of the note' }).fill(`${text}\n\n## The lamp\n\nThe lamp needs oil from the blue drum.\n`);
+    const field = page.getByRole('textbox', { name: 'Text of the note' });
+    await field.fill(`${text}\n\n## The lamp\n\nThe lamp needs oil from the blue drum.\n`);
+    // Somebody else is faster: their words are shown before anything takes their place.
+    await api('PUT', `/sessions/r-artifacts/notes/${id}`, { text: `${text}\n\n## The oar\n\nThe oar is broken.\n` });
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.locator('dialog pre', { hasText: 'The oar is broken.' }).waitFor();
+    page.complaints.splice(0);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.locator('.document', { hasText: 'oil from the blue drum' }).waitFor();
     const { versions } = await api('GET', `/sessions/r-artifacts/artifacts/${id}/versions`);

@@ -7,13 +7,41 @@ use crate::home::{Home, text};
 
 /// What a terminal of so many columns gets of a command.
 fn seen(home: &Home, columns: usize, arguments: &str) -> String {
+    let (succeeded, shown) = played(home, columns, arguments);
+    assert!(succeeded, "{arguments}: {shown}");
+    shown
+}
+
+/// The same, and whether the command succeeded.
+fn played(home: &Home, columns: usize, arguments: &str) -> (bool, String) {
     let line = format!("stty cols {columns}; exec {} {arguments}", env!("CARGO_BIN_EXE_scrollback"));
     let mut script = Command::new("script");
     script.args(["--quiet", "--return", "--command", &line, "/dev/null"]).current_dir(home.0.path());
     script.env("HOME", home.0.path()).env("SHELL", "/bin/sh").env("TERM", "xterm").env("TZ", "UTC");
     let output = script.stdin(Stdio::null()).output().expect("`script` of util-linux");
-    assert!(output.status.success(), "{arguments}: {}", text(&output.stdout));
-    text(&output.stdout).replace("\r\n", "\n")
+    (output.status.success(), text(&output.stdout).replace("\r\n", "\n"))
+}
+
+#[test]
+fn what_a_person_writes_in_an_editor_replaces_nothing_that_they_did_not_see() {
+    let home = Home::new("[window]\ntokens = 6000\nreply_tokens = 500\n");
+    let folded = &home.json(&["compress", "petrel"])[0];
+    let note = folded["notes"][0].as_str().unwrap().trim_start_matches('#').to_owned();
+    std::fs::write(home.0.path().join("theirs.md"), "Theirs\n").unwrap();
+    let program = env!("CARGO_BIN_EXE_scrollback");
+    let script = format!("{program} edit petrel {note} --file theirs.md >/dev/null 2>&1; echo Mine >$1\n");
+    std::fs::write(home.0.path().join("meddling.sh"), script).unwrap();
+    std::fs::write(home.0.path().join("alone.sh"), "echo Mine >$1\n").unwrap();
+    let edits = |editor: &str| played(&home, 120, &format!("edit petrel {note} --editor 'sh {editor}'"));
+    let now = || home.json(&["notes", "petrel", &note])[0]["text"].as_str().unwrap().trim().to_owned();
+    let (succeeded, told) = edits("meddling.sh");
+    assert!(!succeeded && told.contains("changed meanwhile") && told.contains("what you wrote is in"), "{told}");
+    assert_eq!(now(), "Theirs");
+    let draft = told.split("what you wrote is in ").nth(1).unwrap().split([':', '\n']).next().unwrap();
+    assert_eq!(std::fs::read_to_string(draft).unwrap(), "Mine\n");
+    std::fs::remove_file(draft).unwrap();
+    assert!(edits("alone.sh").0);
+    assert_eq!(now(), "Mine");
 }
 
 /// A home with a conversation that would clear the screen, ring, change the title and turn what follows around.

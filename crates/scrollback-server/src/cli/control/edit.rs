@@ -31,10 +31,11 @@ pub(in crate::cli) struct Edit {
 
 impl Edit {
     pub(in crate::cli) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
-        let Some(Words { text, draft }) = self.words(desk).await? else {
+        let Some(Words { text, draft, before }) = self.words(desk).await? else {
             talk("nothing was changed");
             return Ok(ExitCode::SUCCESS);
         };
+        self.is_still(desk, before.as_deref()).await.map_err(|error| kept_in(draft.as_deref(), error))?;
         let ask = self.place.ask(Method::PUT, &["notes", &self.name]).saying(&json!({"text": text}));
         let answer = put_away(draft.as_deref(), desk.ask(&ask).await)?;
         if desk.json {
@@ -49,21 +50,36 @@ impl Edit {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// That the note still says what the person saw of it.
+    async fn is_still(&self, desk: &Desk, before: Option<&str>) -> anyhow::Result<()> {
+        let Some(before) = before else { return Ok(()) };
+        if self.now(desk).await? != before {
+            bail!("{} was changed meanwhile: `scrollback edit` shows what it says now", self.name);
+        }
+        Ok(())
+    }
+
+    /// What the note says.
+    async fn now(&self, desk: &Desk) -> anyhow::Result<String> {
+        let now: WholeNote = desk.asked(&self.place.ask(Method::GET, &["notes", &self.name])).await?;
+        Ok(now.text)
+    }
+
     /// What the note is to say; `None` if it says that already.
     async fn words(&self, desk: &Desk) -> anyhow::Result<Option<Words>> {
-        let given = |text: String| Some(Words { text, draft: None });
+        let given = |text: String| Some(Words { text, draft: None, before: None });
         match &self.file {
             Some(file) if file != Path::new("-") => {
                 let text = std::fs::read_to_string(file);
                 text.map(given).with_context(|| format!("{} cannot be read", file.display()))
             }
             None if std::io::stdin().is_terminal() => {
-                let now: WholeNote = desk.asked(&self.place.ask(Method::GET, &["notes", &self.name])).await?;
-                let words = edited(&self.editor, &now.text)?;
-                if words.text.trim() == now.text.trim() {
+                let now = self.now(desk).await?;
+                let words = edited(&self.editor, &now)?;
+                if words.text.trim() == now.trim() {
                     return put_away(words.draft.as_deref(), Ok(None));
                 }
-                Ok(Some(words))
+                Ok(Some(Words { before: Some(now), ..words }))
             }
             Some(_) | None => {
                 let mut text = String::new();
@@ -74,19 +90,27 @@ impl Edit {
     }
 }
 
-/// What a note is to say, and the file in which a person wrote it.
+/// What a note is to say, the file in which a person wrote it, and what they saw of it before.
 struct Words {
     text: String,
     draft: Option<PathBuf>,
+    before: Option<String>,
 }
 
 /// Removes what was written in an editor once it is of no more use; if it was refused, it stays.
 fn put_away<T>(draft: Option<&Path>, outcome: anyhow::Result<T>) -> anyhow::Result<T> {
-    let Some(draft) = draft else { return outcome };
-    if outcome.is_ok() {
+    if let (Some(draft), Ok(_)) = (draft, &outcome) {
         let _ = std::fs::remove_file(draft);
     }
-    outcome.with_context(|| format!("nothing was changed; what you wrote is in {}", draft.display()))
+    outcome.map_err(|error| kept_in(draft, error))
+}
+
+/// An error that tells where a person's words are.
+fn kept_in(draft: Option<&Path>, error: anyhow::Error) -> anyhow::Error {
+    match draft {
+        Some(draft) => error.context(format!("nothing was changed; what you wrote is in {}", draft.display())),
+        None => error,
+    }
 }
 
 /// A text after a person had it in their editor.
@@ -108,7 +132,7 @@ fn edited(editor: &str, text: &str) -> anyhow::Result<Words> {
         let _ = std::fs::remove_file(&path);
         bail!("the editor ended with {}: nothing was changed", status?);
     }
-    Ok(Words { text: text?, draft: Some(path) })
+    Ok(Words { text: text?, draft: Some(path), before: None })
 }
 
 #[cfg(test)]

@@ -16,9 +16,12 @@ export class Problem extends Error {
 }
 
 export const get = (path, query, options) => ask('GET', path, query, undefined, options);
-export const put = (path, body, query) => ask('PUT', path, query, body);
+export const put = (path, body, query, tag) => ask('PUT', path, query, body, { tag });
 export const post = (path, body, query) => ask('POST', path, query, body);
 export const del = (path, query) => ask('DELETE', path, query);
+
+/** The tag of what was last read there: with it, `put` changes nothing that somebody else changed meanwhile. */
+export const tagOf = (path, query) => kept.get(address(path, query))?.etag;
 
 /** Sends a request and tells each event of its stream: stream(path, { method, body, signal, headers, onOpen }, onEvent). */
 export async function stream(path, { method = 'GET', body, signal, headers, onOpen, isQuiet = false } = {}, onEvent) {
@@ -53,6 +56,7 @@ async function ask(method, path, query, body, options) {
   const headers = { accept: 'application/json' };
   if (before) headers['if-none-match'] = before.etag;
   if (body !== undefined) headers['content-type'] = 'application/json';
+  if (options?.tag) headers['if-match'] = options.tag;
   const response = await send(url, {
     method, headers, cache: 'no-store', signal: options?.signal,
     body: body === undefined ? undefined : JSON.stringify(body),

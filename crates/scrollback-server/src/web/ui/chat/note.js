@@ -1,6 +1,6 @@
 // A note of the fold: its words, which can be edited, and the originals it stands for.
 import { tell } from '../actions.js';
-import { get, put as send } from '../api.js';
+import { get, put as send, tagOf } from '../api.js';
 import { dialog } from '../dialog.js';
 import { h, put } from '../dom.js';
 import { icon } from '../icons.js';
@@ -56,18 +56,23 @@ const route = (note, chat) => chat.place.api(`notes/${encodeURIComponent(note.na
 
 const noteText = async (note, chat) => (await get(route(note, chat), { branch: chat.place.branch })).text;
 
-/** Lets a person put a note in their own words; `edited(answer)` when they have. */
+/** Lets a person put a note in their own words; `edited(answer)` when they have. What it says otherwise by then is shown first. */
 export async function editNote(note, chat, edited) {
+  const [path, query] = [route(note, chat), { branch: chat.place.branch }];
   const text = await tell(() => noteText(note, chat));
   if (text === null) return;
+  let seen = tagOf(path, query);
   const field = h('textarea', { class: 'field wide', rows: 10, dir: 'auto', 'aria-label': t('note.text'), value: text });
   const wrong = h('div', {});
   const save = async () => {
     try {
-      edited(await send(route(note, chat), { text: field.value }, { branch: chat.place.branch }));
+      edited(await send(path, { text: field.value }, query, seen));
       return true;
     } catch (error) {
-      put(wrong, trouble(error));
+      const now = error.code === 'changed' ? await tell(() => noteText(note, chat)) : null;
+      if (now === null) put(wrong, trouble(error));
+      else put(wrong, trouble({ detail: t('note.changed') }), h('pre', { class: 'note-text', tabindex: '0' }, now));
+      seen = tagOf(path, query);
       return false;
     }
   };

@@ -363,6 +363,7 @@ export default {
   'note.edit': 'Edit the note',
   'note.edit.of': 'Edit the note {note}',
   'note.text': 'Text of the note',
+  'note.changed': 'It was changed meanwhile, so nothing was saved. Below is what it says now: take over what you need, and save again.',
   'note.hint': 'Your words count in its place, as a fold of its own: undo takes them back. Of a page, the first line is the title.',
   'by.offline': 'quoted',
   'by.helper': 'by the helper',

@@ -363,6 +363,7 @@ export default {
   'note.edit': '编辑笔记',
   'note.edit.of': '编辑笔记 {note}',
   'note.text': '笔记内容',
+  'note.changed': '笔记在此期间已被更改，因此没有保存。下面是它现在的内容：把需要的部分合并进来，再保存一次。',
   'note.hint': '你写的内容会取而代之，并作为一次单独的折叠：撤销即可恢复。对于页，第一行是标题。',
   'by.offline': '摘自原文',
   'by.helper': '由辅助模型撰写',
