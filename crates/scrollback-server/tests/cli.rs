@@ -592,8 +592,17 @@ fn topics_are_written_to_files_edited_and_read_back() {
     for what in ["topic", "name", "state", "messages", "brief", "summary", "importance"] {
         assert_eq!(there[0][what], edited[0][what], "{what}");
     }
-    std::fs::write(home.0.path().join("out/topics/topic-1.jsonl"), "{}\n").unwrap();
+    let (stray, merged) = (home.0.path().join("out/topics/topic-1.jsonl"), "out/topics/archived/2026-01/topic-0.jsonl");
+    std::fs::write(&stray, "{}\n").unwrap();
     assert!(home.complains(&["topics", "import", "harbour", "out"]).contains("no topic file"));
+    let merged = home.0.path().join(merged);
+    std::fs::create_dir_all(merged.parent().unwrap()).unwrap();
+    std::fs::copy(&file, &merged).unwrap();
+    std::fs::remove_file(&stray).unwrap();
+    assert!(home.complains(&["topics", "import", "harbour", "out"]).contains("both tell of t0"));
+    std::fs::write(&stray, "mine\n").unwrap();
+    home.says(&["topics", "export", "harbour", "out"]);
+    assert!(!merged.exists() && stray.exists(), "what an earlier export left is removed, and nothing else");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! `scrollback topics export` and `import`: topics as files that people can read, edit and give back.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -38,9 +39,28 @@ impl Export {
                 say_json(&serde_json::json!({"topic": file.topic.to_string(), "file": file.path}))?;
             }
         }
-        write(&self.folder.join("topics/index.jsonl"), &day_index(&files))?;
-        talk(&format!("{} written to {}", counted(files.len() as u64, "topic"), self.folder.join("topics").display()));
+        let folder = self.folder.join("topics");
+        write(&folder.join("index.jsonl"), &day_index(&files))?;
+        let removed = self.remove_older(&files)?;
+        talk(&format!("{} written to {}", counted(files.len() as u64, "topic"), folder.display()));
+        if removed > 0 {
+            talk(&format!("{} of an earlier export removed", counted(removed, "file")));
+        }
         Ok(ExitCode::SUCCESS)
+    }
+
+    /// Removes what an earlier export wrote of topics that were merged or archived since: read back, that would undo
+    /// it.
+    fn remove_older(&self, written: &[TopicFile]) -> anyhow::Result<u64> {
+        let written: HashSet<PathBuf> = written.iter().map(|file| self.folder.join(&file.path)).collect();
+        let mut removed = 0;
+        for path in topic_files(&self.folder.join("topics"))? {
+            if !written.contains(&path) && read(&path).is_ok() {
+                std::fs::remove_file(&path).with_context(|| format!("{} cannot be removed", path.display()))?;
+                removed += 1;
+            }
+        }
+        Ok(removed)
     }
 }
 
@@ -52,8 +72,7 @@ impl Import {
         let head = branch(&session, None)?.context("the session has no messages")?.head;
         let mut files = Vec::new();
         for path in topic_files(&self.folder)? {
-            let text = std::fs::read_to_string(&path).with_context(|| format!("{} cannot be read", path.display()))?;
-            files.push(TopicFile::read(&path.display().to_string(), &text)?);
+            files.push(read(&path)?);
         }
         ensure!(!files.is_empty(), "{} holds no topic-….jsonl", self.folder.display());
         let engine = desk.engine_over(store.clone() as std::sync::Arc<dyn Store>);
@@ -76,6 +95,11 @@ impl Import {
         talk(&format!("{topics} changed, {added} added, {} moved", restored.moved));
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn read(path: &Path) -> anyhow::Result<TopicFile> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
+    Ok(TopicFile::read(&path.display().to_string(), &text)?)
 }
 
 fn write(path: &Path, lines: &[String]) -> anyhow::Result<()> {

@@ -12,7 +12,7 @@ use super::list::{followed, merged_into};
 use super::shelf::Shelf;
 use super::sort::Sorting;
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ids::{At, Depth, MessageId, SessionKey};
 use crate::message::is_same_json;
 use crate::store::{Position, Put, Span, Stored};
@@ -56,6 +56,18 @@ struct Desk {
     at: At,
 }
 
+/// Of two files that tell of one topic nobody knows which is meant.
+fn told_once(files: &[TopicFile]) -> Result<()> {
+    let mut told = HashMap::new();
+    for file in files {
+        if let Some(other) = told.insert(file.topic, &file.path) {
+            let (topic, path) = (file.topic, &file.path);
+            return Err(Error::Invalid(format!("{other} and {path} both tell of {topic}: remove the one not meant")));
+        }
+    }
+    Ok(())
+}
+
 impl Engine {
     /// Reads topic files back into a path.
     pub async fn restore_topics(
@@ -65,6 +77,7 @@ impl Engine {
         files: &[TopicFile],
         at: At,
     ) -> Result<Restored> {
+        told_once(files)?;
         let lineage = self.lineage_now(session, head).await?;
         let sorting = Sorting { session, lineage: &lineage, at, until: None };
         let mut shelf = self.shelf(session, &lineage).await?;
