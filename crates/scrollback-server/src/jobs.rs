@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::{Either, select};
 use scrollback::engine::Claimed;
 use scrollback::{Engine, Error, Tenant};
 use tokio::time::Instant;
@@ -127,11 +128,19 @@ impl Jobs {
         let outcome = loop {
             tokio::select! {
                 outcome = &mut work => break outcome,
-                () = tokio::time::sleep(RENEWED_EVERY) => {
-                    // Somebody else has it by now.
-                    let Some(renewed) = self.engine.renew(claimed, now()).await? else { return Ok(()) };
-                    claimed = renewed;
-                }
+                () = tokio::time::sleep(RENEWED_EVERY) => {}
+            }
+            // The work goes on meanwhile: it may hold what this waits for.
+            let renewing = pin!(self.engine.renew(claimed, now()));
+            let (renewed, outcome) = match select(&mut work, renewing).await {
+                Either::Left((outcome, renewing)) => (renewing.await?, Some(outcome)),
+                Either::Right((renewed, _)) => (renewed?, None),
+            };
+            // Somebody else has it by now.
+            let Some(renewed) = renewed else { return Ok(()) };
+            claimed = renewed;
+            if let Some(outcome) = outcome {
+                break outcome;
             }
         };
         let reason = match outcome {
@@ -201,43 +210,50 @@ mod tests {
         running.abort();
     }
 
-    /// A store in which nobody can read what work Ann has.
+    /// A store in which nobody can read what work Ann has, and in which everybody waits for whoever reads messages.
     #[derive(Default)]
-    struct Damaged(MemoryStore);
+    struct Rough {
+        store: MemoryStore,
+        busy: tokio::sync::Mutex<()>,
+        reading: Duration,
+    }
 
     #[async_trait]
-    impl Store for Damaged {
+    impl Store for Rough {
         async fn commit(&self, batch: Batch) -> Result<Committed> {
-            self.0.commit(batch).await
+            let _busy = self.busy.lock().await;
+            self.store.commit(batch).await
         }
 
         async fn prefix(&self, session: &SessionKey, from: Depth, chain: Vec<NodeId>) -> Result<Option<Known>> {
-            self.0.prefix(session, from, chain).await
+            self.store.prefix(session, from, chain).await
         }
 
         async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>> {
-            self.0.read(session, span).await
+            let _busy = self.busy.lock().await;
+            tokio::time::sleep(self.reading).await;
+            self.store.read(session, span).await
         }
 
         async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches> {
-            self.0.matching(tenant, probe).await
+            self.store.matching(tenant, probe).await
         }
 
         async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
             if kind == Kind::Job && *scope == Scope::Tenant(Tenant::new("ann")) {
                 return Err(Error::Damaged("a record of work is not what was written".into()));
             }
-            self.0.records(scope, kind, keys).await
+            self.store.records(scope, kind, keys).await
         }
 
         async fn sessions(&self, tenant: &Tenant, which: Which) -> Result<Vec<Session>> {
-            self.0.sessions(tenant, which).await
+            self.store.sessions(tenant, which).await
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_damaged_record_of_one_person_keeps_nobody_else_waiting() {
-        let store = Arc::new(Damaged::default());
+        let store = Arc::new(Rough::default());
         let engine = Arc::new(Engine::new(store.clone(), Tasks::offline(), EngineSettings::default()));
         let tokens = Arc::new(Tokens::new(store, 0));
         let (name, tenant) = ("laptop".to_owned(), "ann".to_owned());
@@ -246,6 +262,16 @@ mod tests {
         let running = tokio::spawn(Jobs { engine: engine.clone(), tokens }.run());
         let done = tokio::time::timeout(Duration::from_mins(10), done_after(&engine)).await;
         assert!(done.expect("it is done") < EVERY * 2);
+        running.abort();
+    }
+    #[tokio::test(start_paused = true)]
+    async fn a_claim_is_renewed_while_its_work_holds_what_that_waits_for() {
+        let store = Arc::new(Rough { reading: RENEWED_EVERY * 3 / 2, ..Rough::default() });
+        let engine = Arc::new(Engine::new(store.clone(), Tasks::offline(), EngineSettings::default()));
+        let tokens = Arc::new(Tokens::new(store, 0));
+        let running = tokio::spawn(Jobs { engine: engine.clone(), tokens }.run());
+        let done = tokio::time::timeout(Duration::from_mins(10), done_after(&engine)).await;
+        assert!(done.expect("it is done") > RENEWED_EVERY);
         running.abort();
     }
 }
