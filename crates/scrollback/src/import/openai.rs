@@ -31,14 +31,16 @@ pub(super) fn read(text: &str) -> Import {
     reading
 }
 
-/// A text that is one JSON value, or that has no line which is one, is read as a whole; any other line by line.
+/// A text that is one JSON value is read as a whole; one that is damaged as well, if that brings back more of it than
+/// its lines do.
 fn entries(text: &str) -> Entries<'_> {
     let whole = elements(text);
     if whole.skipped.is_empty() {
         return whole;
     }
     let lines = lines(text);
-    if lines.read.is_empty() && !whole.read.is_empty() { whole } else { lines }
+    let bytes = |entries: &Entries<'_>| entries.read.iter().map(|entry| entry.raw.get().len()).sum::<usize>();
+    if bytes(&whole) > bytes(&lines) { whole } else { lines }
 }
 
 /// What an entry turns out to be.
@@ -181,6 +183,10 @@ mod tests {
     fn a_long_array_that_was_cut_is_read_as_far_as_it_goes() {
         let import = read("[\n {\n  \"role\": \"user\"\n },\n {\n  \"ro");
         assert_eq!((import.conversations[0].messages.len(), import.skipped.len()), (1, 1));
+        for tail in ["", "\n]]", "\n];"] {
+            let import = read(&format!("[\n{HI},\n{HI},\n{HI}{tail}"));
+            assert_eq!((import.conversations[0].messages.len(), import.skipped.len()), (3, 1), "{tail:?}");
+        }
     }
 
     #[test]
