@@ -45,6 +45,22 @@ fn a_page_of_large_messages_ends_early() {
 }
 
 #[test]
+fn pages_before_and_after_instructions_miss_nothing() {
+    let home = Home::new(SETTINGS);
+    let server = Server::start(&home);
+    let talk = [said("system", "Be brief."), said("user", "How deep is it?"), said("assistant", "Four metres.")];
+    server.bytes("POST /api/import", "host: localhost\r\n", &exported("pilot", &talk));
+    let page = |query: &str| ids(&server.asks(&format!("GET /api/sessions/pilot/messages?{query}"), ""));
+    assert_eq!(page("count=100"), ["m0", "m1", "m2"]);
+    assert_eq!(page("after=m0"), ["m1", "m2"]);
+    assert_eq!(page("after=m1"), ["m2"]);
+    assert_eq!(page("before=m2"), ["m0", "m1"]);
+    assert_eq!(page("before=m1"), ["m0"]);
+    assert!(page("before=m0").is_empty());
+    assert_eq!(page("around=m0&count=1"), ["m0", "m1"]);
+}
+
+#[test]
 fn a_session_is_found_by_its_whole_name_among_many_that_begin_so() {
     let home = Home::new(SETTINGS);
     let server = Server::start(&home);

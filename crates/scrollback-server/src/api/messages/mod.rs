@@ -72,14 +72,15 @@ pub(super) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<Value, Re
     let fold = room.fold(&place).await?;
     let total = place.head.depth.0 + 1;
     let depth = match wanted.message() {
-        Some(id) => depth_of(room, &place, id).await?.0,
-        None => 0,
+        Some(id) => depth_on_path(room, &place, id).await?.map(|depth| depth.0),
+        None => None,
     };
     let look = Look::new(&place, &fold, How::of(ask).in_a_list());
     let (mut messages, range) = light(room, &look, wanted, wanted.range(depth, count, total)).await?;
-    if range.start == 0 && !range.is_empty() {
+    if range.start == 0 {
         let first = preamble(&**room.engine.log().store(), &place.key).await?;
-        messages.splice(0..0, first.iter().map(|stored| look.beside(stored)));
+        let first = first.iter().filter(|stored| wanted.shows(stored.id));
+        messages.splice(0..0, first.map(|stored| look.beside(stored)));
     }
     let (start, end) = (range.start == 0, range.end == total);
     Ok(serde_json::to_value(Page { messages, start, end, total, folded: fold.covers.map(Covers::ends) })?)
@@ -175,12 +176,17 @@ pub(crate) async fn preamble(store: &dyn Store, key: &SessionKey) -> scrollback:
 
 /// How deep on its branch a message is; of one beside the path, what it stands with.
 async fn depth_of(room: &Room, place: &Place, id: MessageId) -> Result<Depth, Refusal> {
+    Ok(depth_on_path(room, place, id).await?.unwrap_or(Depth(0)))
+}
+
+/// The same; `None` for instructions, which stand before the path.
+async fn depth_on_path(room: &Room, place: &Place, id: MessageId) -> Result<Option<Depth>, Refusal> {
     let found = stored(room, &place.key, id).await?;
     if found.place == Where::Beside(Beside::Preamble) {
-        return Ok(Depth(0));
+        return Ok(None);
     }
     let nowhere = || Refusal::not_found(format!("{id} stands beside the path, so nothing is before or after it"));
-    on_branch(place, &stands_at(room, &place.key, &found).await?.ok_or_else(nowhere)?)
+    Ok(Some(on_branch(place, &stands_at(room, &place.key, &found).await?.ok_or_else(nowhere)?)?))
 }
 
 /// Where a message is on the path; of one beside the path, where what it stands with is.

@@ -37,18 +37,27 @@ impl Wanted {
         }
     }
 
-    /// The depths that a page of so many messages shows; `depth` is that of the message named.
-    pub(super) fn range(self, depth: u32, count: usize, total: u32) -> Range<u32> {
+    /// The depths that a page of so many messages shows; `depth` is that of the message named, unless that is one of
+    /// the instructions, which stand before all others.
+    pub(super) fn range(self, depth: Option<u32>, count: usize, total: u32) -> Range<u32> {
         let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let after = depth.map_or(0, |depth| depth.saturating_add(1)).min(total);
+        let depth = depth.unwrap_or(0);
         let up_to = |end: u32| end.saturating_sub(count)..end;
         match self {
             Self::Newest => up_to(total),
             Self::Before(_) => up_to(depth.min(total)),
-            Self::After(_) => {
-                let from = depth.saturating_add(1).min(total);
-                from..from.saturating_add(count).min(total)
-            }
+            Self::After(_) => after..after.saturating_add(count).min(total),
             Self::Around(_) => up_to(depth.saturating_sub(count / 2).saturating_add(count).min(total)),
+        }
+    }
+
+    /// Whether a page that begins with the conversation shows one of its instructions.
+    pub(super) fn shows(self, instructions: MessageId) -> bool {
+        match self {
+            Self::Newest | Self::Around(_) => true,
+            Self::Before(id) => instructions < id,
+            Self::After(id) => instructions > id,
         }
     }
 
@@ -93,7 +102,7 @@ mod tests {
     fn pages_reach_both_ends() {
         let id = MessageId(0);
         let check = |wanted: Wanted, depth, count, total, shown: Range<u32>| {
-            assert_eq!(wanted.range(depth, count, total), shown, "{wanted:?} {depth} {count} {total}");
+            assert_eq!(wanted.range(Some(depth), count, total), shown, "{wanted:?} {depth} {count} {total}");
         };
         check(Wanted::Newest, 0, 10, 41, 31..41);
         check(Wanted::Newest, 0, 100, 41, 0..41);
@@ -107,5 +116,17 @@ mod tests {
         check(Wanted::Around(id), 0, 5, 41, 0..5);
         check(Wanted::Around(id), 40, 5, 41, 36..41);
         check(Wanted::Around(id), 1, 500, 3, 0..3);
+    }
+
+    #[test]
+    fn instructions_stand_before_everything() {
+        let (first, second) = (MessageId(0), MessageId(1));
+        let check = |wanted: Wanted, range: Range<u32>, shown: [bool; 2]| {
+            let shows = [wanted.shows(first), wanted.shows(second)];
+            assert_eq!((wanted.range(None, 10, 41), shows), (range, shown), "{wanted:?}");
+        };
+        check(Wanted::After(first), 0..10, [false, true]);
+        check(Wanted::Before(second), 0..0, [true, false]);
+        check(Wanted::Around(first), 0..10, [true, true]);
     }
 }
