@@ -40,36 +40,38 @@ export function foldWords(what, done) {
 
 /** Chooses the strategy of a session; 'default' is that of the settings. */
 export async function setStrategy(place, strategy) {
-  const answer = await tell(() => put(place.api('strategy'), { strategy }), (done) => t('strategy.now', { layout: done.layout }));
+  const answer = await tell(() => put(place.api('strategy'), { strategy }, { branch: place.branch }), (done) => t('strategy.now', { layout: done.layout }));
   await place.changed();
   return answer;
 }
 
 /** Pins a message or lets go of it. */
 export async function setPinned(place, message, isPinned) {
-  const ask = isPinned ? put : del;
-  const answer = await tell(() => ask(place.api(`pins/${message}`)), () => t(isPinned ? 'pin.done' : 'unpin.done', { message }));
+  const answer = await tell(() => decide(place, `pins/${message}`, isPinned), () => t(isPinned ? 'pin.done' : 'unpin.done', { message }));
   if (answer) await place.changed();
   return answer;
 }
 
 /** Leaves a message out of every window, or shows it again. */
 export async function setExcluded(place, message, isExcluded) {
-  const ask = isExcluded ? put : del;
   const say = (done) => t(isExcluded ? 'exclude.done' : 'include.done', { messages: done.messages?.join(', ') ?? message })
     + (done.told?.length ? ` ${t('exclude.told', { notes: done.told.map((told) => told.note).join(', ') })}` : '');
-  const answer = await tell(() => ask(place.api(`excluded/${message}`)), say);
+  const answer = await tell(() => decide(place, `excluded/${message}`, isExcluded), say);
   if (answer) await place.changed();
   return answer;
 }
 
 /** Takes a rule up again, or lets go of it. */
 export async function setRule(place, rule, isHeld) {
-  const query = { branch: place.branch };
-  const act = () => (isHeld ? put(place.api(`rules/${rule}`), undefined, query) : del(place.api(`rules/${rule}`), query));
-  const answer = await tell(act, () => t(isHeld ? 'rule.restored' : 'rule.dropped', { rule }));
+  const answer = await tell(() => decide(place, `rules/${rule}`, isHeld), () => t(isHeld ? 'rule.restored' : 'rule.dropped', { rule }));
   if (answer) await place.changed();
   return answer;
+}
+
+// Decides something about the branch that is shown.
+function decide(place, what, isSo) {
+  const [path, query] = [place.api(what), { branch: place.branch }];
+  return isSo ? put(path, undefined, query) : del(path, query);
 }
 
 /** Erases the session for good, if that is meant. */
