@@ -231,7 +231,7 @@ impl Streaming {
     /// The next round of the same reply.
     async fn next_round(&mut self, exchange: Exchange, answer: Result<Answer, Silence>) -> Phase {
         self.splitter = Splitter::default();
-        self.relay.begin(&mut self.out);
+        self.relay.begin(exchange.hides_markers(), &mut self.out);
         let refusal = match answer {
             Ok(answer) if answer.status.is_success() => return Phase::Coming(Box::new(exchange), answer.body),
             refusal => refusal,

@@ -87,8 +87,8 @@ pub(crate) trait Relay: Send {
     fn hear(&mut self, event: &Event, ear: &Ear<'_>, out: &mut BytesMut) -> Heard;
     /// What was said in this round, as far as it came. What was kept back of it may still be let out.
     fn take(&mut self) -> Said;
-    /// Begins the next round and forgets the last one.
-    fn begin(&mut self, out: &mut BytesMut);
+    /// Begins the next round, in which markers may have to be hidden, and forgets the last one.
+    fn begin(&mut self, hides_markers: bool, out: &mut BytesMut);
     /// Lets out what was kept back: the reply ends here, and this is what is left of it.
     fn close(&mut self, left: &Said, out: &mut BytesMut);
     /// Whether the round has ended; its stream may still go on.

@@ -157,10 +157,10 @@ impl Relay for Blocks {
         self.gathered.clone().said()
     }
 
-    fn begin(&mut self, out: &mut BytesMut) {
+    fn begin(&mut self, hides_markers: bool, out: &mut BytesMut) {
         self.words.iter_mut().for_each(|words| words.end(out));
         out.extend_from_slice(&self.after);
-        let words = self.words.take();
+        let words = self.words.take().or(hides_markers.then(Sieved::default));
         *self = Self { next: self.next, words, later: true, ..Self::new(false) };
     }
 

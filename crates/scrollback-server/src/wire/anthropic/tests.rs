@@ -44,7 +44,7 @@ fn relayed(rounds: &[&str], piece: usize, hides_markers: bool, waits: bool) -> (
     let mut said = Vec::new();
     for (i, round) in rounds.iter().enumerate() {
         if i > 0 {
-            relay.begin(&mut out);
+            relay.begin(hides_markers, &mut out);
         }
         let mut splitter = Splitter::default();
         let ear = Ear { offer: &offer, waits, earlier: Output { tokens: 30 * i as u64, reasoning: 0 } };

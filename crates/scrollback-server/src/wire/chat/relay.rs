@@ -16,7 +16,6 @@ use crate::wire::{Ear, ErrorKind, Heard, Relay, Speech};
 /// The chunks of a reply.
 pub(super) struct Chunks {
     gathered: Gathered,
-    hides_markers: bool,
     sieve: Option<Sieve>,
     /// The words that the sieve held when the round ended.
     rest: String,
@@ -39,7 +38,6 @@ impl Chunks {
     pub(super) fn new(hides_markers: bool) -> Self {
         Self {
             gathered: Gathered::default(),
-            hides_markers,
             sieve: hides_markers.then(Sieve::default),
             rest: String::new(),
             last: Value::Null,
@@ -240,9 +238,9 @@ impl Relay for Chunks {
         std::mem::take(&mut self.gathered).said()
     }
 
-    fn begin(&mut self, _: &mut BytesMut) {
+    fn begin(&mut self, hides_markers: bool, _: &mut BytesMut) {
         let first_id = self.first_id.take();
-        *self = Self { first_id, later: true, ..Self::new(self.hides_markers) };
+        *self = Self { first_id, later: true, ..Self::new(hides_markers) };
     }
 
     fn has_ended(&self) -> bool {

@@ -203,13 +203,13 @@ impl Relay for Items {
         std::mem::take(&mut self.gathered).said()
     }
 
-    fn begin(&mut self, out: &mut BytesMut) {
+    fn begin(&mut self, hides_markers: bool, out: &mut BytesMut) {
         if let Some(sieved) = self.sieved.take() {
             for event in sieved.asked() {
                 self.tell(None, event, out);
             }
-            self.sieved = Some(Sieved::default());
         }
+        self.sieved = hides_markers.then(Sieved::default);
         self.numbers.places.clear();
         (self.numbers.shifted, self.later) = (true, true);
         self.gathered = Gathered::default();
