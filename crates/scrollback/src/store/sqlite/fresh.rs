@@ -28,6 +28,15 @@ struct Known {
     /// Which of them hold a term.
     holding: BTreeMap<String, BTreeSet<i64>>,
     bytes: usize,
+    /// How often all of it was forgotten.
+    forgotten: u64,
+}
+
+/// The terms as a search sees them that began at some moment.
+pub(super) struct Seen<'f> {
+    fresh: &'f Fresh,
+    /// How often all was forgotten by then: what the search reads of a store before an erasure is not kept after it.
+    forgotten: u64,
 }
 
 impl Known {
@@ -69,7 +78,7 @@ impl Known {
     }
 }
 
-impl Fresh {
+impl Seen<'_> {
     /// The messages of a stretch that hold terms of a probe. Damaged ones hold none.
     pub(super) fn hits(
         &self,
@@ -81,7 +90,7 @@ impl Fresh {
             return Ok(Hits::new());
         }
         let (mut hits, unknown) = {
-            let known = self.lock();
+            let known = self.fresh.lock();
             let unknown: Vec<i64> = keys.clone().filter(|key| !known.messages.contains_key(key)).collect();
             (known.hits(&keys, probe), unknown)
         };
@@ -93,25 +102,41 @@ impl Fresh {
             if held.contains(&true) {
                 hits.insert(key, held);
             }
-            self.lock().keep(key, terms);
+            self.keep(key, terms);
         }
         Ok(hits)
+    }
+
+    /// Keeps what was read, unless something was erased since.
+    fn keep(&self, key: i64, terms: Vec<String>) {
+        let mut known = self.fresh.lock();
+        if known.forgotten == self.forgotten {
+            known.keep(key, terms);
+        }
     }
 
     /// Forgets those of messages that are indexed by now; sessions with others are given in order.
     pub(super) fn forget_indexed(&self, unindexed: &[(i64, MessageId)]) {
         let since = |session: i64| unindexed.binary_search_by_key(&session, |(no, _)| *no).map(|at| unindexed[at].1);
         let stays = |key: i64| since(session_of(key)).is_ok_and(|since| id_of(key) >= since);
-        let mut known = self.lock();
+        let mut known = self.fresh.lock();
         // Of each session the first are indexed first.
         if !known.firsts().all(stays) {
             known.retain(stays);
         }
     }
+}
 
-    /// Forgets them; needed after something was erased.
+impl Fresh {
+    /// What is known, for a search that begins now.
+    pub(super) fn seen(&self) -> Seen<'_> {
+        Seen { fresh: self, forgotten: self.lock().forgotten }
+    }
+
+    /// Forgets all; needed after something was erased.
     pub(super) fn forget(&self) {
-        *self.lock() = Known::default();
+        let mut known = self.lock();
+        *known = Known { forgotten: known.forgotten + 1, ..Known::default() };
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -137,7 +162,7 @@ mod tests {
             let (count, bytes) = held(&fresh);
             assert!(count > 0 && count * 1_000_000 <= bytes && bytes <= FRESH_BYTES, "{count} in {bytes}");
         }
-        fresh.forget_indexed(&[]);
+        fresh.seen().forget_indexed(&[]);
         let endless = vec![" ".repeat(FRESH_BYTES)];
         fresh.lock().keep(key_of(1, MessageId(100)), endless);
         assert_eq!(held(&fresh), (0, 0));
@@ -149,12 +174,23 @@ mod tests {
         for (session, id) in [(1, 7), (2, 3), (2, 4), (3, 0)] {
             fresh.lock().keep(key_of(session, MessageId(id)), vec!["term".to_owned()]);
         }
-        fresh.forget_indexed(&[(2, MessageId(4)), (3, MessageId(0)), (4, MessageId(0))]);
+        fresh.seen().forget_indexed(&[(2, MessageId(4)), (3, MessageId(0)), (4, MessageId(0))]);
         let left = [key_of(2, MessageId(4)), key_of(3, MessageId(0))];
         assert_eq!(fresh.lock().messages.keys().copied().collect::<Vec<_>>(), left);
         assert_eq!(fresh.lock().holding["term"], left.into_iter().collect());
-        fresh.forget_indexed(&[]);
+        fresh.seen().forget_indexed(&[]);
         assert_eq!(held(&fresh), (0, 0));
         assert!(fresh.lock().holding.is_empty());
+    }
+    /// A search may have read a message before it was erased, and go on after that.
+    #[test]
+    fn what_was_read_before_an_erasure_is_not_kept_after_it() {
+        let (fresh, key) = (Fresh::default(), key_of(1, MessageId(0)));
+        let before = fresh.seen();
+        fresh.forget();
+        before.keep(key, vec!["secret".to_owned()]);
+        assert_eq!(held(&fresh).0, 0);
+        fresh.seen().keep(key, vec!["gone".to_owned()]);
+        assert_eq!(held(&fresh).0, 1);
     }
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, params};
 
-use super::fresh::Fresh;
+use super::fresh::{Fresh, Seen};
 use super::query::session_no;
 use super::rows::{MESSAGE, id_of, key_of, session_of, stored};
 use super::trouble::Fault;
@@ -57,12 +57,13 @@ pub(super) fn matching(
     tenant: &Tenant,
     probe: &Probe,
 ) -> Result<Matches, Fault> {
+    let fresh = fresh.seen();
     let snapshot = connection.unchecked_transaction()?;
     let mut matches = Matches { frequencies: vec![0; probe.terms.len()], ..Matches::default() };
     let Some(bounds) = Bounds::of(&snapshot, tenant, &probe.reach)? else { return Ok(matches) };
     matches.total = total(&snapshot, &bounds)?;
     let search = Search { connection: &snapshot, tenant, probe, bounds: &bounds };
-    let waiting = search.unindexed_hits(fresh, &mut matches.frequencies)?;
+    let waiting = search.unindexed_hits(&fresh, &mut matches.frequencies)?;
     let found = if probe.weights.is_some() {
         search.read_best(&waiting)?
     } else {
@@ -116,7 +117,7 @@ struct Search<'a> {
 
 impl Search<'_> {
     /// What is not indexed yet and holds enough terms. Adds how often each term occurs there to `frequencies`.
-    fn unindexed_hits(&self, fresh: &Fresh, frequencies: &mut [u32]) -> Result<Vec<Waiting>, Fault> {
+    fn unindexed_hits(&self, fresh: &Seen<'_>, frequencies: &mut [u32]) -> Result<Vec<Waiting>, Fault> {
         let Self { connection, tenant, probe, bounds } = *self;
         let mut found = Vec::new();
         let unindexed = unindexed(connection)?;
