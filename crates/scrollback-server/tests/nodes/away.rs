@@ -70,6 +70,7 @@ fn what_cannot_be_kept_is_refused_until_the_database_is_back() {
 fn whoever_says_so_is_answered_all_the_same() {
     let (database, upstream) = (Database::start(""), Upstream::new(|_, _| reply(&says("Noted."))));
     let node = Node::start(&database, upstream.port, "unkept = \"pass\"\n");
+    assert_eq!(node.get("/ready").status(), 200, "it has begun");
     database.stop("immediate");
     let passed = node.ask("The lamp is red.");
     assert_eq!(passed.status(), 200, "{}", passed.text());
