@@ -136,6 +136,40 @@ fn each_large_result_is_digested_once_however_long_its_turn_goes_on() {
     }
 }
 
+/// Counts how often it is asked for a summary.
+#[derive(Default)]
+struct Summariser(AtomicUsize);
+
+#[async_trait]
+impl Model for Summariser {
+    async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
+        if question.task.starts_with("summary") {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        super::left_out::Parrot.ask(question).await
+    }
+}
+
+#[test]
+fn a_helper_sums_up_a_segment_at_a_time() {
+    run(async {
+        let summariser = Arc::new(Summariser::default());
+        let tasks = Tasks::new(summariser.clone(), TaskSettings::default());
+        let mut desk =
+            Desk::with_tasks(Arc::new(MemoryStore::default()), settings(StrategyName::Summary), 4_000, tasks);
+        let mut history = Vec::new();
+        for i in 0..40 {
+            let asked = user(&format!("How many crates did ship {i} bring to the harbour, and who counted them?"));
+            let told =
+                assistant(&format!("Ship {i} brought {} crates. {}", i * 7, "They were counted twice. ".repeat(8)));
+            desk.turn(&mut history, asked, told).await;
+        }
+        let asked = summariser.0.load(Ordering::Relaxed);
+        // Five messages at a time, and some are asked for once more.
+        assert!(asked > 0 && asked <= history.len() * 3 / 10, "{asked} for {} messages", history.len());
+    });
+}
+
 /// A placeholder that was shown stays as it is, even if the helper has more to say later.
 #[test]
 fn a_placeholder_never_changes_once_it_was_shown() {

@@ -73,7 +73,7 @@ impl Engine {
         let stretch = self.strategy(lane.strategy).fold(&scene).pop();
         let folded = stretch.map_or(0, |stretch| stretch.covers.count() as usize).min(lane.open.len());
         match lane.strategy {
-            StrategyName::Summary => self.sum_ahead(upkeep, &lane.open[..folded], asked).await,
+            StrategyName::Summary => self.sum_ahead(upkeep, &lane.open[..folded], forced, asked).await,
             StrategyName::Artifacts => {
                 let count = if forced { folded } else { self.next_archived(lane, budget) };
                 self.archive_ahead(upkeep, &lane.open[..count], asked).await
@@ -90,8 +90,15 @@ impl Engine {
         strategies.artifacts.next(&scene, &strategies.holds)
     }
 
-    /// Goes on with the summary, segment by segment.
-    async fn sum_ahead(&self, upkeep: &Upkeep<'_>, leaves: &[Arc<Leaf>], asked: &mut Vec<task::Asked>) -> Result<()> {
+    /// Goes on with the summary, segment by segment. What is no segment yet waits for more, unless all is wanted now:
+    /// each time, the helper reads and writes all of the summary.
+    async fn sum_ahead(
+        &self,
+        upkeep: &Upkeep<'_>,
+        leaves: &[Arc<Leaf>],
+        forced: bool,
+        asked: &mut Vec<task::Asked>,
+    ) -> Result<()> {
         let Upkeep { session, lane, .. } = *upkeep;
         let settings = &self.settings.strategies.summary;
         let segment = settings.of(&lane.model).segment.unwrap_or(settings.segment).max(1);
@@ -105,7 +112,8 @@ impl Engine {
         };
         let tokens = |leaves: &[Arc<Leaf>]| leaves.iter().map(|leaf| leaf.tokens()).sum::<u32>();
         let mut original = lane.folded.fold.original_tokens + tokens(&leaves[..done.min(leaves.len())]);
-        while done < leaves.len() {
+        let least = if forced { 1 } else { segment };
+        while done + least <= leaves.len() {
             let end = segment_end(leaves, done, segment);
             original += tokens(&leaves[done..end]);
             let Some((next, calls)) = self.sum_next(lane, summary.as_ref(), &leaves[done..end], original).await else {
