@@ -15,6 +15,7 @@ use crate::recall::{CALLS_MAX, Hit, Part, RecallCall, fence, heading, said};
 use crate::search::{Found, Query, Reach};
 use crate::store::{Lineage, Place, Position, Span, Stored};
 use crate::strategy::{Leaf, StrategyName, turns};
+use crate::task;
 use crate::window::{Block, Body, Budget, Window, tokens_of};
 
 mod elsewhere;
@@ -118,14 +119,16 @@ impl Engine {
                 .to_owned();
         };
         turn.recalls.push(as_asked(call));
-        match self.looked_up(&turn.sight(), call, room).await {
+        let mut asked = Vec::new();
+        let answered = self.looked_up(&turn.sight(), call, room, &mut asked).await;
+        turn.asked.append(&mut asked);
+        match answered {
             Ok(answered) => {
                 turn.pages.extend(answered.page);
                 if let (RecallCall::Topic { words, .. }, Some(woken)) = (call, &answered.woken) {
                     let (event, topics) = recorded(words, woken);
                     turn.activated.push(event);
                     turn.woken.extend(topics);
-                    turn.asked.extend(woken.calls.iter().cloned());
                 }
                 answered.text
             }
@@ -144,16 +147,22 @@ impl Engine {
     ) -> Result<String> {
         let sight =
             Sight { session, head, fold, window: None, excluded: &BTreeSet::new(), is_person: true, sorted: true };
-        self.looked_up(&sight, call, ROOM).await.map(|answered| answered.text)
+        self.looked_up(&sight, call, ROOM, &mut Vec::new()).await.map(|answered| answered.text)
     }
 
-    async fn looked_up(&self, sight: &Sight<'_>, call: &RecallCall, room: u32) -> Result<Answered> {
+    async fn looked_up(
+        &self,
+        sight: &Sight<'_>,
+        call: &RecallCall,
+        room: u32,
+        asked: &mut Vec<task::Asked>,
+    ) -> Result<Answered> {
         let alone = |text: String| Answered { text, page: None, woken: None };
         match call {
             RecallCall::Topic { words, since, until } => {
                 let Sight { session, head, fold, excluded, .. } = *sight;
                 let wanted = Wanted { session, head, open: fold.open(), words, since: *since, until: *until, excluded };
-                let woken = self.wake(&wanted, room).await?;
+                let woken = self.wake(&wanted, room, asked).await?;
                 Ok(Answered { text: woken.text.clone(), page: None, woken: Some(woken) })
             }
             RecallCall::Page { number, from } => self.page(sight, MessageId(*number), *from, room).await,

@@ -97,6 +97,18 @@ pub struct Asked {
     pub outcome: Heard,
 }
 
+impl Asked {
+    /// Whether the helper was there, and what it made of the question could not be used.
+    pub fn was_in_vain(&self) -> bool {
+        match &self.outcome {
+            Heard::Answer => false,
+            Heard::Nonsense(_) => true,
+            // A model that spends all it may write on thinking says nothing, and is paid for.
+            Heard::Nothing(_) => self.output_tokens > 0,
+        }
+    }
+}
+
 /// What came of a question.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]

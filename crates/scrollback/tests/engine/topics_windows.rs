@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use scrollback::engine::Event;
+use scrollback::engine::{Event, Finish};
 use scrollback::recall::RecallCall;
+use scrollback::store::{Keys, Kind, Scope};
 use scrollback::strategy::StrategyName;
 use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
 use scrollback::{At, Engine, MemoryStore};
@@ -129,6 +130,26 @@ fn what_is_asked_in_other_words_is_read() {
 }
 
 #[test]
+fn a_request_that_comes_again_because_nobody_answered_is_not_read_up_again() {
+    run(async {
+        let keeper = Arc::new(Keeper::default());
+        let (mut desk, mut history) = talk(keeper.clone()).await;
+        history.push(user(ASKED));
+        keeper.asked("");
+        let turn = desk.begin(&history).await.unwrap();
+        let shown = texts(turn.window());
+        desk.engine.finish(turn, Finish::nothing("gpt-5", At(desk.now))).await.unwrap();
+        assert_eq!(keeper.asked("read_topic").len(), 2);
+        let again = desk.begin(&history).await.unwrap();
+        assert_eq!((texts(again.window()), keeper.asked("read_topic").len()), (shown.clone(), 0));
+        desk.finish(again, &assistant("300 grams.")).await;
+        // An answer that is wanted anew is given to the same window.
+        let anew = desk.begin(&history).await.unwrap();
+        assert_eq!((texts(anew.window()), keeper.asked("read_topic").len()), (shown, 0));
+    });
+}
+
+#[test]
 fn a_topic_is_found_by_the_index_and_read_by_its_own_window() {
     run(async {
         let keeper = Arc::new(Keeper::default());
@@ -146,6 +167,10 @@ fn a_topic_is_found_by_the_index_and_read_by_its_own_window() {
         assert!(told.contains(FACT) && told.contains("[29 more of t0: m1–m29. recall_page(index = 1)"), "{told}");
         assert!(recall(&desk, &mut turn, topic("submarine volcano")).await.starts_with("No topic matches"));
         desk.finish(turn, &assistant("Found.")).await;
+        let (scope, all) = (Scope::Session(desk.session()), Keys::After(String::new(), 9_999));
+        let calls = desk.store.records(&scope, Kind::Ledger, all).await.unwrap();
+        let routed = calls.iter().filter(|call| call.body.get().contains("\"route\"")).count();
+        assert_eq!(routed, 2, "what found nothing was paid for as well");
     });
 }
 

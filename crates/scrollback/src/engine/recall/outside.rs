@@ -24,7 +24,7 @@ impl Engine {
     ) -> Result<String> {
         let excluded = &self.controls(session).await?.excluded;
         let sight = Sight { session, head, fold, window: None, excluded, is_person: false, sorted: true };
-        self.looked_up(&sight, call, ROOM).await.map(|answered| answered.text)
+        self.looked_up(&sight, call, ROOM, &mut Vec::new()).await.map(|answered| answered.text)
     }
 
     /// Whether a summary of this name (`s60` is named after m60) was ever shown in windows of a session. A model is told
@@ -46,7 +46,7 @@ impl Engine {
         let fold = behind(fold, head);
         let sight =
             Sight { session, head, fold: &fold, window: None, excluded: &excluded, is_person: false, sorted: true };
-        self.looked_up(&sight, call, OUTSIDE).await.map(|answered| answered.text)
+        self.looked_up(&sight, call, OUTSIDE, &mut Vec::new()).await.map(|answered| answered.text)
     }
 }
 

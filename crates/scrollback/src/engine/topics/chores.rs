@@ -116,7 +116,7 @@ impl Engine {
             let messages = self.newest(sorting, topic).await?;
             let answered = self.tasks.run(&WriteBrief { card: Some(&edition.card), messages: &messages }).await;
             // A helper that makes nothing of it is asked again once more is said there; one that was not there, each time.
-            let is_lost_on_it = answered.calls.iter().any(|call| matches!(call.outcome, task::Heard::Nonsense(_)));
+            let is_lost_on_it = answered.calls.iter().any(task::Asked::was_in_vain);
             calls.extend(answered.calls);
             let mut next = edition.next(edition.upto);
             (next.card.name, next.card.brief) = (answered.answer.name, answered.answer.brief);

@@ -150,9 +150,7 @@ impl Engine {
         }
         let began = lane.open[turns::last(&lane.open)].stored.id;
         let lineage = self.store().lineage(session, lane.head).await?;
-        if lane.head.id != began
-            && let Some(before) = self.consulted_before(session, &lineage, lane, fold.open()).await?
-        {
+        if let Some(before) = self.consulted_before(session, &lineage, lane, fold.open()).await? {
             return Ok(Some(before.without(lane.excluded())));
         }
         let mut consulted = if lane.strategy == StrategyName::Topics {
@@ -208,10 +206,13 @@ impl Engine {
         if let Some(before) = lane.consulted.as_ref().filter(|before| before.turn == began) {
             return Ok(Some(before.again()));
         }
+        let is_later = lane.head.id != began;
         for leaf in turn.iter().rev() {
             let view = self.last_view(session, leaf.stored.id).await?;
-            // Before anything was folded there was nothing to ask.
-            if let Some(view) = view.filter(|view| view.fold.is_some()) {
+            // Before anything was folded there was nothing to ask. The same request may come once more, because it was
+            // not answered, and also for a model with another window.
+            let counts = |view: &View| view.fold.is_some() && (is_later || *view.layout == *lane.layout);
+            if let Some(view) = view.filter(counts) {
                 let consulted = self.consulted_in(session, lineage, &view, open).await?;
                 return Ok(Some(Consulted { turn: began, ..consulted }));
             }

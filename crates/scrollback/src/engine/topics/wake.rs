@@ -53,8 +53,6 @@ pub(in crate::engine) struct Woken {
     pub(in crate::engine) text: String,
     /// Those that wake.
     pub(in crate::engine) topics: Vec<(TopicId, f32)>,
-    /// What the helper was asked for it.
-    pub(in crate::engine) calls: Vec<task::Asked>,
 }
 
 impl Wanted<'_> {
@@ -77,8 +75,13 @@ impl Wanted<'_> {
 }
 
 impl Engine {
-    /// Brings topics back by id, by words or by days.
-    pub(in crate::engine) async fn wake(&self, wanted: &Wanted<'_>, room: u32) -> Result<Woken> {
+    /// Brings topics back by id, by words or by days. Notes what the helper was asked, also if nothing comes of it.
+    pub(in crate::engine) async fn wake(
+        &self,
+        wanted: &Wanted<'_>,
+        room: u32,
+        asked: &mut Vec<task::Asked>,
+    ) -> Result<Woken> {
         let lineage = self.store().lineage(wanted.session, wanted.head).await?;
         let reader = wanted.reader(&lineage);
         let by_id = match named(wanted.words) {
@@ -86,16 +89,14 @@ impl Engine {
             None => Vec::new(),
         };
         // What reads like an id may be what something is called.
-        let (chosen, mut calls) =
-            if by_id.is_empty() { self.some(wanted, &reader).await? } else { (by_id, Vec::new()) };
+        let chosen = if by_id.is_empty() { self.some(wanted, &reader, asked).await? } else { by_id };
         if chosen.is_empty() {
             let words = super::super::recall::shown_words(wanted.words);
             return Err(Error::NotFound(format!(
                 "No topic matches “{words}”. Try other words, or search_history(words); for archived topics, name a day."
             )));
         }
-        let (findings, read) = self.read_chosen(wanted, &reader, chosen).await?;
-        calls.extend(read);
+        let findings = self.read_chosen(wanted, &reader, chosen, asked).await?;
         let (mut topics, mut held) = (Vec::new(), Vec::new());
         // What is in no topic yet can be shown, but has none to wake.
         for finding in findings.iter().filter(|finding| finding.edition > 0) {
@@ -105,7 +106,7 @@ impl Engine {
         let consulted = Consulted { findings, ..Consulted::new(wanted.head.id) };
         let none = || Error::NotFound("There is no room left in the window to show this topic.".into());
         let text = self.with_onward(&consulted, &held, room).ok_or_else(none)?;
-        Ok(Woken { text, topics, calls })
+        Ok(Woken { text, topics })
     }
 
     /// What is quoted, and how to go on in each topic, as far as there is room.
@@ -145,10 +146,11 @@ impl Engine {
         &self,
         wanted: &Wanted<'_>,
         reader: &Reader<'_>,
-    ) -> Result<(Vec<(Shelved, Reading)>, Vec<task::Asked>)> {
+        asked: &mut Vec<task::Asked>,
+    ) -> Result<Vec<(Shelved, Reading)>> {
         let known = self.indexed(wanted, reader).await?;
         if known.is_empty() {
-            return Ok((Vec::new(), Vec::new()));
+            return Ok(Vec::new());
         }
         let cards: Vec<_> = known.iter().map(|(shelved, _)| (*shelved.card).clone()).collect();
         let by_words = known.iter().map(|(shelved, found)| (shelved.card.id, found.relevance));
@@ -157,6 +159,7 @@ impl Engine {
         let today = today.first().map_or_else(At::default, |stored| stored.at);
         let route = Route { asked: wanted.words, today, cards: &cards, by_words: &by_words };
         let Answered { answer: routed, calls, .. } = self.in_time(&route).await;
+        asked.extend(calls);
         let settings = &self.settings.strategies.topics.activation;
         let best = activation::deep(settings, &routed, 0);
         let best: Vec<TopicId> = if best.is_empty() { routed.iter().map(|(topic, _)| *topic).collect() } else { best };
@@ -166,7 +169,7 @@ impl Engine {
             let relevance = routed.iter().find(|(id, _)| *id == topic).map_or(0.0, |(_, relevance)| *relevance);
             chosen.push((shelved.clone(), self.by_finds(wanted, reader, found, relevance).await?));
         }
-        Ok((chosen, calls))
+        Ok(chosen)
     }
 
     /// What words find in a topic, or its newest messages if they find nothing.
@@ -237,7 +240,8 @@ impl Engine {
         wanted: &Wanted<'_>,
         reader: &Reader<'_>,
         chosen: Vec<(Shelved, Reading)>,
-    ) -> Result<(Vec<Finding>, Vec<task::Asked>)> {
+        asked: &mut Vec<task::Asked>,
+    ) -> Result<Vec<Finding>> {
         let (mut prompts, mut open) = (Vec::new(), Vec::new());
         for (shelved, _) in &chosen {
             prompts.push(self.prompt_of(reader, shelved).await?);
@@ -251,16 +255,16 @@ impl Engine {
             let task = ReadTopic { card: &shelved.card, messages, open: &open, by_words };
             async move { if messages.is_empty() { offline(&task) } else { self.in_time(&task).await } }
         });
-        let (mut findings, mut calls) = (Vec::new(), Vec::new());
-        for (answered, (shelved, by_words)) in join_all(read).await.into_iter().zip(&chosen) {
-            calls.extend(answered.calls);
+        let mut findings = Vec::new();
+        for (mut answered, (shelved, by_words)) in join_all(read).await.into_iter().zip(&chosen) {
+            asked.append(&mut answered.calls);
             let Reading { relevance, messages, summary } = answered.answer;
             let messages = if messages.is_empty() { by_words.messages.clone() } else { messages };
             let summary = if summary.is_empty() { by_words.summary.clone() } else { summary };
             let reading = Reading { relevance: relevance.max(by_words.relevance), messages, summary };
             findings.push(self.finding(wanted.session, wanted.open, shelved, reading).await?);
         }
-        Ok((findings, calls))
+        Ok(findings)
     }
 }
 
