@@ -4,10 +4,12 @@
 //! Writing a file anew takes time in proportion to the file, and whoever writes waits meanwhile. So it is done beside
 //! requests, once for all that was erased by then, and not again until many times as long has passed as it took.
 
+use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use scrollback::{Forget, Result, SessionKey};
+use scrollback::{Forget, Result, SessionKey, Tenant};
 use tokio::sync::Notify;
 
 /// The shortest pause between two times.
@@ -21,18 +23,31 @@ const LONGEST: Duration = Duration::from_hours(1);
 #[derive(Clone)]
 pub(crate) struct Eraser {
     store: Arc<dyn Forget>,
+    /// What was typed in chats in the terminal: it may be about what is erased, and nobody knows which lines are.
+    typed: Option<PathBuf>,
     erased: Arc<Notify>,
 }
 
 impl Eraser {
     pub(crate) fn new(store: Arc<dyn Forget>) -> Self {
-        Self { store, erased: Arc::default() }
+        Self { store, typed: None, erased: Arc::default() }
+    }
+
+    /// The same, which removes a file of what was typed with what is erased.
+    pub(crate) fn with_typed(self, typed: PathBuf) -> Self {
+        Self { typed: Some(typed), ..self }
     }
 
     /// Erases a session and returns how many messages it had.
     pub(crate) async fn forget(&self, session: &SessionKey) -> Result<u32> {
         let messages = self.store.forget(session).await?;
         self.erased.notify_one();
+        if let Some(typed) = self.typed.as_ref().filter(|_| session.tenant == Tenant::local())
+            && let Err(error) = std::fs::remove_file(typed)
+            && error.kind() != ErrorKind::NotFound
+        {
+            tracing::warn!(%error, "what was typed in chats stays in {}; remove that file", typed.display());
+        }
         Ok(messages)
     }
 

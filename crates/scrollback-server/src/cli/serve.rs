@@ -10,9 +10,9 @@ use clap::Args;
 use scrollback::Engine;
 use scrollback::strategy::StrategySettings;
 use scrollback::task::{TaskSettings, Tasks};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use super::{Desk, USUAL_LOG, log_to_stderr, talk};
+use super::{Desk, USUAL_LOG, chat::history_of, log_to_stderr, talk};
 use crate::address::{Holder, Posted, reachable};
 use crate::config::{AccessRule, HelperSettings, Serve as Settings};
 use crate::erasing::Eraser;
@@ -82,7 +82,8 @@ pub(super) fn proxy(desk: &Desk, store: Arc<Opened>, settings: Settings) -> anyh
     let engine = Engine::new(store, tasks(&settings)?, desk.settings.engine.clone());
     let engine = with_helpers(engine, &settings, &desk.settings.engine.strategies)?;
     let engine = with_embeddings(engine, &settings)?;
-    let mut proxy = Proxy::new(Arc::new(engine), Eraser::new(forget), settings)?;
+    let typed = history_of(desk.settings.store.beside());
+    let mut proxy = Proxy::new(Arc::new(engine), Eraser::new(forget).with_typed(typed), settings)?;
     proxy.pulse = pulse;
     Ok(Arc::new(proxy))
 }
@@ -191,24 +192,41 @@ fn tasks_of(settings: &Settings, helper: &HelperSettings, model: &str) -> anyhow
     Ok(tasks.with_purse(helper.purse.clone(), price).watched(watch(model)))
 }
 
-/// Waits for the word to stop: somebody says so, or the terminal is gone. Whoever says it twice does not want to wait
-/// for anything.
-pub(super) fn stopped() -> anyhow::Result<impl Future<Output = ()>> {
-    let listen = |kind| signal(kind).context("signals cannot be listened for");
-    // What `nohup` started goes on without its terminal.
-    let mut gone = (!ignores_hangup()).then(|| listen(SignalKind::hangup())).transpose()?;
-    let mut end = listen(SignalKind::terminate())?;
-    let mut told = async move || {
+/// The word to end, from outside: another process says so, or the terminal is gone.
+pub(super) struct Outside {
+    end: Signal,
+    gone: Option<Signal>,
+}
+
+impl Outside {
+    pub(super) fn listen() -> anyhow::Result<Self> {
+        let listen = |kind| signal(kind).context("signals cannot be listened for");
+        // What `nohup` started goes on without its terminal.
+        let gone = (!ignores_hangup()).then(|| listen(SignalKind::hangup())).transpose()?;
+        Ok(Self { end: listen(SignalKind::terminate())?, gone })
+    }
+
+    pub(super) async fn says_so(&mut self) {
         let gone = async {
-            match &mut gone {
+            match &mut self.gone {
                 Some(gone) => gone.recv().await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = end.recv() => {}
+            _ = self.end.recv() => {}
             _ = gone => {}
+        }
+    }
+}
+
+/// Waits for the word to stop, also from the keyboard. Whoever says it twice does not want to wait for anything.
+pub(super) fn stopped() -> anyhow::Result<impl Future<Output = ()>> {
+    let mut outside = Outside::listen()?;
+    let mut told = async move || {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            () = outside.says_so() => {}
         }
     };
     Ok(async move {

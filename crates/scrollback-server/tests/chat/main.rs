@@ -4,6 +4,7 @@
 
 mod crossed;
 mod dialects;
+mod ending;
 mod errors;
 mod imported;
 mod live;

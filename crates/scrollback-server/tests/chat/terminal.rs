@@ -11,11 +11,11 @@ use super::{SMALL, calls, long, speaks};
 use crate::scene::{Server, Upstream, events, plain, stream};
 
 /// A folder with settings and a store of its own.
-struct Home(tempfile::TempDir);
+pub(super) struct Home(pub(super) tempfile::TempDir);
 
 impl Home {
     /// In front of an upstream that answers as `gpt-4o`.
-    fn new(upstream: &Upstream, settings: &str) -> Self {
+    pub(super) fn new(upstream: &Upstream, settings: &str) -> Self {
         let port = upstream.port;
         let mock = format!("[serve]\nupstream = \"mock\"\n[upstreams.mock]\nurl = \"http://127.0.0.1:{port}/v1\"\n");
         Self::with(&format!("{mock}[chat]\nmodel = \"gpt-4o\"\n{settings}"))
@@ -38,17 +38,17 @@ impl Home {
         ["--config".into(), file("scrollback.toml"), "--store".into(), file("log.db")]
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub(super) fn command(&self, arguments: &[&str]) -> Command {
         command(self.0.path(), &Self::flags(self.0.path()), arguments)
     }
 
     /// Runs a command with something on its standard input.
-    fn pipe(&self, input: &str, arguments: &[&str]) -> Output {
+    pub(super) fn pipe(&self, input: &str, arguments: &[&str]) -> Output {
         piped(self.command(arguments), input)
     }
 
     /// What a chat answers.
-    fn says(&self, input: &str, arguments: &[&str]) -> String {
+    pub(super) fn says(&self, input: &str, arguments: &[&str]) -> String {
         said(&self.pipe(input, arguments))
     }
 
@@ -57,7 +57,7 @@ impl Home {
     }
 
     /// The newest session.
-    fn session(&self) -> String {
+    pub(super) fn session(&self) -> String {
         let listed = self.says("", &["sessions", "--limit", "1", "--json"]);
         let session: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
         session["id"].as_str().unwrap().to_owned()
@@ -85,7 +85,7 @@ fn said(output: &Output) -> String {
     out
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
@@ -213,13 +213,13 @@ fn what_was_refused_says_where_it_is_kept() {
 }
 
 /// A chat in a terminal: what `script` sees of it while lines are typed.
-struct Terminal {
+pub(super) struct Terminal {
     child: std::process::Child,
     seen: std::sync::Arc<std::sync::Mutex<String>>,
 }
 
 impl Terminal {
-    fn open(home: &Home, arguments: &str) -> Self {
+    pub(super) fn open(home: &Home, arguments: &str) -> Self {
         let flags = Home::flags(home.0.path()).join(" ");
         let line = format!("stty cols 100; exec {} chat {arguments} {flags}", env!("CARGO_BIN_EXE_scrollback"));
         let mut command = Command::new("script");
@@ -242,7 +242,7 @@ impl Terminal {
     }
 
     /// Waits until something is seen, and gives all that was seen up to now; then nothing of it is seen any more.
-    fn sees(&self, words: &str) -> String {
+    pub(super) fn sees(&self, words: &str) -> String {
         let begun = Instant::now();
         loop {
             let mut seen = self.seen.lock().unwrap();
@@ -256,11 +256,11 @@ impl Terminal {
         }
     }
 
-    fn types(&mut self, keys: &str) {
+    pub(super) fn types(&mut self, keys: &str) {
         self.child.stdin.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
     }
 
-    fn ends(mut self) {
+    pub(super) fn ends(mut self) {
         let begun = Instant::now();
         while self.child.try_wait().unwrap().is_none() {
             assert!(begun.elapsed() < Duration::from_secs(30), "it does not leave: {}", self.seen.lock().unwrap());

@@ -27,6 +27,8 @@ const PROMPT: &str = "› ";
 pub(super) struct Editor {
     lines: rustyline::Editor<Guide, FileHistory>,
     history: Option<PathBuf>,
+    /// Whether that file was there.
+    was_there: bool,
     colour: bool,
 }
 
@@ -43,11 +45,13 @@ impl Editor {
         let newline = EventHandler::Simple(Cmd::Newline);
         lines.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), newline);
         lines.bind_sequence(KeyEvent::ctrl('C'), EventHandler::Conditional(Box::new(Clear)));
-        if let Some(file) = history.as_ref().filter(|file| file.exists()) {
+        let known = history.as_ref().filter(|file| file.exists());
+        let was_there = known.is_some();
+        if let Some(file) = known {
             // What cannot be read is not worth a complaint: it is only what the arrow keys bring back.
             let _ = lines.load_history(file);
         }
-        Ok(Self { lines, history, colour })
+        Ok(Self { lines, history, was_there, colour })
     }
 
     /// The next line; `None` when the person leaves.
@@ -65,9 +69,13 @@ impl Editor {
 
     fn remember(&mut self, line: &str) {
         // A line that cannot be remembered is said all the same.
+        if self.was_there && self.history.as_ref().is_some_and(|file| !file.exists()) {
+            // Somebody erased a conversation, and what was typed about it.
+            let _ = self.lines.clear_history();
+        }
         let is_new = self.lines.add_history_entry(line).unwrap_or_default();
         if let Some(file) = self.history.as_ref().filter(|_| is_new) {
-            let _ = self.lines.append_history(file);
+            self.was_there = self.lines.append_history(file).is_ok();
         }
     }
 }

@@ -15,6 +15,7 @@ mod steer;
 mod turn;
 
 use std::io::{IsTerminal, Read};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow, bail};
@@ -23,6 +24,7 @@ use clap::Args;
 use scrollback::Error;
 use serde_json::json;
 
+use super::serve::Outside;
 use super::terminal::is_coloured;
 use super::{Desk, log_to_stderr, say_json, talk};
 use crate::api::Ask;
@@ -60,6 +62,9 @@ pub(super) struct Chat {
     #[arg(long)]
     no_history: bool,
 }
+
+/// How a process ends that was told to, as shells know it.
+const TOLD_TO_END: i32 = 128 + 15;
 
 /// As much of a session's id as people are shown.
 const SHOWN_ID: usize = 12;
@@ -99,12 +104,17 @@ impl Chat {
         };
         let history = (!self.no_history).then(|| history_of(desk.settings.store.beside()));
         let mut talk = self.begun(desk, audience).await?;
-        let outcome = match message {
-            Some(message) => talk.once(&message).await,
-            None => talk.on_and_on(history).await,
+        let mut outside = Outside::listen()?;
+        let outcome = tokio::select! {
+            outcome = talk.goes_on(message.as_deref(), history) => Some(outcome),
+            () = outside.says_so() => None,
         };
         talk.server.leave().await?;
-        outcome
+        match outcome {
+            Some(outcome) => outcome,
+            // Whoever reads what is typed would be waited for.
+            None => std::process::exit(TOLD_TO_END),
+        }
     }
 
     /// What is to be said at once: the message, and what is piped in.
@@ -168,6 +178,13 @@ fn is_seen(audience: Audience) -> bool {
 }
 
 impl Talk<'_> {
+    async fn goes_on(&mut self, message: Option<&str>, history: Option<PathBuf>) -> anyhow::Result<ExitCode> {
+        match message {
+            Some(message) => self.once(message).await,
+            None => self.on_and_on(history).await,
+        }
+    }
+
     /// Says one thing.
     async fn once(&mut self, message: &str) -> anyhow::Result<ExitCode> {
         let answered = self.say(message).await;
@@ -195,7 +212,7 @@ impl Talk<'_> {
     }
 
     /// Goes on until the person leaves.
-    async fn on_and_on(&mut self, history: Option<std::path::PathBuf>) -> anyhow::Result<ExitCode> {
+    async fn on_and_on(&mut self, history: Option<PathBuf>) -> anyhow::Result<ExitCode> {
         let mut editor = Editor::new(history, self.screen.colour)?;
         self.greet().await?;
         loop {
