@@ -613,6 +613,12 @@ async fn forgetting_erases_one_session(bench: Bench) {
     assert_eq!(texts(&bench, Query::new("apricot")).await, ["keep the apricot"]);
     bench.log.forget_recent();
     assert_eq!(bench.send(Some("gone"), &[user("forget the apricot")]).await.added, 1);
+    let unsaid = SessionKey { tenant: bench.tenant.clone(), id: SessionId::declared(&bench.tenant, "unsaid") };
+    let scope = Scope::Session(unsaid.clone());
+    write(&bench, vec![put(&scope, Kind::Setting, "k", "1", Expect::Any)]).await.unwrap();
+    assert_eq!(bench.forget.forget(&unsaid).await.unwrap(), 0, "nothing was said, and all of it is gone");
+    assert!(bench.store.records(&scope, Kind::Setting, Keys::One("k".into())).await.unwrap().is_empty());
+    assert!(matches!(bench.forget.forget(&unsaid).await, Err(Error::NotFound(_))));
 }
 
 async fn nothing_is_written_about_a_session_that_is_gone(bench: Bench) {

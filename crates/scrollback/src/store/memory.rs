@@ -358,14 +358,15 @@ impl Store for MemoryStore {
 impl Forget for MemoryStore {
     async fn forget(&self, session: &SessionKey) -> Result<u32> {
         let mut state = self.state();
-        let Some(kept) = state.sessions.remove(session) else {
+        let scope = Scope::Session(session.clone()).session_bytes();
+        let is_known = state.records.keys().any(|(tenant, id, _, _)| *tenant == session.tenant && *id == scope);
+        let Some(kept) = state.sessions.remove(session).or(is_known.then(Kept::default)) else {
             return Err(unkept(session));
         };
         state.order.retain(|key| key != session);
         state.aliases.retain(|(tenant, id, _, _), alias| {
             *tenant != session.tenant || *id != session.id && alias.to_session != session.id
         });
-        let scope = Scope::Session(session.clone()).session_bytes();
         let name = session.id.to_string();
         let about = |kind: Kind, record: &Record| {
             kind == Kind::Response && record.body.get().contains(&name)

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 use scrollback::ids::Depth;
 use scrollback::log::{After, Arrival, History, Outcome};
-use scrollback::store::{Batch, Beside, Expect, Keys, Kind, Place, Put, Scope, Span, Stored};
+use scrollback::store::{Batch, Beside, Expect, Keys, Kind, Place, Put, Scope, Span, Stored, Which};
 use scrollback::{At, Error, MessageId, Result, SessionId, SessionKey, Tenant, export};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -123,12 +123,17 @@ impl Proxy {
         Ok(Some(told(&found.ok_or_else(unknown)?)))
     }
 
-    /// What is in the log stays in the log.
-    pub(super) async fn undeletable(&self, tenant: &Tenant, id: &str) -> Answered {
+    /// What is in the log stays in the log; a conversation in which nothing was said is not.
+    pub(super) async fn deleted(&self, tenant: &Tenant, id: &str, whole: bool) -> Answered {
         if self.made(tenant, id).await?.is_none() {
             return Ok(None);
         }
-        let session = named(tenant, id).id.to_string();
+        let key = named(tenant, id);
+        if whole && self.engine.log().store().sessions(tenant, Which::Id(key.id)).await?.is_empty() {
+            self.eraser.forget(&key).await?;
+            return Ok(Some(told(&json!({"id": id, "object": "conversation.deleted", "deleted": true}))));
+        }
+        let session = key.id.to_string();
         let what = format!("nothing is deleted here; `scrollback forget {session}` forgets this conversation for good");
         Ok(Some(error(&Responses, StatusCode::METHOD_NOT_ALLOWED, "not_supported", &what)))
     }

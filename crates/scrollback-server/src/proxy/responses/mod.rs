@@ -69,7 +69,7 @@ impl Proxy {
             ("GET", ["conversations", id, "items"]) => self.listed(whose, id, query).await,
             ("POST", ["conversations", id, "items"]) => self.add(whose, id, &incoming.body).await,
             ("GET", ["conversations", id, "items", item]) => self.one(whose, id, item).await,
-            ("DELETE", ["conversations", id, ..]) => self.undeletable(whose, id).await,
+            ("DELETE", ["conversations", id, rest @ ..]) => self.deleted(whose, id, rest.is_empty()).await,
             ("POST", ["responses", "compact"]) => self.compact(upstream, incoming).await,
             _ => Ok(None),
         }

@@ -100,10 +100,16 @@ fn a_conversation_that_is_kept_here_is_answered_without_input() {
 }
 
 #[test]
-fn nothing_of_a_conversation_is_deleted() {
+fn nothing_that_was_said_in_a_conversation_is_deleted() {
     let upstream = Upstream::new(|_, _| replies("resp_1", &[]));
     let server = Server::new(upstream.port, "");
-    let id = post(&server, "/conversations", &json!({}))["id"].as_str().unwrap().to_owned();
+    let made = |body: &Value| post(&server, "/conversations", body)["id"].as_str().unwrap().to_owned();
+    let unsaid = made(&json!({"metadata": {"patient": "Ann Berg"}}));
+    let delete = |path: &str| server.send(&format!("DELETE /v1/conversations/{path}"), "", "");
+    assert_eq!(delete(&format!("{unsaid}/items/msg_1")).status(), 405);
+    let gone = delete(&unsaid);
+    assert_eq!((gone.status(), gone.json()["deleted"].clone()), (200, json!(true)), "{}", gone.text());
+    let id = made(&json!({"items": [{"type": "message", "role": "user", "content": "Hello."}]}));
     let answer = server.send(&format!("DELETE /v1/conversations/{id}"), "", "");
     assert_eq!(answer.status(), 405);
     assert!(answer.json()["error"]["message"].as_str().unwrap().contains("scrollback forget"), "{}", answer.text());

@@ -29,6 +29,12 @@ pub(super) async fn forget(
     let id = key.id.0.0.as_slice();
     let sql = "DELETE FROM session WHERE tenant = $1 AND session = $2 RETURNING messages";
     let Some(gone) = transaction.query_opt(sql, &[&tenant, &id]).await? else {
+        // Nothing may have been said in it yet.
+        let records = "DELETE FROM record WHERE tenant = $1 AND session = $2";
+        if transaction.execute(records, &[&tenant, &id]).await? > 0 {
+            erasing.get_or_init(|| 0);
+            transaction.commit().await?;
+        }
         return erasing.get().copied().ok_or_else(|| unkept(key).into());
     };
     for table in OF_SESSION {

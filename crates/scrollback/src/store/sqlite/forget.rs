@@ -25,10 +25,8 @@ const NAMING: [&str; 2] = [
 
 /// Erases a session and returns how many messages it had.
 pub(super) fn forget(connection: &mut Connection, key: &SessionKey) -> Result<u32, Fault> {
-    let Some(no) = session_no(connection, key)? else {
-        return Err(unkept(key).into());
-    };
     let (tenant, id) = (key.tenant.as_str(), key.id.0.0);
+    let Some(no) = session_no(connection, key)? else { return forget_unsaid(connection, key) };
     let range = params![key_of(no, MessageId(0)), key_of(no, MessageId(u32::MAX))];
     let transaction = connection.transaction()?;
     transaction.execute("DELETE FROM word WHERE rowid BETWEEN ?1 AND ?2", range)?;
@@ -45,6 +43,18 @@ pub(super) fn forget(connection: &mut Connection, key: &SessionKey) -> Result<u3
     mark(&transaction)?;
     transaction.commit()?;
     Ok(u32::try_from(messages).unwrap_or(u32::MAX))
+}
+
+/// Erases what is known of a session in which nothing was said yet.
+fn forget_unsaid(connection: &mut Connection, key: &SessionKey) -> Result<u32, Fault> {
+    let transaction = connection.transaction()?;
+    let of_it = params![key.tenant.as_str(), key.id.0.0];
+    if transaction.execute("DELETE FROM record WHERE tenant = ?1 AND session = ?2", of_it)? == 0 {
+        return Err(unkept(key).into());
+    }
+    mark(&transaction)?;
+    transaction.commit()?;
+    Ok(0)
 }
 
 /// Erases what tool results say, and the client's own versions of them, and returns how many.
@@ -131,18 +141,46 @@ pub(super) fn rewrite(connection: &Connection) -> Result<(), Fault> {
 
 /// The same; whether nobody kept the journal from being emptied.
 pub(super) fn write_anew(connection: &Connection) -> rusqlite::Result<bool> {
+    // While somebody reads on, the journal would grow by the whole store, each time this is tried.
+    if !is_emptied(connection)? {
+        return Ok(false);
+    }
     connection.execute_batch("INSERT INTO word (word) VALUES ('optimize'); VACUUM")?;
-    let busy: i64 = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-    if busy == 0 {
+    let is_done = is_emptied(connection)?;
+    if is_done {
         connection.execute("DELETE FROM unwiped", [])?;
     }
-    Ok(busy == 0)
+    Ok(is_done)
+}
+
+/// Empties the journal, unless somebody keeps it.
+fn is_emptied(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(row.get::<_, i64>(0)? == 0))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{SqliteOptions, schema};
     use super::*;
+
+    #[test]
+    fn while_somebody_reads_on_nothing_is_written_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("store.db");
+        let connection = schema::open_writing(&SqliteOptions::new(path.clone())).unwrap();
+        connection.execute_batch("CREATE TABLE filler AS SELECT zeroblob(4000000) AS bytes").unwrap();
+        mark(&connection).unwrap();
+        let reader = schema::open_reading(&path).unwrap();
+        let moment = reader.unchecked_transaction().unwrap();
+        assert!(is_unwiped(&moment).unwrap());
+        connection.execute_batch("CREATE TABLE later (x)").unwrap();
+        let journal = || std::fs::metadata(path.with_extension("db-wal")).unwrap().len();
+        let before = journal();
+        assert!(!write_anew(&connection).unwrap() && is_unwiped(&connection).unwrap());
+        assert!(journal() < before + 1_000_000, "{} after {before}", journal());
+        drop(moment);
+        assert!(write_anew(&connection).unwrap() && !is_unwiped(&connection).unwrap());
+    }
 
     #[test]
     fn records_of_other_sessions_are_not_looked_at() {
