@@ -14,7 +14,7 @@ use scrollback::embed::{EmbedSettings, Embedder, TextKind};
 use scrollback::engine::{Ask, EngineSettings, Finish, JobState, Turn};
 use scrollback::log::{Arrival, History};
 use scrollback::recall::{RecallCall, RecallTool};
-use scrollback::store::{Keys, Kind, Scope};
+use scrollback::store::{Batch, Expect, Keys, Kind, Put, Scope};
 use scrollback::strategy::StrategyName;
 use scrollback::task::Tasks;
 use scrollback::window::{Budget, Reason};
@@ -185,6 +185,26 @@ async fn what_means_the_same_is_quoted_and_vectors_outlive_the_process() {
         assert_eq!(again.passages.load(Ordering::Relaxed), 0);
         let mut without = Client { history: restarted.history.clone(), now: 199_000_000, ..Client::new(&store, None) };
         assert!(!without.finds().await, "no word leads to it");
+    }
+}
+
+#[tokio::test]
+async fn the_newest_vectors_are_made_anew_where_they_are_damaged() {
+    for bench in [Bench::memory(), Bench::sqlite()] {
+        let store = bench.store.clone();
+        let mut client = Client::new(&store, Some(scholar("wise")));
+        client.talk().await;
+        let scope = Scope::Session(session());
+        let newest = store.records(&scope, Kind::Vectors, Keys::After(String::new(), 9)).await.unwrap().pop().unwrap();
+        let body = serde_json::value::to_raw_value("not what was written").unwrap();
+        let damaged =
+            Put { scope: scope.clone(), kind: Kind::Vectors, key: newest.key, at: At(1), body, expect: Expect::Any };
+        store.commit(Batch::of_records(session(), vec![damaged])).await.unwrap();
+        let (history, again) = (client.history.clone(), scholar("wise"));
+        let mut restarted = Client { history, now: 99_000_000, ..Client::new(&store, Some(again.clone())) };
+        restarted.say("Good night.", "Good night.").await;
+        assert_eq!(again.passages.load(Ordering::Relaxed), restarted.history.len() - 64);
+        assert_eq!(blocks(&store).await, 2, "and none is left out");
     }
 }
 

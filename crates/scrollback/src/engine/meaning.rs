@@ -225,26 +225,29 @@ impl Engine {
         let record = self.store().records(&Scope::Session(session.clone()), Kind::Vectors, beyond).await?.pop();
         let known = record.and_then(|record| {
             let number: u32 = record.key.strip_prefix(&kept_under)?.parse().ok()?;
-            // What is damaged is made anew.
-            let block = Block::read(record.body.get()).unwrap_or_else(|_| Block::empty(number));
-            Some((block, number, record.version))
+            Some((Block::read(record.body.get()), number, record.version))
         });
         Ok(match known {
             None => (Block::default(), 0, Expect::Absent),
-            Some((block, number, _)) if block.is_full() => (Block::empty(number + 1), number + 1, Expect::Absent),
-            Some((block, number, version)) => (block, number, Expect::Version(version)),
+            Some((Ok(block), number, _)) if block.is_full() => (Block::empty(number + 1), number + 1, Expect::Absent),
+            Some((Ok(block), number, version)) => (block, number, Expect::Version(version)),
+            // What is damaged is made anew.
+            Some((Err(_), number, version)) => (Block::empty(number), number, Expect::Version(version)),
         })
     }
 }
 
 impl Read {
-    /// Adds blocks in the place of the one that still grew. What is damaged is passed over.
+    /// Adds blocks in the place of the one that still grew. What is damaged is passed over; the last may be made anew.
     fn add<'a>(&mut self, records: impl Iterator<Item = &'a Record>) {
         self.scan.truncate(self.full.as_ref().map_or(0, |(_, len)| *len));
-        for record in records {
-            let Ok(block) = Block::read(record.body.get()) else { continue };
-            self.scan.add(&block);
-            if block.is_full() {
+        let mut records = records.peekable();
+        while let Some(record) = records.next() {
+            let block = Block::read(record.body.get());
+            if let Ok(block) = &block {
+                self.scan.add(block);
+            }
+            if block.map_or(records.peek().is_some(), |block| block.is_full()) {
                 self.full = Some((record.key.clone(), self.scan.len()));
             }
         }

@@ -30,6 +30,14 @@ use weights::Weights;
 /// How many tokens of a text are read where nobody says.
 const USUAL_TOKENS: usize = 256;
 
+/// What a model is read from beside its weights; some may be missing.
+const FILES: [&str; 5] = [CONFIG, TOKENIZER, POOLING, SENTENCES, PROMPTS];
+const CONFIG: &str = "config.json";
+const TOKENIZER: &str = "tokenizer.json";
+const POOLING: &str = "1_Pooling/config.json";
+const SENTENCES: &str = "sentence_bert_config.json";
+const PROMPTS: &str = "config_sentence_transformers.json";
+
 /// A model in memory.
 pub struct LocalModel(Arc<Loaded>);
 
@@ -83,15 +91,15 @@ struct Prompted {
 impl LocalModel {
     /// Reads a model from its folder. Takes as long as its file is large.
     pub fn open(folder: &Path, settings: &LocalSettings) -> Result<Self> {
-        let config: Value = json(folder, "config.json")?;
+        let config: Value = json(folder, CONFIG)?;
         let weights = Weights::read(&folder.join("model.safetensors"))?;
-        let tokenizer = Tokenizer::read(&read(folder, "tokenizer.json")?)?;
+        let tokenizer = Tokenizer::read(&read(folder, TOKENIZER)?)?;
         let name = name(folder, weights.fingerprint(), settings);
-        let sentences: Sentences = optional(folder, "sentence_bert_config.json")?;
+        let sentences: Sentences = optional(folder, SENTENCES)?;
         let (kind, most) = match config["model_type"].as_str() {
             Some("model2vec") => (Kind::Average(average::Table::new(&weights)?), usize::MAX),
             Some("bert" | "roberta" | "xlm-roberta" | "camembert" | "mpnet") => {
-                let pooling: Pooling = optional(folder, "1_Pooling/config.json")?;
+                let pooling: Pooling = optional(folder, POOLING)?;
                 let shape = Shape::read(&config, pooling.pooling_mode_cls_token)?;
                 let most = sentences.max_seq_length.unwrap_or(USUAL_TOKENS).min(shape.most_tokens());
                 (Kind::Bert(Box::new(Bert::new(shape, &weights)?)), most)
@@ -104,7 +112,7 @@ impl LocalModel {
                 )));
             }
         };
-        let prompted: Prompted = optional(folder, "config_sentence_transformers.json")?;
+        let prompted: Prompted = optional(folder, PROMPTS)?;
         let prompt = |names: [&str; 2]| names.iter().find_map(|name| prompted.prompts.get(*name)).cloned();
         let question = settings.question_prefix.clone().or_else(|| prompt(["query", "question"])).unwrap_or_default();
         let passage = settings.passage_prefix.clone().or_else(|| prompt(["passage", "document"])).unwrap_or_default();
@@ -169,11 +177,14 @@ impl Loaded {
     }
 }
 
-/// What the vectors of a model are kept under: the name of its folder, its weights, and what it is used with.
+/// What the vectors of a model are kept under: the name of its folder, its weights, and whatever else makes them.
 fn name(folder: &Path, weights: Hash128, settings: &LocalSettings) -> String {
+    let files = FILES.map(|file| std::fs::read(folder.join(file)).unwrap_or_default());
     let folder = folder.file_name().unwrap_or_default().to_string_lossy();
     let used = format!("{:?} {:?}", settings.question_prefix, settings.passage_prefix);
-    let used = Hash128::of("model", &[&weights.0, used.as_bytes()]).to_string();
+    let made_of: Vec<&[u8]> =
+        [&weights.0[..], used.as_bytes()].into_iter().chain(files.iter().map(Vec::as_slice)).collect();
+    let used = Hash128::of("model", &made_of).to_string();
     format!("{folder}-{}", &used[..12])
 }
 
