@@ -86,10 +86,12 @@ impl Engine {
         let lineage = self.store().lineage(sight.session, sight.head).await?;
         let artifacts = self.likely(sight, &lineage, words).await?;
         let (mut shown, mut left) = (Vec::new(), room / 4 * 3);
-        for (id, section) in find(&artifacts, words).into_iter().take(SECTIONS) {
+        // What a person wrote may have none.
+        let with_sources = find(&artifacts, words).into_iter().filter(|(_, section)| !section.sources.is_empty());
+        for (id, section) in with_sources.take(SECTIONS) {
             let Some(room) = left.checked_sub(super::DRESS).filter(|room| *room > 0) else { break };
             let (leaves, next) = self.sources(sight, &lineage, &section.sources, room).await?;
-            let Some(first) = leaves.first().map(|leaf| leaf.stored.id) else { break };
+            let Some(first) = leaves.first().map(|leaf| leaf.stored.id) else { continue };
             let text = self.written(sight, &leaves, Unread { of: Onward::Page(first), next }, room);
             let text = fence("section", &format!("Sources of “{}” in {id}", section.heading), &text);
             left = left.saturating_sub(tokens_of(&text));
