@@ -69,7 +69,7 @@ pub struct Asked {
     pub kind: String,
     /// Its words.
     pub text: String,
-    /// The messages that answer it, by place.
+    /// The messages that answer it, by place, in their order.
     pub evidence: Vec<usize>,
     /// What is right to answer, if the data tells; only a judge sees it.
     pub answer: Option<String>,
@@ -166,7 +166,9 @@ fn talk(row: Row) -> Talk {
     };
     let messages = row.messages.into_iter().enumerate().map(said).collect();
     let asked = |question: Question| {
-        let evidence = question.evidence.iter().filter_map(|id| places.get(id).copied()).collect();
+        let mut evidence: Vec<usize> = question.evidence.iter().filter_map(|id| places.get(id).copied()).collect();
+        evidence.sort_unstable();
+        evidence.dedup();
         let at = question.time.as_deref().and_then(time::read);
         Asked { kind: question.kind, text: question.text, evidence, answer: written(&question.answer), at }
     };
@@ -191,7 +193,7 @@ mod tests {
     const LINE: &str = r#"{"id":"1","messages":[
         {"id":"a","role":"user","name":"Ann","time":"1:56 pm on 8 May, 2023","session":1,"text":"I have a cat."},
         {"id":"b","role":"assistant","name":"assistant","time":null,"session":2,"text":"Nice."}],
-        "questions":[{"id":"q","kind":"pets","text":"Which pet?","evidence":["a"],"answer":1},
+        "questions":[{"id":"q","kind":"pets","text":"Which pet?","evidence":["b","a","b"],"answer":1},
         {"id":"r","kind":"none","text":"Which car?","evidence":[]}]}"#;
 
     #[test]
@@ -202,13 +204,13 @@ mod tests {
         std::fs::write(&path, format!("{line}\n{line}\n")).unwrap();
         let set = read(&path).unwrap();
         let talk = &set.talks[0];
-        assert_eq!((talk.questions.len(), &talk.questions[0].evidence), (1, &vec![0]));
+        assert_eq!((talk.questions.len(), &talk.questions[0].evidence), (1, &vec![0, 1]), "in their order");
         assert_eq!(talk.questions[0].answer.as_deref(), Some("1"));
         assert_eq!((talk.messages[0].name(), talk.messages[1].name()), (Some("Ann"), None));
         assert_eq!((talk.messages[0].voice, talk.messages[1].voice), (Voice::Person, Voice::Model));
         assert_eq!(talk.messages[0].at, talk.messages[1].at);
         let pooled = pooled(&set);
-        assert_eq!(pooled.talks[0].questions[1].evidence, [2]);
+        assert_eq!(pooled.talks[0].questions[1].evidence, [2, 3]);
         assert_eq!(pooled.talks[0].messages.iter().map(|said| said.session).collect::<Vec<_>>(), [0, 1, 2, 3]);
     }
 }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use clap::{Args, Subcommand};
 use scrollback::strategy::StrategyName;
 use scrollback_eval::embedded::Cached;
@@ -149,6 +149,10 @@ impl Options {
     /// What makes vectors, if that is asked for; with every core, because nobody else waits.
     fn embedding(&self, desk: &Desk) -> anyhow::Result<Option<Embedding>> {
         let Some(from) = &self.embed else { return Ok(None) };
+        ensure!(
+            self.model.upstream.is_none(),
+            "with --upstream, conversations are played without embeddings: leave out --embed"
+        );
         let mut settings = desk.settings.serve.embeddings.from(from, self.embed_model.as_deref())?;
         settings.threads = std::thread::available_parallelism().map_or(1, usize::from);
         let embedder = crate::embeddings::embedder(&settings)?.context("--embed names nothing")?;

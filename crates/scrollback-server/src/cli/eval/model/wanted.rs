@@ -110,11 +110,13 @@ impl Wanted {
         let judge = self.judge.as_ref().map_or_else(|| main.clone(), named);
         let client = self.client(&settings, key_env, kept)?;
         let names = [Some(&main), helper.as_ref(), Some(&judge)].map(|named| named.map(|named| named.name.clone()));
-        let said = format!(
-            "upstream {}, wire {:?}, recall {:?}, models {names:?}, sample {:?}, oracle {}, reply {}",
-            settings.url, settings.wire, settings.recall, self.sample, self.oracle, self.reply_tokens
-        );
+        let prices =
+            [Some(&main), helper.as_ref(), Some(&judge)].map(|named| named.and_then(|named| named.price.clone()));
         let (reply_tokens, at_once, rounds) = (self.reply_tokens, self.at_once, desk.settings.serve.rounds);
+        let said = format!(
+            "upstream {}, wire {:?}, recall {:?}, rounds {rounds}, models {names:?}, prices {prices:?}, sample {:?}, oracle {}, reply {reply_tokens}",
+            settings.url, settings.wire, settings.recall, self.sample, self.oracle
+        );
         let cast = Cast { client: Arc::new(client), main, helper, judge, reply_tokens, rounds, at_once };
         Ok(Some(Arc::new(Troupe {
             cast,
