@@ -3,20 +3,13 @@
 use std::io::Read;
 use std::process::{Command, Stdio};
 
-use serde_json::json;
-
-use super::speaks;
 use super::terminal::{Home, Terminal, text};
-use crate::scene::{Upstream, events, stream};
+use super::{begins, speaks};
+use crate::scene::Upstream;
 
 #[test]
 fn a_chat_that_is_told_to_end_keeps_what_was_said() {
-    let upstream = Upstream::new(|_, _| {
-        let begun = events(&[json!({"role": "assistant", "content": "It begins and"})], "stop");
-        let mut pieces = stream(&(begun.split("\n\n").next().unwrap().to_owned() + "\n\n"), 1_000, true);
-        pieces.pop();
-        pieces
-    });
+    let upstream = Upstream::new(|_, _| begins("It begins and"));
     let home = Home::new(&upstream, "");
     let mut command = home.command(&["chat", "-", "Tell me a long story."]);
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();

@@ -34,6 +34,14 @@ fn speaks(text: &str) -> Pieces {
     stream(&events(&[role, json!({"content": first}), json!({"content": second})], "stop"), 40, true)
 }
 
+/// Begins to say a text; the rest is waited for.
+fn begins(text: &str) -> Pieces {
+    let begun = events(&[json!({"role": "assistant", "content": text})], "stop");
+    let mut pieces = stream(&(begun.split("\n\n").next().unwrap().to_owned() + "\n\n"), 1_000, true);
+    pieces.pop();
+    pieces
+}
+
 /// A streamed call of a tool of ours.
 fn calls(id: &str, name: &str, arguments: &Value) -> Pieces {
     let call = json!({"index": 0, "id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}});

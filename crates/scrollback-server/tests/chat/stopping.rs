@@ -6,16 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Pieces, ask, asked, said, server, speaks};
+use super::{Pieces, ask, asked, begins, said, server, speaks};
 use crate::scene::{Server, Upstream, events, stream};
-
-/// Begins to say a text; the rest is waited for.
-fn begins(text: &str) -> Pieces {
-    let begun = events(&[json!({"role": "assistant", "content": text})], "stop");
-    let mut pieces = stream(&(begun.split("\n\n").next().unwrap().to_owned() + "\n\n"), 1_000, true);
-    pieces.pop();
-    pieces
-}
 
 /// Says something and calls a tool of ours.
 fn looks(text: &str) -> Pieces {

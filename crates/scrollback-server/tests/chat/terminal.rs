@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{SMALL, calls, long, speaks};
+use super::{SMALL, begins, calls, long, speaks};
 use crate::scene::{Server, Upstream, events, plain, stream};
 
 /// A folder with settings and a store of its own.
@@ -339,17 +339,7 @@ fn a_server_that_cannot_start_beside_a_chat_says_so() {
 
 #[test]
 fn ctrl_c_stops_a_reply_and_keeps_what_was_said() {
-    let upstream = Upstream::new(|number, _| {
-        if number > 0 {
-            return speaks("Back again.");
-        }
-        let begun = events(&[json!({"role": "assistant", "content": "It begins and"})], "stop");
-        let begun = begun.split("\n\n").next().unwrap().to_owned() + "\n\n";
-        let mut pieces = stream(&begun, 1_000, true);
-        // Without its end, it is waited for.
-        pieces.pop();
-        pieces
-    });
+    let upstream = Upstream::new(|number, _| if number > 0 { speaks("Back again.") } else { begins("It begins and") });
     let home = Home::new(&upstream, "");
     let mut terminal = Terminal::open(&home, "");
     terminal.sees("Ctrl-D leaves");
