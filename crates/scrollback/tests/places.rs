@@ -104,6 +104,24 @@ async fn what_is_said_while_a_reply_is_on_its_way_is_never_left_behind() {
 }
 
 #[tokio::test]
+async fn of_two_answers_to_one_question_the_last_is_gone_on_from() {
+    for bench in [Bench::memory(), Bench::sqlite()] {
+        let send = async |text: &str| {
+            let text = Value::Array(vec![user(text)]).to_string();
+            let arrival = Arrival::new(&bench.tenant, Some("chat"), "gpt-5", At(5));
+            bench.log.receive_new(arrival, After::Last("chat"), &History::parse(&text).unwrap()).await.unwrap()
+        };
+        // It is sent once more, because no answer came.
+        let (asked, again) = (send("Question?").await, send("Question?").await);
+        assert_eq!(asked.head, again.head);
+        bench.answer(&asked, &assistant("Too late.")).await;
+        bench.answer(&again, &assistant("In time.")).await;
+        let next = send("Go on.").await;
+        assert_eq!(bench.texts(&next).await, ["Question?", "In time.", "Go on."]);
+    }
+}
+
+#[tokio::test]
 async fn the_same_words_after_the_same_place_are_the_same_message() {
     let mut bench = Bench::sqlite();
     let whole = bench.send(Some("s"), &talk("ann", 2)).await;

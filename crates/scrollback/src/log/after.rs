@@ -179,13 +179,15 @@ impl Log {
             let Some(stored) = self.store.read(session, Span::Ids(vec![before])).await?.pop() else { break };
             said = stored;
         }
-        match said.position().filter(|said| end.is_some_and(|end| end.branch != said.branch)) {
-            Some(said) => {
-                let end = self.store.read(session, Span::End(said.branch)).await?.pop();
-                Ok(end.and_then(|end| end.position()))
-            }
-            None => Ok(end),
+        // Of several answers to one question, the last is meant.
+        let (Some(at), Some(end)) = (said.position().filter(|_| said.origin != Origin::Reply), end) else {
+            return Ok(end);
+        };
+        if self.store.lineage(session, end).await?.holds(&said.place) {
+            return Ok(Some(end));
         }
+        let end = self.store.read(session, Span::End(at.branch)).await?.pop();
+        Ok(end.and_then(|end| end.position()))
     }
 
     /// A place that is named: after a message of a session, or before its first.
