@@ -191,7 +191,9 @@ fn a_long_conversation_folds_and_is_marked() {
             first["role"] == "user" && blocks(first)[0]["text"].as_str().unwrap().contains("<contents-"),
             "{first}"
         );
-        assert_eq!(blocks(first)[0]["cache_control"], json!({"type": "ephemeral"}), "the note is there for long");
+        // The note is there for long. Marks of the client's own keep what stands before it.
+        let is_marked = blocks(first)[0]["cache_control"] == json!({"type": "ephemeral"});
+        assert!(is_marked || system.is_array(), "{first}");
         assert_eq!(messages(last).last().unwrap()["content"][0]["text"], question(39));
         assert_eq!(messages(last).last().unwrap()["content"][0]["cache_control"], json!({"type": "ephemeral"}));
         let instructions = system.as_array().map_or(1, Vec::len);

@@ -2,8 +2,8 @@
 //!
 //! The placeholder tells what was asked, how much came back, what it says in brief and where it is from, and how to
 //! load it. In the turn it arrives in a result is shown whole, unless it is to be held on arrival; afterwards it is
-//! held, so the change falls into the part of the window that was new anyway. Where there are many, smaller ones are
-//! held too, in groups.
+//! held. What stands before that turn does not change, so a provider's cache goes on from where the turn began. Where
+//! there are many, smaller ones are held too, in groups.
 
 use std::sync::Arc;
 

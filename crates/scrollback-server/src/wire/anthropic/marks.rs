@@ -1,5 +1,5 @@
 //! The marks of the provider's cache. Messages of the log carry marks of the request they came with; those are taken
-//! off, and ours are put where they help most: at the end, behind the fold's note, and before the current turn.
+//! off, and ours are put where they help most.
 
 use scrollback::window::Reason;
 use serde_json::{Value, json};
@@ -10,6 +10,8 @@ use crate::wire::request::Request;
 const MARK: &str = "cache_control";
 /// A request has at most so many.
 const MOST: usize = 4;
+/// So many blocks before a mark are surely searched for an earlier end: its provider goes 20 back, however it counts.
+const REACH: usize = 18;
 /// The blocks that may carry one.
 const MAY: [&str; 6] = ["text", "image", "document", "search_result", "tool_use", "tool_result"];
 
@@ -76,21 +78,53 @@ fn last_mark(messages: &str) -> Option<Value> {
     })
 }
 
-/// Where marks go, the most useful first.
+/// Where marks go, the most useful first:
+///
+/// - the end, from which the next request goes on;
+/// - where the last request ended, if that is out of reach from the end, as after many calls at once;
+/// - what stands before quotes, as they are others in every turn: the next one finds the rest again;
+/// - where the first request of the last turn with a reply ended. What came later in that turn may be held since, and
+///   this may be out of reach from the end. It comes before the place before the turn where nothing is quoted;
+/// - the note of the fold, which stays when what is behind it changes. It comes last: where room is short, the client's
+///   own marks keep what stands before it.
 fn places(lines: &[Line<'_>], automatic: bool) -> Vec<usize> {
-    let end = lines.iter().rposition(|line| markable(line).is_some()).filter(|_| !automatic);
-    let note = lines.iter().position(|line| line.reason == Reason::Covers);
+    let end = last(lines).filter(|_| !automatic);
+    let quotes = lines.iter().position(|line| line.reason == Reason::Relevant);
     let current = last_turn(lines).unwrap_or(0);
-    // An excerpt of topics is another in every turn.
-    let lasting = |line: &Line<'_>| line.reason != Reason::Relevant && markable(line).is_some();
-    let before = lines[..current].iter().rposition(lasting);
+    let before = last(&lines[..quotes.map_or(current, |quotes| quotes.min(current))]);
+    let (third, fourth) = if quotes.is_some() { (before, begun(lines)) } else { (begun(lines), before) };
+    let note = lines.iter().position(|line| line.reason == Reason::Covers);
     let mut places: Vec<usize> = Vec::new();
-    for place in [end, note, before].into_iter().flatten() {
+    for place in [end, out_of_reach(lines), third, fourth, note].into_iter().flatten() {
         if !places.contains(&place) {
             places.push(place);
         }
     }
     places
+}
+
+/// The last message that can carry a mark.
+fn last(lines: &[Line<'_>]) -> Option<usize> {
+    lines.iter().rposition(|line| markable(line).is_some())
+}
+
+/// Where the last request ended, if it is not surely found from the end of this one.
+fn out_of_reach(lines: &[Line<'_>]) -> Option<usize> {
+    let reply = lines.iter().rposition(is_reply)?;
+    let blocks: usize = lines[reply..].iter().map(|line| line.blocks().len().max(1)).sum();
+    last(&lines[..reply]).filter(|_| blocks > REACH)
+}
+
+/// Where the first request of the last turn with a reply ended.
+fn begun(lines: &[Line<'_>]) -> Option<usize> {
+    let newest = lines.iter().rposition(is_reply)?;
+    let turn = last_turn(&lines[..newest])?;
+    let first = turn + lines[turn..].iter().position(is_reply)?;
+    last(&lines[..first])
+}
+
+fn is_reply(line: &Line<'_>) -> bool {
+    line.role() == "assistant"
 }
 
 /// The block of a message that can carry a mark; the first for a content that is a text.

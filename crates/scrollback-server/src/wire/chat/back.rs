@@ -23,6 +23,8 @@ const TAKEN: [&str; 10] = [
     "extra_content",
     "thinking_blocks",
 ];
+/// What may stand in the place of words.
+const INSTEAD: [&str; 4] = ["tool_calls", "function_call", "refusal", "audio"];
 /// How the names of fields begin in which servers tell reasoning.
 const REASONING: &str = "reasoning";
 /// What stands for a sound, which its provider has.
@@ -51,7 +53,9 @@ impl<'a> Back<'a> {
         fields.retain(|name, _| is_taken(name) || self.sent().contains(name));
         let sound = fields.get_mut("audio").and_then(Value::as_object_mut).filter(|sound| sound.contains_key(ID));
         let is_cut = sound.is_some_and(cut);
-        (is_cut || fields.len() < whole).then(|| Value::Object(fields).to_string())
+        let is_less = fields.len() < whole;
+        let is_mute = worded(&mut fields);
+        (is_cut || is_less || is_mute).then(|| Value::Object(fields).to_string())
     }
 
     fn sent(&self) -> &HashSet<String> {
@@ -64,6 +68,18 @@ impl<'a> Back<'a> {
         };
         self.sent.get_or_init(read)
     }
+}
+
+/// Writes an empty text into a reply that says nothing, and whether it did: providers refuse a null that stands beside
+/// nothing else.
+pub(super) fn worded(fields: &mut Map<String, Value>) -> bool {
+    let says = |value: &Value| !value.is_null() && value.as_array().is_none_or(|parts| !parts.is_empty());
+    let has = |name: &str| fields.get(name).is_some_and(says);
+    let is_mute = !has("content") && !INSTEAD.into_iter().any(has);
+    if is_mute {
+        fields.insert("content".into(), "".into());
+    }
+    is_mute
 }
 
 fn is_taken(name: &str) -> bool {
@@ -108,8 +124,27 @@ mod tests {
         let id = json!({"id": "audio_1"});
         check(&nothing, &said(json!({"id": "audio_1", "data": "QUJD", "transcript": "Red."})), Some(&said(id.clone())));
         check(&nothing, &said(id), None);
-        check(&nothing, &said(Value::Null), None);
         check(&nothing, &json!({"role": "tool", "content": "a boat", "x": 1}), None);
+    }
+
+    #[test]
+    fn a_reply_of_nothing_goes_back_as_an_empty_text() {
+        let nothing = json!([{"role": "user", "content": "Go on."}]);
+        let said = |content: Value| json!({"role": "assistant", "content": content, "audio": null});
+        let silent = json!({"role": "assistant", "content": "", "audio": null});
+        check(&nothing, &said(Value::Null), Some(&silent));
+        check(&nothing, &said(json!([])), Some(&silent));
+        check(&nothing, &silent, None);
+        let none = json!({"role": "assistant", "content": null, "tool_calls": [], "reasoning": "hm"});
+        let mut written = none.clone();
+        written["content"] = json!("");
+        check(&nothing, &none, Some(&written));
+        let calls = json!([{"id": "a"}]);
+        for (name, value) in [("refusal", json!("No.")), ("tool_calls", calls), ("function_call", json!({}))] {
+            let mut instead = json!({"role": "assistant", "content": null});
+            instead[name] = value;
+            check(&nothing, &instead, None);
+        }
     }
 
     #[test]

@@ -288,6 +288,26 @@ mod tests {
         assert_eq!(out, stream);
     }
 
+    /// Azure says first how it judges the question, before there is an id.
+    #[test]
+    fn the_id_of_a_stream_is_the_first_that_says_something() {
+        let offer = Offer::new(RecallBy::Tools, &RecallTool::ALL, &Opened::default(), &Chat);
+        let ear = Ear { offer: &offer, waits: false, earlier: Output::default() };
+        let call = json!({"index": 0, "id": "c1", "type": "function", "function": {"name": "see", "arguments": "{}"}});
+        let chunks = [
+            json!({"id": "", "model": "", "choices": [], "prompt_filter_results": [{"prompt_index": 0}]}),
+            json!({"id": "chatcmpl-1", "choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}),
+        ];
+        let stream = chunks.map(|chunk| format!("data: {chunk}\n\n")).concat();
+        let (mut relay, mut splitter, mut out) = (Chunks::new(false), Splitter::default(), BytesMut::new());
+        splitter.push(stream.as_bytes());
+        while let Some(event) = splitter.next() {
+            relay.hear(&event, &ear, &mut out);
+        }
+        assert_eq!(out, stream, "it passes as it came");
+        assert_eq!(relay.take().id.as_deref(), Some("chatcmpl-1"));
+    }
+
     #[test]
     fn what_waited_for_a_name_comes_as_one_piece() {
         let offer = Offer::new(RecallBy::Tools, &RecallTool::ALL, &Opened::default(), &Chat);

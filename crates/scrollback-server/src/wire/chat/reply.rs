@@ -75,10 +75,11 @@ fn reason<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, 
     Ok(Option::<String>::deserialize(deserializer)?.filter(|reason| !reason.is_empty()))
 }
 
-/// A text that some servers write as a number.
+/// A text that some servers write as a number; as long as they know of none, they write an empty one.
 fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     let value = Value::deserialize(deserializer)?;
-    Ok(value.as_str().map(str::to_owned).or_else(|| value.as_u64().map(|number| number.to_string())))
+    let text = value.as_str().map(str::to_owned).or_else(|| value.as_u64().map(|number| number.to_string()));
+    Ok(text.filter(|text| !text.is_empty()))
 }
 
 impl ChunkChoice {

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use super::answer;
 use super::relay::Chunks;
 use super::reply::Gathered;
+use super::{answer, back};
 use crate::wire::edit::{add_counts, openai_error};
 use crate::wire::said::{Piece, Said};
 use crate::wire::{ErrorKind, Output, Own, Relay, Speech};
@@ -69,6 +69,7 @@ fn message(said: &Said) -> Value {
     if !calls.is_empty() {
         fields.insert("tool_calls".into(), calls.into());
     }
+    back::worded(&mut fields);
     fields.into()
 }
 
@@ -112,6 +113,7 @@ pub(super) fn add_output(reply: &mut Value, earlier: Output) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::said::Called;
 
     fn words(text: &str, value: Value) -> Piece {
         Piece::Words { text: text.into(), value }
@@ -130,6 +132,19 @@ mod tests {
         check(vec![words("Red.", json!({"content": "Red."}))], &json!({"role": "assistant", "content": "Red."}));
         let other = json!({"role": "model", "content": "Red."});
         check(vec![words("Red.", other.clone())], &other);
+    }
+
+    #[test]
+    fn a_reply_of_nothing_is_an_empty_text() {
+        let silent = json!({"role": "assistant", "content": ""});
+        check(vec![words("", json!({"role": "assistant", "content": null}))], &silent);
+        check(vec![], &silent);
+        let refused = json!({"role": "assistant", "content": null, "refusal": "No."});
+        check(vec![words("", refused.clone())], &refused);
+        let value = json!({"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}});
+        let called = Called { id: "a".into(), name: "look".into(), arguments: "{}".into(), value: value.clone() };
+        let calls = json!({"role": "assistant", "content": null, "tool_calls": [value]});
+        check(vec![words("", json!({"role": "assistant", "content": null})), Piece::Call(called)], &calls);
     }
 
     #[test]

@@ -62,13 +62,13 @@ pub(super) fn pairs(guests: &[Guest<'_>]) -> HashMap<String, (usize, usize)> {
         match part {
             Part::Call { id: Some(id), .. } => calls.entry(id).or_default().push(place),
             Part::Result { call: Some(id), .. } => results.entry(id).or_default().push(place),
+            Part::Other(item) => found_by(item).into_iter().for_each(|id| results.entry(id).or_default().push(place)),
             Part::Call { .. }
             | Part::Result { .. }
             | Part::Text(_)
             | Part::Image(_)
             | Part::File(_)
-            | Part::Thinking(_)
-            | Part::Other(_) => {}
+            | Part::Thinking(_) => {}
         }
     }
     let once = |(id, made): (&str, Vec<usize>)| match (&made[..], results.get(id).map(Vec::as_slice)) {
@@ -76,6 +76,11 @@ pub(super) fn pairs(guests: &[Guest<'_>]) -> HashMap<String, (usize, usize)> {
         _ => None,
     };
     calls.into_iter().filter_map(once).collect()
+}
+
+/// The search that found the tools in an item, which is how it is answered.
+fn found_by(item: &Value) -> Option<&str> {
+    item["call_id"].as_str().filter(|_| item["type"] == "tool_search_output")
 }
 
 /// Neither half of a call goes as it came if the other does not, nor does the reasoning that led to it.
@@ -168,6 +173,10 @@ mod tests {
         assert_eq!(of("   s", &[&words, &thought, &call, &result]), [1, 2, 3]);
         assert_eq!(of("  s ", &[&words, &thought, &call, &result]), [1, 2, 3]);
         assert_eq!(of("   ", &[&thought, &call, &words]), [0, 1]);
+        let search = json!({"type": "tool_search_call", "call_id": "c", "execution": "client", "arguments": {}});
+        let found = json!({"type": "tool_search_output", "call_id": "c", "execution": "client", "tools": []});
+        assert_eq!(of("   ", &[&words, &search, &found]), [0; 0]);
+        assert_eq!(of(" s ", &[&words, &search, &found]), [1, 2]);
         // What came over the wire itself is not ours to change, nor is the call alone that it answers …
         assert_eq!(of("  h", &[&thought, &call, &result]), [0; 0]);
         assert_eq!(of("hh ", &[&thought, &call, &words]), [0; 0]);

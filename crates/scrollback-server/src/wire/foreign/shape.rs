@@ -55,7 +55,7 @@ const NOT_RESPONSES: [&str; 7] = ["text", "image_url", "file", "image", "documen
 const CHAT_FIELDS: [&str; 9] =
     ["role", "content", "name", "tool_calls", "tool_call_id", "function_call", "refusal", "audio", "annotations"];
 /// Items of Responses that are no messages and mean the same in every request.
-const ITEMS: [&str; 20] = [
+const ITEMS: [&str; 22] = [
     "reasoning",
     "function_call",
     "function_call_output",
@@ -69,6 +69,8 @@ const ITEMS: [&str; 20] = [
     "apply_patch_call_output",
     "computer_call",
     "computer_call_output",
+    "tool_search_call",
+    "tool_search_output",
     "web_search_call",
     "file_search_call",
     "code_interpreter_call",
@@ -261,6 +263,8 @@ mod tests {
             false,
         );
         check(&json!({"type": "function_call", "call_id": "c"}), false, false, true);
+        check(&json!({"type": "tool_search_call", "call_id": "c"}), false, false, true);
+        check(&json!({"type": "tool_search_output", "call_id": "c", "tools": []}), false, false, true);
         check(&json!({"type": "ghost_snapshot", "id": "g"}), false, false, false);
         check(&json!({"role": "user", "content": "hi", "timestamp": 17}), false, false, false);
         check(&json!({"role": "assistant", "content": "hi", "reasoning_content": "hm"}), false, false, false);

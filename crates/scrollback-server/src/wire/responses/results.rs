@@ -9,6 +9,10 @@ use serde_json::{Value, json};
 
 use crate::wire::edit::{UNANSWERED, of_earlier};
 
+/// A call that loads definitions of tools, and the result that brings them.
+const SEARCH: &str = "tool_search_call";
+const FOUND: &str = "tool_search_output";
+
 /// What is known of an item without its words.
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -20,28 +24,44 @@ struct Head {
 
 impl Head {
     fn is_call(&self) -> bool {
-        matches!(self.kind.as_str(), Some("function_call" | "custom_tool_call")) && self.call_id.is_string()
+        // Without an id the provider searches by itself.
+        matches!(self.kind.as_str(), Some("function_call" | "custom_tool_call" | SEARCH)) && self.call_id.is_string()
     }
 
     fn answers(&self, call: &Self) -> bool {
-        let of = self.kind.as_str().and_then(|kind| kind.strip_suffix("_output"));
+        let of = self.kind.as_str().and_then(call_of);
         of.is_some() && of == call.kind.as_str() && self.call_id == call.call_id
     }
 
     /// Of a result: what it answers, by kind and id.
     fn answered(&self) -> Option<(&str, &str)> {
-        Some((self.kind.as_str()?.strip_suffix("_output")?, self.call_id.as_str()?))
+        Some((call_of(self.kind.as_str()?)?, self.call_id.as_str()?))
     }
 
     /// A result that says that there is none.
     fn unanswered(&self) -> String {
-        let kind = format!("{}_output", self.kind.as_str().unwrap_or_default());
-        json!({"type": kind, "call_id": self.call_id, "output": UNANSWERED}).to_string()
+        let (kind, id) = (self.kind.as_str().unwrap_or_default(), &self.call_id);
+        let result = if kind == SEARCH {
+            json!({"type": FOUND, "call_id": id, "status": "completed", "execution": "client", "tools": []})
+        } else {
+            json!({"type": format!("{kind}_output"), "call_id": id, "output": UNANSWERED})
+        };
+        result.to_string()
     }
 }
 
+/// The kind of call that a kind of result answers.
+fn call_of(result: &str) -> Option<&str> {
+    if result == FOUND { Some(SEARCH) } else { result.strip_suffix("_output") }
+}
+
+/// Whether a call was made. Codex answers a local shell as it answers a function.
+fn is_made<'h>(made: &HashSet<(&'h str, &'h str)>, (kind, id): (&'h str, &'h str)) -> bool {
+    made.contains(&(kind, id)) || kind == "function_call" && made.contains(&("local_shell_call", id))
+}
+
 /// The same items, with a result that says so behind calls that nobody has answered and that something was said after;
-/// a result whose call is folded is told in words.
+/// a result whose call is folded is told in words, and left out if it brings tools, which no words can bring.
 pub(super) fn completed(items: Vec<Cow<'_, str>>) -> Vec<Cow<'_, str>> {
     if !items.iter().any(|item| item.contains("\"call_id\"")) {
         return items;
@@ -59,11 +79,12 @@ pub(super) fn completed(items: Vec<Cow<'_, str>>) -> Vec<Cow<'_, str>> {
             out.append(&mut open);
         }
         made.extend(head.kind.as_str().zip(head.call_id.as_str()));
-        let orphan = head.answered().filter(|call| !refers && !made.contains(call));
-        out.push(match orphan {
-            Some((_, id)) => told(id, &item).into(),
-            None => item,
-        });
+        let orphan = head.answered().filter(|call| !refers && !is_made(&made, *call));
+        match orphan {
+            Some((SEARCH, _)) => {}
+            Some((_, id)) => out.push(told(id, &item).into()),
+            None => out.push(item),
+        }
     }
     out
 }
@@ -123,5 +144,31 @@ mod tests {
         check(&[&call, &plain], &[&call, &plain]);
         let reference = json!({"type": "item_reference", "id": "fc_1"}).to_string();
         check(&[&reference, &plain], &[&reference, &plain]);
+        let shell = json!({"type": "local_shell_call", "call_id": "a", "action": {"command": ["ls"]}}).to_string();
+        check(&[&shell, &plain], &[&shell, &plain]);
+    }
+
+    #[test]
+    fn tools_that_were_searched_for_stay_with_their_search() {
+        let check = |items: &[&Value], expect: &[&Value]| {
+            let items = items.iter().map(|item| item.to_string().into()).collect();
+            let completed = completed(items);
+            let completed: Vec<Value> = completed.iter().map(|item| serde_json::from_str(item).unwrap()).collect();
+            assert_eq!(completed.iter().collect::<Vec<_>>(), expect);
+        };
+        let search = |id: Value, by: &str| json!({"type": SEARCH, "call_id": id, "execution": by, "arguments": {}});
+        let found = |tools: Value| {
+            json!({"type": FOUND, "call_id": "c1", "status": "completed",
+                   "execution": "client", "tools": tools})
+        };
+        let words = json!({"type": "message", "role": "user", "content": "words"});
+        let (call, result) = (search(json!("c1"), "client"), found(json!([{"type": "function", "name": "look"}])));
+        check(&[&words, &call, &result], &[&words, &call, &result]);
+        check(&[&call, &words], &[&call, &found(json!([])), &words]);
+        check(&[&result, &words], &[&words]);
+        let hosted = json!({"type": FOUND, "call_id": null, "execution": "server", "tools": []});
+        let searched = search(Value::Null, "server");
+        check(&[&searched, &hosted, &words], &[&searched, &hosted, &words]);
+        check(&[&searched, &words], &[&searched, &words]);
     }
 }

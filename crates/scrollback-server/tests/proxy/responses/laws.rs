@@ -27,6 +27,7 @@ fn output(number: usize, dice: &mut Dice) -> Vec<Value> {
     }
     match dice.below(8) {
         0 => output.push(calls(&format!("own_{number}"), "search_history", &json!({"words": "lighthouse"}))),
+        1 if number % 2 == 1 => output.push(searches(number)),
         1 => output.push(calls(&format!("call_{number}"), "look", &json!({"at": number}))),
         2 => {
             output.push(calls(&format!("own_{number}"), "search_history", &json!({"words": "ferry"})));
@@ -41,10 +42,16 @@ fn output(number: usize, dice: &mut Dice) -> Vec<Value> {
         5 => output.push(json!({"type": "web_search_call", "id": format!("ws_{number}"), "status": "completed", "action": {"query": "tide"}})),
         _ => {}
     }
-    if output.iter().all(|item| item["type"] != "function_call" && item["type"] != "message") {
+    if output.iter().all(|item| item["call_id"].is_null() && item["type"] != "message") {
         output.push(says(&format!("msg_{number}"), &format!("Noted {number}.")));
     }
     output
+}
+
+/// A search for tools that the client carries out.
+fn searches(number: usize) -> Value {
+    json!({"id": format!("tsc_{number}"), "type": "tool_search_call", "status": "completed", "execution": "client",
+           "call_id": format!("call_{number}"), "arguments": {"query": "gauge"}})
 }
 
 /// I1 and I2: each call has exactly one result, behind it; no result lacks its call; ids are unique.
@@ -53,11 +60,13 @@ fn paired(items: &[Value]) {
     for item in items {
         let id = item["call_id"].as_str().unwrap_or_default().to_owned();
         match item["type"].as_str() {
-            Some("function_call") => {
+            Some("function_call" | "tool_search_call") => {
                 assert!(seen.insert(id.clone()), "{id} twice: {items:?}");
                 open.insert(id);
             }
-            Some("function_call_output") => assert!(open.remove(&id), "{id} answers nothing: {items:?}"),
+            Some("function_call_output" | "tool_search_output") => {
+                assert!(open.remove(&id), "{id} answers nothing: {items:?}");
+            }
             // I3: nothing is said between a call and its result.
             Some("message") => assert!(open.is_empty(), "{open:?} has no result before {item}: {items:?}"),
             _ => {}
@@ -92,6 +101,15 @@ fn fits(asked: &Said, last: &Value) {
     let cost: usize = texts.map(|text| Vocabulary::O200k.count(&text)).sum::<usize>() + Vocabulary::O200k.count(&tools);
     assert!(cost + 300 <= 3000, "it costs {cost}");
     assert!(items.contains(last), "{last} is missing: {items:?}");
+}
+
+/// What the client answers to a call.
+fn answered(call: &Value) -> Value {
+    if call["type"] == "tool_search_call" {
+        return json!({"type": "tool_search_output", "call_id": call["call_id"], "execution": "client",
+                      "status": "completed", "tools": look()});
+    }
+    result(call["call_id"].as_str().unwrap(), "the gauge reads two metres")
 }
 
 /// Has a conversation; `follows` sends only what is new.
@@ -133,8 +151,7 @@ fn converse(seed: u64, strategy: &str, follows: bool) {
         checked = upstream.asked().len();
         previous = said["id"].clone();
         history.extend(output.clone());
-        let called = output.iter().filter(|item| item["type"] == "function_call");
-        next = called.map(|call| result(call["call_id"].as_str().unwrap(), "the gauge reads two metres")).collect();
+        next = output.iter().filter(|item| item["call_id"].is_string()).map(answered).collect();
         if next.is_empty() {
             next.push(user(&question(turn)));
         }

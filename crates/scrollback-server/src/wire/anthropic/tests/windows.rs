@@ -130,7 +130,7 @@ fn placed(request: &str, covers: Reason) -> Vec<Value> {
 #[test]
 fn marks_are_placed_anew_and_are_four_at_most() {
     let lines = placed(r#"{"messages":[]}"#, Reason::Covers);
-    assert_eq!(marked(&lines), [0, 2, 4], "the note, before the turn, the end");
+    assert_eq!(marked(&lines), [0, 1, 2, 4], "the note, where the turn before began, before the quotes, the end");
     assert_eq!(
         lines[4]["content"][0],
         json!({"type": "text", "text": "And now?", "cache_control": {"type": "ephemeral"}})
@@ -139,13 +139,73 @@ fn marks_are_placed_anew_and_are_four_at_most() {
     assert!(marked(&placed(r#"{"messages":[]}"#, Reason::Kept)).is_empty(), "nobody asked for any");
     let block = r#"{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}"#;
     let system = format!(r#"{{"system":[{block},{block}],"messages":[]}}"#);
-    assert_eq!(marked(&placed(&system, Reason::Covers)), [0, 4], "two and two");
+    assert_eq!(marked(&placed(&system, Reason::Covers)), [2, 4], "two and two");
     let more =
         format!(r#"{{"system":[{block},{block},{block}],"cache_control":{{"type":"ephemeral"}},"messages":[]}}"#);
     assert!(marked(&placed(&more, Reason::Covers)).is_empty());
     let automatic = r#"{"cache_control":{"type":"ephemeral","ttl":"1h"},"messages":[]}"#;
     let lines = placed(automatic, Reason::Covers);
-    assert_eq!((marked(&lines), &lines[0]["content"][0]["cache_control"]["ttl"]), (vec![0, 2], &json!("1h")));
+    assert_eq!((marked(&lines), &lines[0]["content"][0]["cache_control"]["ttl"]), (vec![0, 1, 2], &json!("1h")));
+}
+
+/// The note of a fold.
+fn note() -> Line<'static> {
+    ours(Source::Note, Reason::Covers, &user(&[text("what was folded")]))
+}
+
+/// A turn of an agent: a question, so many replies with so many calls each and their results, an answer.
+fn worked(replies: u32, calls: u32) -> Vec<Line<'static>> {
+    let ids = |reply: u32| (0..calls).map(move |i| format!("c{reply}x{i}"));
+    let step = |reply: u32| {
+        let called: Vec<Value> = ids(reply).map(|id| call(&id)).collect();
+        let seen: Vec<Value> = ids(reply).map(|id| result(&id)).collect();
+        [assistant(&called), user(&seen)]
+    };
+    let steps = (0..replies).flat_map(step);
+    let all = std::iter::once(user(&[text("Look.")])).chain(steps).chain([assistant(&[text("Done.")])]);
+    (1..).zip(all).map(|(id, value)| said(id, &value)).collect()
+}
+
+/// Where marks stand in the messages of a request that has so many of its client's before them.
+fn places(mut lines: Vec<Line<'static>>, theirs: usize) -> Vec<usize> {
+    let block = json!({"type": "text", "text": "s", "cache_control": {"type": "ephemeral"}});
+    let request = json!({"system": vec![block; theirs], "messages": []});
+    marks::placed(&mut lines, &read(&request.to_string()));
+    marked(&values(lines))
+}
+
+#[test]
+fn where_a_long_turn_began_is_marked() {
+    let mut lines = vec![note()];
+    lines.extend(worked(12, 1));
+    let within = [&lines[..], &worked(12, 1)[..25]].concat();
+    lines.push(said(99, &user(&[text("And now?")])));
+    // What the turn before ended with may be held now: only its beginning is in the cache as it stands.
+    assert_eq!(places(lines.clone(), 2), [1, 27]);
+    assert_eq!(places(lines, 0), [0, 1, 26, 27]);
+    assert_eq!(places(within, 2), [27, 51], "and so it is within a turn");
+}
+
+#[test]
+fn what_stands_before_quotes_is_marked() {
+    let quotes = || ours(Source::Note, Reason::Relevant, &user(&[text("an excerpt")]));
+    let mut lines = vec![note()];
+    lines.extend(worked(1, 1));
+    lines.push(said(99, &user(&[text("And now?")])));
+    let (mut before_the_turn, mut at_the_head) = (lines.clone(), lines);
+    before_the_turn.insert(5, quotes());
+    at_the_head.insert(1, quotes());
+    assert_eq!(places(before_the_turn, 2), [4, 6]);
+    assert_eq!(places(at_the_head, 2), [0, 6]);
+}
+
+#[test]
+fn the_last_end_is_marked_where_many_calls_came_between() {
+    let within = |calls: u32| [&[note()][..], &worked(2, calls)[..5]].concat();
+    assert_eq!(places(within(9), 2), [1, 5], "it is found from the end");
+    assert_eq!(places(within(10), 2), [3, 5]);
+    assert_eq!(places(within(10), 1), [1, 3, 5]);
+    assert_eq!(places(within(10), 0), [0, 1, 3, 5]);
 }
 
 #[test]
