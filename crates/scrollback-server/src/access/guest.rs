@@ -2,9 +2,12 @@
 //! keys.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use scrollback::Tenant;
 use tokio::sync::{Semaphore, watch};
+
+use super::rate::Rate;
 
 /// How many streams of events may be open at once with one token.
 pub(super) const SEATS: usize = 32;
@@ -24,13 +27,20 @@ pub(crate) struct Guest {
     pub(crate) revoked: Revoked,
     /// For how many more they may listen with the same token.
     pub(super) seats: Arc<Semaphore>,
+    /// How often they may ask, if they came with a token.
+    pub(super) rate: Option<Arc<Rate>>,
 }
 
 impl Guest {
     /// The person at this machine.
     pub(crate) fn local() -> Self {
         let (tenant, revoked, seats) = (Tenant::local(), Revoked::never(), Self::seats());
-        Self { tenant, token: None, is_local: true, is_admin: true, revoked, seats }
+        Self { tenant, token: None, is_local: true, is_admin: true, revoked, seats, rate: None }
+    }
+
+    /// Counts some requests with their token, or says how long to wait for as many.
+    pub(super) fn asks(&self, requests: u32, now: Instant) -> Result<(), Duration> {
+        self.rate.as_ref().map_or(Ok(()), |rate| rate.take(requests, now))
     }
 
     /// All seats of a token, free.
@@ -76,7 +86,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn waiting_ends_with_the_token_and_not_before() {
         let (teller, told) = watch::channel(false);
-        let (revoked, soon) = (Revoked::told_by(told), std::time::Duration::from_secs(1));
+        let (revoked, soon) = (Revoked::told_by(told), Duration::from_secs(1));
         assert!(tokio::time::timeout(soon, revoked.clone().wait()).await.is_err());
         assert!(tokio::time::timeout(soon, Guest::local().revoked.wait()).await.is_err());
         assert!(!revoked.is_told() && !Guest::local().revoked.is_told());

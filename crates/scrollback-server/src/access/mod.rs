@@ -15,7 +15,7 @@ mod tokens;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State};
@@ -105,14 +105,22 @@ impl Access {
             known = self.tokens.guest(token, Instant::now());
         }
         let guest = known.ok_or_else(|| unauthorised("token_unknown", "this token is unknown, or was taken back"))?;
-        guest.map_err(|wait| {
-            let seconds = wait.as_secs() + 1;
-            let what =
-                format!("this token asks too often: try again in {seconds} s; serve.requests_per_minute allows more");
-            let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", what);
-            refusal.with(header::RETRY_AFTER, seconds.to_string())
-        })
+        guest.map_err(|wait| too_often("this token asks too often", wait))
     }
+}
+
+/// That requests which came as one count as many as they are; one was counted when they came.
+pub(crate) fn counted(guest: &Guest, requests: usize) -> Result<(), Refusal> {
+    let more = u32::try_from(requests.saturating_sub(1)).unwrap_or(u32::MAX);
+    let why = "this token asks too often, and each request of a batch counts";
+    guest.asks(more, Instant::now()).map_err(|wait| too_often(why, wait))
+}
+
+fn too_often(why: &str, wait: Duration) -> Refusal {
+    let seconds = wait.as_secs() + 1;
+    let what = format!("{why}: try again in {seconds} s; serve.requests_per_minute allows more");
+    let refusal = Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", what);
+    refusal.with(header::RETRY_AFTER, seconds.to_string())
 }
 
 fn unauthorised(code: &'static str, why: &str) -> Refusal {

@@ -5,7 +5,7 @@
 //! have taken one; one that is not known is looked for at once, as another process may just have given it.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 use super::guest::{Guest, Revoked};
 use super::keys::MARK;
-use super::rate::Bucket;
+use super::rate::Rate;
 use crate::api::Refusal;
 use crate::wire::edit::raw;
 
@@ -48,7 +48,6 @@ pub(crate) struct Kept {
 /// A token that somebody may come with.
 struct Token {
     guest: Guest,
-    bucket: Mutex<Bucket>,
     /// Tells those who came with it when it is taken back.
     end: watch::Sender<bool>,
 }
@@ -73,9 +72,8 @@ impl Tokens {
     pub(super) fn guest(&self, token: &[u8], now: Instant) -> Option<Result<Guest, Duration>> {
         let hash = hashed(token);
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let token = known.get(&hash)?;
-        let taken = token.bucket.lock().unwrap_or_else(PoisonError::into_inner).take(self.per_minute, now);
-        Some(taken.map(|()| token.guest.clone()))
+        let guest = &known.get(&hash)?.guest;
+        Some(guest.asks(1, now).map(|()| guest.clone()))
     }
 
     /// Looks for one that another process may just have given. Strangers wait for each other, so that they are no load.
@@ -219,8 +217,8 @@ impl Token {
         let (end, told) = watch::channel(false);
         let (tenant, token) = (Tenant::new(&kept.tenant), Some(kept.name.as_str().into()));
         let (is_admin, revoked, seats) = (kept.admin, Revoked::told_by(told), Guest::seats());
-        let guest = Guest { tenant, token, is_local: false, is_admin, revoked, seats };
-        Self { guest, bucket: Mutex::new(Bucket::full(per_minute, Instant::now())), end }
+        let rate = Some(Arc::new(Rate::new(per_minute, Instant::now())));
+        Self { guest: Guest { tenant, token, is_local: false, is_admin, revoked, seats, rate }, end }
     }
 }
 

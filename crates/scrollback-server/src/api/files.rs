@@ -1,9 +1,7 @@
 //! Conversations as files: `POST /api/import` reads one and tells how far it is, `GET /api/sessions/{id}/export` writes
 //! one.
 
-use std::collections::HashMap;
 use std::convert::Infallible;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
@@ -13,16 +11,17 @@ use axum::routing::{get, post};
 use axum::{Extension, Router};
 use bytes::Bytes;
 use futures_util::{StreamExt, stream};
+use scrollback::SessionId;
 use scrollback::export::Whole;
 use scrollback::import::{self, Extent, Format, Import, Opened};
-use scrollback::{SessionId, Tenant};
 use serde::Serialize;
 use serde_json::json;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::task::coop::consume_budget;
 
 use super::place::branch;
 use super::sse::{self, event};
+use super::turns::Turns;
 use super::{Ask, Door, Refusal, Room, asked, opened, sessions, streams};
 use crate::clock::now;
 use crate::live::What;
@@ -33,6 +32,9 @@ const NAMED: usize = 50;
 const COMPLAINTS: usize = 100;
 /// How many events wait for whoever watches.
 const WAITING: usize = 64;
+
+/// A tenant's turn to import: one file after another, as each may take a lot of room.
+type Turn = Option<OwnedSemaphorePermit>;
 
 /// What an import did.
 #[derive(Default, Serialize)]
@@ -56,22 +58,6 @@ struct Imported {
     sessions: Vec<SessionId>,
 }
 
-/// Whose files are being read: a tenant's one after another, as each may take a lot of room.
-#[derive(Clone, Default)]
-struct Turns(Arc<Mutex<HashMap<Tenant, Arc<Semaphore>>>>);
-
-impl Turns {
-    /// Waits for somebody's turn.
-    async fn wait(&self, tenant: &Tenant) -> Option<OwnedSemaphorePermit> {
-        let one = || Arc::new(Semaphore::new(1));
-        let turn = {
-            let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            all.entry(tenant.clone()).or_insert_with(one).clone()
-        };
-        turn.acquire_owned().await.ok()
-    }
-}
-
 /// The routes.
 pub(super) fn router(door: &Door) -> Router {
     Router::new()
@@ -89,7 +75,7 @@ async fn imported(State(door): State<Door>, Extension(turns): Extension<Turns>, 
         let limit = door.proxy.serve.import_bytes;
         let (parts, body) =
             opened(Request::from_parts(parts, body), limit).await.map_err(|refusal| of_import(refusal, limit))?;
-        let (format, import) = read(&parts, body, limit).await?;
+        let (format, import, turn) = read(&parts, body, limit, turn).await?;
         Ok::<_, Refusal>(told(room, format, import, turn))
     };
     Box::pin(begun).await.unwrap_or_else(|refusal| refusal.response())
@@ -107,14 +93,15 @@ fn of_import(refusal: Refusal, limit: usize) -> Refusal {
     Refusal { message, ..refusal }
 }
 
-/// Reads a file; large ones take a while, so it is done where nobody waits.
-async fn read(parts: &Parts, body: Bytes, room: usize) -> Result<(Format, Import), Refusal> {
+/// Reads a file; large ones take a while, so it is done where nobody waits. It goes on when whoever asked has gone, and
+/// so does the turn.
+async fn read(parts: &Parts, body: Bytes, room: usize, turn: Turn) -> Result<(Format, Import, Turn), Refusal> {
     let path = parts.uri.path_and_query().map_or("", |path| path.as_str());
     let ask = Ask::read(&parts.method, path, Bytes::new())?;
     streams::checked("/import", &ask)?;
     let named = ask.text("format").map(str::parse::<Format>).transpose()?;
     let read = move || match import::open(&body, named, room)? {
-        Opened::Read(format, import) => Ok((format, import)),
+        Opened::Read(format, import) => Ok((format, import, turn)),
         Opened::Foreign(what) => Err(Refusal::invalid(what)),
         Opened::Nothing(why) => Err(Refusal::invalid(why)),
         Opened::Unknown => Err(Refusal::invalid(import::KNOWN)),
@@ -124,7 +111,7 @@ async fn read(parts: &Parts, body: Bytes, room: usize) -> Result<(Format, Import
 }
 
 /// Stores what was read and tells how far it is. It goes on when nobody watches any more.
-fn told(room: Room, format: Format, import: Import, turn: Option<OwnedSemaphorePermit>) -> Response<Body> {
+fn told(room: Room, format: Format, import: Import, turn: Turn) -> Response<Body> {
     let (tell, heard) = mpsc::channel(WAITING);
     tokio::spawn(async move {
         let done = match stored(&room, format, import, &tell).await {
@@ -139,7 +126,12 @@ fn told(room: Room, format: Format, import: Import, turn: Option<OwnedSemaphoreP
     sse::response(stream::unfold(heard, async |mut heard| Some((heard.recv().await?, heard))))
 }
 
-async fn stored(room: &Room, format: Format, import: Import, tell: &mpsc::Sender<Bytes>) -> Result<Imported, Refusal> {
+async fn stored(
+    room: &Room,
+    format: Format,
+    mut import: Import,
+    tell: &mpsc::Sender<Bytes>,
+) -> Result<Imported, Refusal> {
     let (of, Extent { conversations, branches, messages }) = (import.conversations.len(), import.extent());
     let mut done = Imported { format: format.as_str(), conversations, branches, messages, ..Imported::default() };
     for (i, conversation) in import.conversations.iter().enumerate() {
@@ -149,7 +141,13 @@ async fn stored(room: &Room, format: Format, import: Import, tell: &mpsc::Sender
         let title = conversation.title.as_deref().map(sessions::line).unwrap_or_default();
         // A slow listener misses steps, not the end.
         let _ = tell.try_send(event("progress", &json!({"done": i, "of": of, "title": title})));
-        let received = import::store(room.engine.log(), &room.tenant, conversation, now()).await?;
+        let received = match import::store(room.engine.log(), &room.tenant, conversation, now()).await {
+            Ok(received) => received,
+            Err(error) => {
+                import.skipped.push(conversation.skipped(error)?);
+                continue;
+            }
+        };
         room.publish(&received.session, || What::Import { title });
         done.added += received.added;
         if done.sessions.len() < NAMED && !done.sessions.contains(&received.session.id) {
@@ -242,6 +240,9 @@ fn sent(pieces: impl Iterator<Item = String> + Send + 'static) -> Body {
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+    use scrollback::Tenant;
+
     use super::*;
 
     /// On the one thread that there is here.
@@ -262,14 +263,21 @@ mod tests {
         assert_eq!(of_import(Refusal::invalid("other"), 1), Refusal::invalid("other"));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_tenants_files_are_read_one_after_another() {
-        let (turns, soon) = (Turns::default(), std::time::Duration::from_secs(1));
-        let (ann, bob) = (Tenant::new("ann"), Tenant::new("bob"));
-        let first = turns.wait(&ann).await;
-        assert!(tokio::time::timeout(soon, turns.wait(&bob)).await.is_ok());
-        assert!(tokio::time::timeout(soon, turns.wait(&ann)).await.is_err());
-        drop(first);
-        assert!(tokio::time::timeout(soon, turns.wait(&ann)).await.is_ok());
+    /// The only thread that reads files is busy, and whoever asked does not wait for it.
+    #[test]
+    fn a_file_whose_sender_has_gone_is_read_before_the_next() {
+        let one = tokio::runtime::Builder::new_current_thread().max_blocking_threads(1).build().unwrap();
+        one.block_on(async {
+            let (turns, ann) = (Turns::default(), Tenant::new("ann"));
+            let (go_on, waits) = std::sync::mpsc::channel::<()>();
+            let busy = tokio::task::spawn_blocking(move || waits.recv().is_ok());
+            let (parts, ()) = Request::post("/api/import").body(()).unwrap().into_parts();
+            let turn = turns.wait(&ann).await;
+            let reading = read(&parts, Bytes::from("[]"), 1, turn);
+            assert!(reading.now_or_never().is_none(), "it would have to wait");
+            assert!(turns.wait(&ann).now_or_never().is_none(), "the file is still to be read");
+            go_on.send(()).unwrap();
+            assert!(busy.await.unwrap() && turns.wait(&ann).await.is_some());
+        });
     }
 }

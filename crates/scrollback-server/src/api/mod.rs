@@ -1,8 +1,9 @@
 //! The API: what people and their programs ask and decide about conversations, as JSON under `/api`.
 //!
 //! `routes` lists every route, `ask` is a request apart from its transport, `place` finds the session, branch and limit
-//! it is about; the other files answer, one for each resource. The command line asks the same requests of the same
-//! code: in its own process, or over HTTP of the server that holds the store (`cli/control/door`).
+//! it is about, `turns` lets a tenant do one thing after another; the other files answer, one for each resource. The
+//! command line asks the same requests of the same code: in its own process, or over HTTP of the server that holds the
+//! store (`cli/control/door`).
 
 mod address;
 mod artifacts;
@@ -38,6 +39,7 @@ mod summarize;
 mod tellings;
 mod tokens;
 mod topics;
+mod turns;
 mod views;
 
 use std::sync::Arc;
@@ -51,7 +53,6 @@ use axum::routing::{any, get};
 use bytes::Bytes;
 use scrollback::{Engine, SessionKey, Store, Tenant};
 use serde_json::Value;
-use tokio::sync::Mutex;
 
 pub(crate) use artifacts::{Compared, Listed as Artifacts, Versions, Whole as WholeArtifact};
 pub(crate) use ask::Ask;
@@ -59,7 +60,7 @@ pub(crate) use controls::{Controlled, Effect, Line as MessageLine};
 pub(crate) use erase::Erased;
 pub(crate) use files::Shape;
 pub(crate) use folds::{Chosen, Moved};
-pub(crate) use ledger::tasks;
+pub(crate) use ledger::{Task as HelperTask, tasks};
 pub(crate) use messages::{Case, Said, places, preamble};
 pub(crate) use named::{LISTED, find_session};
 pub(crate) use notes::{Entry as NoteEntry, NoteKind, NoteList, Whole as WholeNote, all as notes_at};
@@ -77,6 +78,7 @@ use crate::erasing::Eraser;
 use crate::live::What;
 use crate::proxy::{Incoming, Proxy};
 use crate::serve::body;
+use turns::Turns;
 
 /// What every request works with.
 #[derive(Clone)]
@@ -123,12 +125,12 @@ impl Room {
 pub(crate) struct Door {
     pub(crate) proxy: Arc<Proxy>,
     /// Held by whoever changes only what they saw: of two who saw the same, one is first.
-    seen: Arc<Mutex<()>>,
+    seen: Turns,
 }
 
 impl Door {
     pub(crate) fn new(proxy: &Arc<Proxy>) -> Self {
-        Self { proxy: proxy.clone(), seen: Arc::default() }
+        Self { proxy: proxy.clone(), seen: Turns::default() }
     }
 
     /// What the requests of whoever asks work with.
@@ -234,7 +236,9 @@ async fn answered(door: Door, request: Request) -> Result<(StatusCode, Value), R
     let Some(seen) = parts.headers.get(header::IF_MATCH).filter(|_| ask.method != Method::GET) else {
         return routes::answer(&room, &ask).await;
     };
-    let alone = door.seen.lock().await;
+    // Nobody looks for the sake of what cannot be done.
+    routes::known(&ask)?;
+    let alone = door.seen.wait(&room.tenant).await;
     // Nobody waits for what nobody can have seen: some of it takes long.
     let _alone = unchanged(&room, &ask, seen).await?.then_some(alone);
     routes::answer(&room, &ask).await

@@ -100,7 +100,7 @@ impl Import {
 
     async fn file(&self, desk: &Desk, log: &Log, file: &Path, found: &Found) -> anyhow::Result<Done> {
         let others = |id: &str| found.rollout(id, file);
-        let (format, import) = match import::open_among(&read(file)?, self.format, UNPACKED_BYTES, &others)? {
+        let (format, mut import) = match import::open_among(&read(file)?, self.format, UNPACKED_BYTES, &others)? {
             Opened::Read(format, import) => (format, import),
             Opened::Foreign(what) => return Ok(Done::Foreign(what)),
             Opened::Nothing(why) => return Ok(Done::Nothing(why)),
@@ -109,7 +109,10 @@ impl Import {
         let bar = progress(import.conversations.len() as u64, "importing");
         let mut added = 0;
         for conversation in &import.conversations {
-            added += import::store(log, &desk.tenant, conversation, now()).await?.added;
+            match import::store(log, &desk.tenant, conversation, now()).await {
+                Ok(received) => added += received.added,
+                Err(error) => import.skipped.push(conversation.skipped(error)?),
+            }
             bar.inc(1);
         }
         bar.finish_and_clear();

@@ -18,6 +18,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Reader, fault, stdio};
+use crate::access;
 use crate::api::{self, Refusal};
 use crate::proxy::Proxy;
 use crate::serve::body;
@@ -115,6 +116,7 @@ async fn all(protocol: &Protocol, parts: &Parts, requests: &[&RawValue]) -> Resu
         let what = format!("a batch has at most {BATCH} requests, not {}", requests.len());
         return Ok(faulty(&Value::Null, ErrorCode::INVALID_REQUEST, &what));
     }
+    access::counted(&api::guest(parts)?, requests.len())?;
     let mut answers = Vec::new();
     for request in requests {
         let response = one(protocol, parts.clone(), Bytes::from(request.get().to_owned())).await;

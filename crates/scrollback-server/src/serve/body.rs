@@ -1,14 +1,19 @@
-//! Bodies of requests, read whole: not larger than allowed, not slower than anybody needs to be, and not compressed.
+//! Bodies of requests, read whole: not larger than allowed, not slower than anybody needs to be, not compressed, and no
+//! more of them at once than there is room for.
 
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::{HeaderMap, StatusCode, header};
 use bytes::Bytes;
 use futures_util::StreamExt;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::api::Refusal;
+use crate::proxy::RETRY_SECONDS;
 
 /// A body that is too large is read up to so many times what is allowed.
 const READ_ON: usize = 4;
@@ -19,6 +24,59 @@ const WHOLE: Duration = Duration::from_mins(2);
 const BYTES_A_SECOND: u64 = 10_000;
 /// Room is made for no more than this before it comes: anybody can say that much will.
 const RESERVED: usize = 1 << 20;
+/// All bodies together have so much room, or so many times what one of them is allowed if that is more.
+const TOGETHER: usize = 1 << 30;
+const TIMES_ALLOWED: usize = 8;
+/// Room is taken in pieces of so many bytes. Smaller bodies take none.
+const PIECE: usize = 64 << 10;
+
+/// The room for all bodies, by how much it is. Those that are allowed much more than others, such as files to import,
+/// have a room of their own and keep no request out.
+static ROOMS: Mutex<BTreeMap<usize, Arc<Semaphore>>> = Mutex::new(BTreeMap::new());
+
+/// The room for bodies that are allowed so many bytes.
+fn room(limit: usize) -> Arc<Semaphore> {
+    let most = limit.saturating_mul(TIMES_ALLOWED).max(TOGETHER);
+    let pieces = most.div_ceil(PIECE).min(Semaphore::MAX_PERMITS);
+    let mut rooms = ROOMS.lock().unwrap_or_else(PoisonError::into_inner);
+    rooms.entry(pieces).or_insert_with(|| Arc::new(Semaphore::new(pieces))).clone()
+}
+
+/// A body as far as it has come, and the room that it takes.
+#[derive(Default)]
+struct Whole {
+    bytes: Vec<u8>,
+    room: Option<OwnedSemaphorePermit>,
+}
+
+impl AsRef<[u8]> for Whole {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Whole {
+    /// Adds a piece, if there is room for it.
+    fn add(&mut self, piece: &[u8], room: &Arc<Semaphore>) -> bool {
+        let taken = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+        let more = ((self.bytes.len() + piece.len()) / PIECE).saturating_sub(taken);
+        if more > 0 {
+            let more = u32::try_from(more).unwrap_or(u32::MAX);
+            let Ok(more) = room.clone().try_acquire_many_owned(more) else { return false };
+            match &mut self.room {
+                Some(taken) => taken.merge(more),
+                None => self.room = Some(more),
+            }
+        }
+        self.bytes.extend_from_slice(piece);
+        true
+    }
+
+    /// Its bytes, which hold the room for as long as anybody has any of them.
+    fn bytes(self) -> Bytes {
+        if self.room.is_none() { self.bytes.into() } else { Bytes::from_owner(self) }
+    }
+}
 
 /// That a body is not compressed: what looks small may be endless.
 pub(crate) fn is_plain(headers: &HeaderMap) -> Result<(), Refusal> {
@@ -30,10 +88,16 @@ pub(crate) fn is_plain(headers: &HeaderMap) -> Result<(), Refusal> {
     Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "compressed_request", what))
 }
 
-/// A whole body. One that is too large is read to its end even so, as clients do not listen while they talk.
+/// A whole body. One that is too large, or finds no room, is read to its end even so, as clients do not listen while
+/// they talk.
 pub(crate) async fn read(body: Body, limit: usize, headers: &HeaderMap) -> Result<Bytes, Refusal> {
+    read_into(&room(limit), body, limit, headers).await
+}
+
+async fn read_into(room: &Arc<Semaphore>, body: Body, limit: usize, headers: &HeaderMap) -> Result<Bytes, Refusal> {
     let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    let mut whole = Vec::with_capacity(length.unwrap_or(0).min(limit).min(RESERVED));
+    let expected = length.unwrap_or(0).min(limit).min(RESERVED);
+    let (mut whole, mut has_room) = (Whole { bytes: Vec::with_capacity(expected), room: None }, true);
     let (mut pieces, mut passed, begun) = (body.into_data_stream(), 0_usize, Instant::now());
     while let Some(piece) = tokio::time::timeout(PATIENCE, pieces.next()).await.map_err(|_| stalled())? {
         if begun.elapsed() > WHOLE + Duration::from_secs(passed as u64 / BYTES_A_SECOND) {
@@ -41,13 +105,19 @@ pub(crate) async fn read(body: Body, limit: usize, headers: &HeaderMap) -> Resul
         }
         let piece = piece.map_err(|_| broken())?;
         passed += piece.len();
-        if passed <= limit {
-            whole.extend_from_slice(&piece);
-        } else if passed > limit.saturating_mul(READ_ON) {
+        if passed > limit.saturating_mul(READ_ON) {
             break;
         }
+        has_room = has_room && (passed > limit || whole.add(&piece, room));
+        if passed > limit || !has_room {
+            // What nobody will read takes no room meanwhile.
+            whole = Whole::default();
+        }
     }
-    if passed <= limit { Ok(whole.into()) } else { Err(too_large(limit)) }
+    if passed > limit {
+        return Err(too_large(limit));
+    }
+    if has_room { Ok(whole.bytes()) } else { Err(busy()) }
 }
 
 fn broken() -> Refusal {
@@ -62,6 +132,12 @@ fn stalled() -> Refusal {
 fn drips() -> Refusal {
     let what = format!("the request comes too slowly: send at least {} kB a second", BYTES_A_SECOND / 1000);
     Refusal::new(StatusCode::REQUEST_TIMEOUT, "request_stalled", what)
+}
+
+fn busy() -> Refusal {
+    let what = "the server is reading as many large requests as it has room for: try again in a moment";
+    let refusal = Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "server_busy", what);
+    refusal.with(header::RETRY_AFTER, RETRY_SECONDS)
 }
 
 fn too_large(limit: usize) -> Refusal {
@@ -118,6 +194,39 @@ mod tests {
         let endless = stream::repeat_with(|| Ok::<_, std::io::Error>(Bytes::from_static(&[b'x'; 1000])));
         let refusal = read(Body::from_stream(endless), 10_000, &claims).await.unwrap_err();
         assert_eq!((refusal.status.as_u16(), refusal.code), (413, "request_too_large"));
+    }
+
+    #[tokio::test]
+    async fn bodies_take_no_more_room_together_than_there_is() {
+        let (room, none, limit) = (Arc::new(Semaphore::new(3)), HeaderMap::new(), 10 * PIECE);
+        let of = |bytes: usize| {
+            let pieces = vec![vec![b'x'; PIECE / 2]; bytes * 2 / PIECE];
+            Body::from_stream(stream::iter(pieces.into_iter().map(|piece| Ok::<_, std::io::Error>(Bytes::from(piece)))))
+        };
+        let first = read_into(&room, of(2 * PIECE), limit, &none).await.unwrap();
+        assert_eq!((first.len(), room.available_permits()), (2 * PIECE, 1));
+        let refusal = read_into(&room, of(2 * PIECE), limit, &none).await.unwrap_err();
+        assert_eq!((refusal.status.as_u16(), refusal.code), (503, "server_busy"));
+        assert!(refusal.header.is_some_and(|(name, _)| name == header::RETRY_AFTER));
+        assert_eq!(room.available_permits(), 1, "what was refused takes none");
+        let refusal = read_into(&room, of(limit + PIECE), limit, &none).await.unwrap_err();
+        assert_eq!(refusal.code, "request_too_large");
+        let part = first.slice(..1);
+        drop(first);
+        assert_eq!(room.available_permits(), 1, "a part holds all of it");
+        drop(part);
+        assert_eq!(room.available_permits(), 3);
+        let full = Arc::new(Semaphore::new(0));
+        let small = read_into(&full, of(PIECE / 2), limit, &none).await.unwrap();
+        assert_eq!(small.len(), PIECE / 2, "small ones take none");
+    }
+
+    #[test]
+    fn files_to_import_keep_no_request_out() {
+        let (requests, files) = (room(64 << 20), room(1 << 30));
+        assert!(Arc::ptr_eq(&requests, &room(4 << 20)) && !Arc::ptr_eq(&requests, &files));
+        let bytes = [requests, files, room(usize::MAX)].map(|room| room.available_permits().saturating_mul(PIECE));
+        assert!(bytes[0] <= TOGETHER && bytes[1] <= TIMES_ALLOWED << 30 && bytes[2] > bytes[1], "{bytes:?}");
     }
 
     #[test]

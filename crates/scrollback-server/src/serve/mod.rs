@@ -223,7 +223,11 @@ async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<
     };
     let body = match read.await {
         Ok(body) => body,
-        Err(refusal) => return error(wire, refusal.status, refusal.code, &refusal.message),
+        Err(refusal) => {
+            let mut response = error(wire, refusal.status, refusal.code, &refusal.message);
+            response.headers_mut().extend(refusal.header);
+            return response;
+        }
     };
     let incoming = Incoming { tenant, method: parts.method, path, headers: parts.headers, body, ours: None };
     if before == Before::Another {

@@ -343,6 +343,8 @@ fn what_another_changed_meanwhile_is_not_changed() {
     assert_eq!(statuses, [200, 412, 412, 412]);
     let pin = "PUT /api/sessions/petrel/pins/m1";
     assert_eq!(server.send_with(pin, "host: localhost\r\nif-match: \"old\"\r\n", "").0, 200, "nothing to see");
+    let (status, refused) = server.send_with("DELETE /api/sessions", "host: localhost\r\nif-match: \"old\"\r\n", "");
+    assert_eq!((status, &refused["code"]), (405, &json!("method_not_allowed")), "nobody looks for what cannot be done");
 }
 
 #[test]

@@ -62,11 +62,12 @@ fn read_conversation(entry: &Entry<'_>, value: &Value, import: &mut Import) {
     }
     let tree = Tree::new(mapping.values().zip(&said).map(|(node, said)| (number(node, "parent"), said.is_some())));
     let paths = tree.paths(number(value, "current_node"), |leaf| said[leaf].as_ref().and_then(|said| said.at));
-    if paths.is_empty() {
+    if paths.kept.is_empty() {
         import.remarks.push(entry.complaint("has no messages"));
     }
+    import.remarks.extend(paths.told().map(|told| entry.complaint(told)));
     let whose = if mapping.values().any(|node| deepseek::wrote(&node["message"])) { "deepseek" } else { "chatgpt" };
-    for path in paths {
+    for path in paths.kept {
         let path: Vec<&Said<_>> = path.into_iter().filter_map(|node| said[node].as_ref()).collect();
         import.conversations.push(conversation(value, whose, &path));
     }

@@ -48,10 +48,11 @@ fn read_conversation(entry: &Entry<'_>, value: &Value, import: &mut Import) {
     let selected = text(value, "current_leaf_message_uuid");
     let selected = selected.and_then(|id| messages.iter().position(|message| text(message, "uuid") == Some(id)));
     let paths = tree.paths(selected, |leaf| time(&messages[leaf]));
-    if paths.is_empty() {
+    if paths.kept.is_empty() {
         import.remarks.push(entry.complaint("has no messages"));
     }
-    for path in paths {
+    import.remarks.extend(paths.told().map(|told| entry.complaint(told)));
+    for path in paths.kept {
         let path = path.into_iter().filter_map(|node| Some((said[node].clone()?, time(&messages[node]))));
         import.conversations.push(Conversation {
             declared: text(value, "uuid").map(|id| format!("claude:{id}")),
@@ -182,6 +183,19 @@ mod tests {
         let import = read(r#"[{"chat_messages":[{"sender":"human","text":"cut \ud83d here"}]}]"#);
         assert!(import.conversations[0].messages[0].0.get().contains("cut \u{fffd} here"), "{import:?}");
         assert!(import.skipped.is_empty());
+    }
+
+    #[test]
+    fn of_very_many_branches_the_oldest_are_left_out_and_that_is_told() {
+        let row = (0..1000).map(|i| format!(r#"{{"uuid":"r{i}","sender":"human","text":"a"}}"#));
+        let teeth =
+            (0..1000).map(|i| format!(r#"{{"uuid":"t{i}","parent_message_uuid":"r{i}","sender":"human","text":"b"}}"#));
+        let messages = row.chain(teeth).collect::<Vec<_>>().join(",");
+        let import = read(&format!(r#"[{{"chat_messages":[{messages}]}}]"#));
+        let [told] = &import.remarks[..] else { panic!("{:?}", import.remarks) };
+        let left_out = format!("the oldest are left out, {} of them", 1000 - import.conversations.len());
+        assert!(told.starts_with("entry 1 has too many branches") && told.ends_with(&left_out), "{told}");
+        assert!(import.conversations.iter().map(|one| one.messages.len()).sum::<usize>() <= 2000 * 100);
     }
 
     #[test]

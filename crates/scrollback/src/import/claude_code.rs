@@ -67,6 +67,8 @@ struct Node<'a> {
     is_done: bool,
     /// The calls it answers, if it holds nothing but results.
     answers: HashSet<String>,
+    /// The message at it or above it.
+    nearest: Option<usize>,
 }
 
 impl Node<'_> {
@@ -200,7 +202,7 @@ impl<'a> Session<'a> {
             return self.append(known, said.content);
         }
         node.answers = answers(&said.content);
-        let calls = node.parent.filter(|_| !node.answers.is_empty()).and_then(|parent| self.nearest(parent));
+        let calls = node.parent.filter(|_| !node.answers.is_empty()).and_then(|parent| self.nodes[parent].nearest);
         if let Some(known) = calls.and_then(|calls| self.results(calls, &node.answers)) {
             self.nodes[known].answers.extend(node.answers);
             return self.append(known, said.content);
@@ -211,11 +213,6 @@ impl<'a> Session<'a> {
         self.by_reply.extend(reply.map(|reply| (reply, number)));
         self.by_calls.extend(calls.map(|calls| (calls, number)));
         number
-    }
-
-    /// The message at a node or above it.
-    fn nearest(&self, node: usize) -> Option<usize> {
-        std::iter::successors(Some(node), |node| self.nodes[*node].parent).find(|node| self.nodes[*node].says())
     }
 
     /// The message that further results belong to: at `calls` or below it, and without an answer to the same call.
@@ -233,9 +230,12 @@ impl<'a> Session<'a> {
         node
     }
 
-    fn push(&mut self, node: Node<'a>) -> usize {
+    fn push(&mut self, mut node: Node<'a>) -> usize {
+        let number = self.nodes.len();
+        let above = node.parent.and_then(|parent| self.nodes[parent].nearest);
+        node.nearest = if node.says() { Some(number) } else { above };
         self.nodes.push(node);
-        self.nodes.len() - 1
+        number
     }
 
     fn know(&mut self, uuid: String, node: usize) {
@@ -266,7 +266,10 @@ impl<'a> Session<'a> {
 
     fn finish(self) -> Import {
         let tree = Tree::new(self.nodes.iter().map(|node| (node.parent, node.says())));
-        let mut paths = tree.paths(None, |leaf| leaf);
+        let found = tree.paths(None, |leaf| leaf);
+        let mut remarks = self.remarks();
+        remarks.extend(found.told().map(|told| format!("the session {told}")));
+        let mut paths = found.kept;
         paths.sort_by_key(|path| path.last().is_none_or(|leaf| !self.nodes[*leaf].is_side));
         let title = self.title();
         let told: Vec<Option<Arc<RawValue>>> =
@@ -277,7 +280,7 @@ impl<'a> Session<'a> {
             conversation(&nodes, &self.nodes[tree.root(path[0])], title, messages)
         });
         let conversations = conversations.collect();
-        Import { conversations, skipped: self.skipped.clone(), remarks: self.remarks() }
+        Import { conversations, skipped: self.skipped.clone(), remarks }
     }
 
     /// The person's title, else the newest one written for a message of this file, else the newest.

@@ -125,6 +125,15 @@ pub struct Conversation {
 }
 
 impl Conversation {
+    /// What is told of it where the store cannot take it; the error if others would fare no better.
+    pub fn skipped(&self, error: Error) -> Result<String> {
+        if !matches!(error, Error::Damaged(_) | Error::Invalid(_)) {
+            return Err(error);
+        }
+        let name = self.title.as_deref().or(self.declared.as_deref()).unwrap_or("a conversation without a title");
+        Ok(format!("“{name}”: {error}"))
+    }
+
     /// When each message was said: an unknown time is that of the message before, at the head that of the first known
     /// one.
     fn times(&self, otherwise: At) -> Vec<At> {

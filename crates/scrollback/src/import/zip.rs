@@ -34,6 +34,16 @@ struct Packed<'a> {
     archive: &'a [u8],
 }
 
+/// How much may be unpacked.
+struct Room {
+    /// From the whole archive.
+    whole: usize,
+    /// How much of that is left, whatever became of what was unpacked.
+    left: usize,
+    /// How many bytes of the archive may still be read. Each counts once: files that share some are one over and over.
+    packed: usize,
+}
+
 /// What is in an archive.
 #[derive(Debug, PartialEq)]
 pub(super) struct Unpacked {
@@ -43,22 +53,27 @@ pub(super) struct Unpacked {
     pub(super) others: Vec<String>,
 }
 
-/// Unpacks the files of conversations; all of them may take `room` bytes.
+/// Unpacks the files of conversations; all of them may take `room` bytes, those that turn out to be damaged among them.
 pub(super) fn unpack(archive: &[u8], room: usize) -> Result<Unpacked> {
     let files = directory(archive).ok_or_else(|| {
         let what = if is_large(archive) { "of the kind for very large files (ZIP64)" } else { "damaged or not whole" };
         Error::Invalid(format!("the ZIP is {what}: unpack it first"))
     })?;
     let (wanted, others): (Vec<_>, Vec<_>) = files.into_iter().partition(Packed::is_wanted);
-    let mut left = room;
+    let mut room = Room { whole: room, left: room, packed: archive.len() };
     let conversations = wanted.into_iter().map(|file| {
-        let bytes = file.unpacked(left).map_err(|what| format!("{} in the ZIP {what}", file.name));
-        left -= bytes.as_ref().map_or(0, Vec::len);
+        let bytes = file.unpacked(&mut room).map_err(|what| format!("{} in the ZIP {what}", file.name));
         (file.name, bytes)
     });
     let conversations = conversations.collect();
     let others = others.into_iter().filter(Packed::is_json).map(|file| file.name).collect();
     Ok(Unpacked { conversations, others })
+}
+
+impl Room {
+    fn told(&self) -> String {
+        format!("{} MB may be unpacked together, so unpack it first", self.whole >> 20)
+    }
 }
 
 impl Packed<'_> {
@@ -72,24 +87,29 @@ impl Packed<'_> {
         [".json", ".jsonl"].iter().any(|ending| name.ends_with(ending))
     }
 
-    fn unpacked(&self, room: usize) -> Result<Vec<u8>, String> {
+    /// Its bytes. What they take is taken from the room, whether or not they can be used.
+    fn unpacked(&self, room: &mut Room) -> Result<Vec<u8>, String> {
+        if room.left == 0 {
+            return Err(format!("was not read for want of room: {}", room.told()));
+        }
         if [self.bytes, self.at].contains(&ELSEWHERE) {
             return Err("is larger than can be read here (ZIP64): unpack it first".into());
         }
         let packed = self.packed().ok_or("is damaged or cut off")?;
+        room.packed = room.packed.checked_sub(packed.len()).ok_or("is damaged: other files have the same bytes")?;
         let mut bytes = Vec::new();
         // One byte more than there is room for tells that there is more.
-        let limit = room as u64 + 1;
+        let limit = room.left as u64 + 1;
         let read = match (self.is_encrypted, self.method) {
             (true, _) => return Err("is encrypted: unpack it first".into()),
             (false, 0) => packed.take(limit).read_to_end(&mut bytes),
             (false, 8) => DeflateDecoder::new(packed).take(limit).read_to_end(&mut bytes),
             (false, method) => return Err(format!("is packed in a way that is not known ({method}): unpack it first")),
         };
+        let left = room.left.checked_sub(bytes.len());
+        room.left = left.unwrap_or(0);
         read.map_err(|cause| format!("is damaged: {cause}"))?;
-        if bytes.len() > room {
-            return Err(format!("is larger than the {} MB that may be unpacked: unpack it first", room >> 20));
-        }
+        left.ok_or_else(|| format!("is larger than there is room for: {}", room.told()))?;
         let mut sum = Crc::new();
         sum.update(&bytes);
         if sum.sum() as usize == self.sum { Ok(bytes) } else { Err("is damaged".to_owned()) }
@@ -206,6 +226,41 @@ pub(super) mod tests {
         assert!(archive.len() < 10_000 && are_read(2 << 20).all(|read| read.is_ok()));
         let [Ok(_), Err(error)] = &are_read((2 << 20) - 1).collect::<Vec<_>>()[..] else { panic!("the second") };
         assert!(error.contains("conversations-001.json in the ZIP is larger"), "{error}");
+    }
+
+    #[test]
+    fn what_cannot_be_used_takes_room_too() {
+        let zeroes = vec![b'0'; 1 << 20];
+        let names: Vec<String> = (0..9).map(|i| format!("conversations-{i}.json")).collect();
+        let files: Vec<(&str, &[u8])> = names.iter().map(|name| (name.as_str(), &zeroes[..])).collect();
+        let mut archive = archive_of(&files);
+        let lines: Vec<usize> = (0..archive.len()).filter(|at| archive[*at..].starts_with(LINE)).collect();
+        // What it should sum up to.
+        for at in lines {
+            archive[at + 16] ^= 1;
+        }
+        let read = unpack(&archive, (2 << 20) + 1).unwrap().conversations;
+        let told: Vec<String> = read.into_iter().map(|(_, read)| read.unwrap_err()).collect();
+        assert!(told[..2].iter().all(|told| told.ends_with("in the ZIP is damaged")), "{told:?}");
+        assert!(told[2].contains("is larger than there is room for"), "{told:?}");
+        assert!(told[3..].iter().all(|told| told.contains("was not read for want of room: 2 MB")), "{told:?}");
+    }
+
+    #[test]
+    fn the_same_bytes_are_not_unpacked_for_every_file_that_names_them() {
+        let next = |number: &u32| Some(number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223));
+        let noise = std::iter::successors(Some(1), next).map(|number| number.to_be_bytes()[0]);
+        let one = archive_of(&[("conversations.json", &noise.take(10_000).collect::<Vec<u8>>())]);
+        let end = one.len() - END_BYTES;
+        let begin = long(&one, end + 16).unwrap();
+        let (count, line) = (100, &one[begin..end]);
+        let place = [four(line.len() * count), four(begin)].concat();
+        let lines = [&one[..begin], &line.repeat(count), END, &[0; 4]].concat();
+        let archive = [&lines[..], &two(count), &two(count), &place, &[0, 0]].concat();
+        let read = unpack(&archive, 1 << 30).unwrap().conversations;
+        assert!(read.len() == count && read[0].1.is_ok());
+        let is_told = |told: &str| told.contains("other files have the same bytes");
+        assert!(read[1..].iter().all(|(_, read)| read.as_ref().is_err_and(|told| is_told(told))), "{:?}", read[1].1);
     }
 
     #[test]

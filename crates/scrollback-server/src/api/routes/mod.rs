@@ -26,6 +26,11 @@ pub(super) async fn answer(room: &Room, ask: &Ask) -> Result<(StatusCode, Value)
     Ok((line.status, (line.does)(room, ask, named).await?))
 }
 
+/// That there is a route for a request.
+pub(super) fn known(ask: &Ask) -> Result<(), Refusal> {
+    find(ask).map(|_| ())
+}
+
 /// All routes, one by one.
 pub(super) fn lines() -> impl Iterator<Item = &'static Line> {
     ROUTES.into_iter().flatten()

@@ -225,6 +225,15 @@ fn a_token_that_asks_too_often_is_told_when_to_come_back() {
     let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
     assert!((1..=21).contains(&wait), "{wait}");
     assert_eq!(server.get_as(&busy, "/api/me").status(), 429, "on every door");
+    let pings = |token: &str, count: usize| {
+        let batch = vec![json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}); count];
+        let headers = format!("accept: application/json\r\nmcp-protocol-version: 2025-03-26\r\n{}", bearer(token));
+        server.send("POST /mcp", &headers, &json!(batch).to_string())
+    };
+    let crowd = server.token("crowd");
+    let refused = pings(&crowd, 4);
+    assert_eq!((refused.status(), code(&refused)), (429, "too_many_requests".into()), "each of a batch counts");
+    assert_eq!(pings(&server.token("few"), 3).status(), 200);
     assert_eq!(server.ask_as(&calm, &body).status(), 200);
     assert!((0..10).all(|_| server.ask(&body).status() == 200), "whoever sits here is not counted");
 }

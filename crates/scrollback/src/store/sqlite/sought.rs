@@ -196,15 +196,19 @@ impl Search<'_> {
         let sql = format!(
             "SELECT {MESSAGE}, s.id FROM word w JOIN message m ON m.id = w.rowid JOIN session s ON s.no = m.session
          WHERE w.word MATCH ?1 AND w.rowid BETWEEN ?2 AND ?3 AND s.tenant = ?4 AND (NOT ?5 OR s.declared IS NULL)
+         AND (?6 IS NULL OR m.at >= ?6) AND (?7 IS NULL OR m.at < ?7)
          ORDER BY w.rowid DESC"
         );
+        // When it was said stands before its words: of what is too old or too new they are not read.
+        let [since, until] = [probe.since, probe.until].map(|at| at.map(|at| at.0));
         let mut statement = connection.prepare_cached(&sql)?;
         let joint = match probe.need {
             Need::All => " AND ",
             Need::Any => " OR ",
         };
         let expression = probe.terms.iter().map(written).collect::<Vec<_>>().join(joint);
-        let values = params![expression, bounds.low, bounds.high, tenant.as_str(), bounds.undeclared_only];
+        let Bounds { low, high, undeclared_only } = bounds;
+        let values = params![expression, low, high, tenant.as_str(), undeclared_only, since, until];
         let mut rows = statement.query(values)?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
