@@ -23,6 +23,8 @@ pub(crate) use watch::{OUTCOMES, watch};
 const ANTHROPIC_VERSION: &str = "2023-06-01";
 /// How long an answer may be, as most servers of Chat Completions call it, and as models of OpenAI that think do.
 const LIMIT: [&str; 2] = ["max_tokens", "max_completion_tokens"];
+/// Fewer bytes than this no cache of Anthropic's keeps.
+const KEPT_BYTES: usize = 4_000;
 
 /// A model of an upstream, asked one question at a time.
 pub(crate) struct Helper {
@@ -72,16 +74,29 @@ impl Helper {
         }
         let speech = wire::of_path(self.upstream.wire.path()).map(wire::Wire::speech);
         let said = speech.and_then(|speech| speech.read(&body)).filter(|_| status.is_success());
-        let said = said.ok_or_else(|| failed(&format!("it answered {status} without any words")))?;
+        let said = said.ok_or_else(|| failed(&self.wordless(status)))?;
         // A model that thought until its tokens were used up has no words, and is paid for them.
-        let usage = said.usage.as_ref().and_then(Usage::read).unwrap_or_default();
-        Ok(Said { text: said.text(), input_tokens: usage.input, output_tokens: usage.output })
+        let Usage { input, read, write, output } = said.usage.as_ref().and_then(Usage::read).unwrap_or_default();
+        let text = said.text();
+        Ok(Said { text, input_tokens: input, cache_read: read, cache_write: write, output_tokens: output })
     }
 
-    /// Sends a request, and waits for all of its answer.
+    /// What it means that an answer has no words.
+    fn wordless(&self, status: StatusCode) -> String {
+        let name = &self.upstream.name;
+        match status {
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                format!("it answered {status}: its key for the upstream “{name}” is missing or refused")
+            }
+            _ => format!("it answered {status} without any words"),
+        }
+    }
+
+    /// Sends a request, signed as what the person who runs us asks, and waits for all of its answer.
     async fn sent(&self, request: &Value) -> scrollback::Result<(StatusCode, Bytes)> {
         let wire = self.upstream.wire;
-        let (headers, body) = (headers(wire), request.to_string().into());
+        let (mut headers, body) = (headers(wire), request.to_string().into());
+        self.upstream.sign(&mut headers);
         let outgoing = Outgoing { method: Method::POST, path: wire.path(), headers: &headers, body };
         let answer = self.upstream.send(outgoing).await.map_err(|silence| unheard(&silence))?;
         let body = answer.body.all().await.map_err(|error| failed(&error.to_string()))?;
@@ -118,7 +133,8 @@ pub(crate) fn headers(wire: WireName) -> HeaderMap {
 /// A question as a request.
 pub(crate) fn written(model: &str, question: &Question, wire: WireName) -> Value {
     let (instructions, most) = (&question.instructions, question.most_tokens);
-    let person = json!({"role": "user", "content": question.text});
+    let text = if wire == WireName::Anthropic { marked(question) } else { question.text.as_str().into() };
+    let person = json!({"role": "user", "content": text});
     match wire {
         WireName::Chat => {
             let messages = json!([{"role": "system", "content": instructions}, person]);
@@ -130,6 +146,18 @@ pub(crate) fn written(model: &str, question: &Question, wire: WireName) -> Value
         WireName::Anthropic => {
             json!({"model": model, "system": instructions, "messages": [person], "max_tokens": most})
         }
+    }
+}
+
+/// The text of a question for Anthropic, which keeps in its cache only what is marked: what will be asked again, where
+/// that is long.
+fn marked(question: &Question) -> Value {
+    match question.text.split_at_checked(question.stable) {
+        Some((stable, rest)) if stable.len() > KEPT_BYTES && !rest.is_empty() => json!([
+            {"type": "text", "text": stable, "cache_control": {"type": "ephemeral"}},
+            {"type": "text", "text": rest},
+        ]),
+        Some(_) | None => question.text.as_str().into(),
     }
 }
 
@@ -149,24 +177,33 @@ fn unheard(silence: &Silence) -> Error {
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
-    use tokio::sync::mpsc;
+    use tokio::sync::{mpsc, oneshot};
 
     use super::*;
-    use crate::config::{RecallBy, UpstreamSettings};
+    use crate::config::{RecallBy, Secret, UpstreamSettings};
 
     /// A helper at an API that says one thing and hangs up; nothing at all if that is empty.
     async fn helper(says: &'static str) -> Helper {
+        at(api(says).await.0)
+    }
+
+    /// Where such an API is, and what it will have been asked.
+    async fn api(says: &'static str) -> (String, oneshot::Receiver<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let (tell, told) = oneshot::channel();
         tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
-            let _ = stream.read(&mut [0; 4_096]).await;
+            let mut request = vec![0; 4_096];
+            let length = stream.read(&mut request).await.unwrap_or(0);
+            // Most do not want to know.
+            let _ = tell.send(String::from_utf8_lossy(&request[..length]).into_owned());
             if says.is_empty() {
                 std::future::pending::<()>().await;
             }
             stream.write_all(says.as_bytes()).await.unwrap();
         });
-        at(url)
+        (url, told)
     }
 
     fn at(url: String) -> Helper {
@@ -174,18 +211,25 @@ mod tests {
     }
 
     fn within(url: String, timeout: Duration) -> Helper {
-        let wire = WireName::Chat;
+        signing(url, timeout, None)
+    }
+
+    fn signing(url: String, timeout: Duration, key: Option<&str>) -> Helper {
         let settings = UpstreamSettings {
             url,
-            wire,
+            wire: WireName::Chat,
             key_env: String::new(),
-            chat_key: None,
+            chat_key: key.map(|key| Secret(key.to_owned())),
             recall: RecallBy::Off,
             window: 0,
             timeout,
         };
         let upstream = Upstream::http("mock", &settings, crate::upstream::client().unwrap()).unwrap();
         Helper::new(upstream, "small", timeout)
+    }
+
+    fn question() -> Question {
+        Question { task: "word", text: "A word?".into(), most_tokens: 10, ..Question::default() }
     }
 
     /// A helper whose model takes no `max_tokens`, and a word for each time that it was asked.
@@ -218,24 +262,49 @@ mod tests {
     }
 
     async fn asked(helper: Helper) -> scrollback::Result<Said> {
-        let question = Question { task: "word", instructions: String::new(), text: "A word?".into(), most_tokens: 10 };
-        helper.ask(&question).await
+        helper.ask(&question()).await
+    }
+
+    #[tokio::test]
+    async fn it_is_asked_with_the_key_of_whoever_runs_us() {
+        let refusal = "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 2\r\n\r\n{}";
+        let (url, told) = api(refusal).await;
+        let failure = asked(signing(url, Duration::from_secs(20), Some("sk-own"))).await.unwrap_err().to_string();
+        let told = told.await.unwrap();
+        assert!(told.contains("Bearer sk-own"), "{told}");
+        assert!(failure.contains("401") && failure.contains("key for the upstream “mock”"), "{failure}");
+    }
+
+    #[test]
+    fn anthropic_is_told_what_to_keep_where_that_is_long() {
+        let (long, rest) = ("The tide. ".repeat(500), "\n\nHow high?");
+        let ask = |stable: usize, wire| {
+            written("small", &Question { text: format!("{long}{rest}"), stable, ..question() }, wire)
+        };
+        let marked = ask(long.len(), WireName::Anthropic)["messages"][0]["content"].take();
+        assert_eq!(marked[0], json!({"type": "text", "text": long, "cache_control": {"type": "ephemeral"}}));
+        assert_eq!(marked[1], json!({"type": "text", "text": rest}));
+        let whole = json!(format!("{long}{rest}"));
+        for (stable, wire) in [(0, WireName::Anthropic), (40, WireName::Anthropic), (long.len(), WireName::Chat)] {
+            let asked = ask(stable, wire);
+            assert_eq!(asked["messages"].as_array().unwrap().last().unwrap()["content"], whole, "{stable}");
+        }
     }
 
     #[tokio::test]
     async fn an_answer_without_words_tells_what_it_cost() {
         let thought = "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{\"choices\": [{\"message\": {\"content\": null}}], \
-                       \"usage\": {\"prompt_tokens\": 30, \"completion_tokens\": 10}}";
+                       \"usage\": {\"prompt_tokens\": 30, \"completion_tokens\": 10, \
+                       \"prompt_tokens_details\": {\"cached_tokens\": 20}}}";
         let said = asked(helper(thought).await).await.unwrap();
-        assert_eq!(said, Said { text: String::new(), input_tokens: 30, output_tokens: 10 });
+        assert_eq!(said, Said { input_tokens: 30, cache_read: 20, output_tokens: 10, ..Said::default() });
     }
 
     #[tokio::test]
     async fn a_model_that_wants_its_limit_by_another_name_is_asked_so() {
         let (helper, mut told) = thinking().await;
-        let question = Question { task: "word", instructions: String::new(), text: "A word?".into(), most_tokens: 10 };
         for _ in 0..2 {
-            assert_eq!(helper.ask(&question).await.unwrap().text, "Tide");
+            assert_eq!(helper.ask(&question()).await.unwrap().text, "Tide");
         }
         let mut asked = Vec::new();
         while let Ok(request) = told.try_recv() {
@@ -260,12 +329,11 @@ mod tests {
     #[tokio::test]
     async fn whoever_waits_for_helpers_waits_once() {
         let (slow, began) = (Helper { timeout: Duration::from_mins(1), ..helper("").await }, Instant::now());
-        let question = Question { task: "word", instructions: String::new(), text: "A word?".into(), most_tokens: 10 };
         let asking = async {
-            let late = slow.ask(&question).await.unwrap_err();
+            let late = slow.ask(&question()).await.unwrap_err();
             assert!(matches!(late, Error::Model { .. }), "{late}");
             for _ in 0..10 {
-                let unasked = slow.ask(&question).await.unwrap_err();
+                let unasked = slow.ask(&question()).await.unwrap_err();
                 assert!(matches!(unasked, Error::Unreachable(_)), "{unasked}");
             }
         };

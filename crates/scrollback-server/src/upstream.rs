@@ -49,7 +49,8 @@ pub(crate) struct Upstream {
     pub(crate) window: u32,
     /// How we speak to it ourselves.
     pub(crate) wire: WireName,
-    /// The key of the person who runs us, for what they ask themselves; no client's request is sent with it.
+    /// The key of the person who runs us, for what they ask themselves and what their helper is asked; no client's
+    /// request is sent with it.
     chat_key: Option<Key>,
     kind: Kind,
 }
@@ -150,7 +151,7 @@ impl Upstream {
         }
     }
 
-    /// Signs what a person asks through us, if no other key will be put in its place.
+    /// Signs what a person asks through us, or we for them, if no other key will be put in its place.
     pub(crate) fn sign(&self, headers: &mut HeaderMap) {
         if let Some(key) = &self.chat_key {
             key.replace(headers);

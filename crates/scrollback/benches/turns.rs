@@ -27,7 +27,7 @@ struct Brief;
 impl Model for Brief {
     async fn ask(&self, _: &Question) -> scrollback::Result<Said> {
         let text = "They go through the moorings one by one, and nothing is decided yet.".to_owned();
-        Ok(Said { text, input_tokens: 500, output_tokens: 20 })
+        Ok(Said { text, input_tokens: 500, output_tokens: 20, ..Said::default() })
     }
 }
 

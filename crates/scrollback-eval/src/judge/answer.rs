@@ -59,6 +59,7 @@ impl Task for JudgeAnswer<'_> {
             instructions: PROMPT.to_owned(),
             text: parts.join("\n\n"),
             most_tokens: MOST_TOKENS,
+            ..Question::default()
         }
     }
 

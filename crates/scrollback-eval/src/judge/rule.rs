@@ -42,6 +42,7 @@ impl Task for JudgeRule<'_> {
             instructions: PROMPT.to_owned(),
             text: parts.join("\n\n"),
             most_tokens: MOST_TOKENS,
+            ..Question::default()
         }
     }
 

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::ask::VIEW_KEY;
 use super::{Ask, Refusal, Room};
 
-/// So many windows, and so many questions to the helper, are summed up unless somebody wants all.
+/// So many windows are summed up unless somebody wants all; so many records are read at once.
 const LATELY: usize = 500;
 
 /// A page of the ledger.
@@ -44,8 +44,12 @@ struct Sums {
     /// Of the input, what came from a cache.
     read: u64,
     output: u64,
-    /// In dollars.
+    /// In dollars, with what the helper model cost.
     cost: f64,
+    /// Of it, what the helper model cost.
+    helper_cost: f64,
+    /// Questions to the helper model at prices that are not known; they are in no cost.
+    helper_unpriced: u64,
     /// Input if everything had been sent every time.
     without_input: u64,
     without_cost: f64,
@@ -87,14 +91,21 @@ struct Made {
 }
 
 /// What the helper model was asked for one task.
-#[derive(Serialize, JsonSchema)]
+#[derive(Default, Serialize, JsonSchema)]
 #[schemars(rename = "HelperTask")]
 #[expect(clippy::struct_field_names, reason = "the names of the answer")]
 pub(crate) struct Task {
     pub(crate) task: String,
     pub(crate) questions: u64,
+    /// Of them, how many were at prices that are not known; they are in no cost.
+    pub(crate) unpriced: u64,
     pub(crate) input_tokens: u64,
     pub(crate) output_tokens: u64,
+    /// In dollars.
+    cost: f64,
+    /// The same to the last digit.
+    #[serde(skip)]
+    pub(crate) spent: Cost,
 }
 
 /// A question to the helper model, as the engine records it.
@@ -103,6 +114,27 @@ struct Asked {
     task: String,
     input_tokens: u32,
     output_tokens: u32,
+    #[serde(default)]
+    cost: Option<Cost>,
+}
+
+impl Asked {
+    /// What it cost, if that is known; nothing, where the model was not heard of.
+    fn cost(&self) -> Option<Cost> {
+        let is_nothing = self.input_tokens == 0 && self.output_tokens == 0;
+        self.cost.or(is_nothing.then_some(Cost(0)))
+    }
+}
+
+impl Task {
+    fn add(&mut self, asked: &Asked) {
+        self.questions += 1;
+        self.unpriced += u64::from(asked.cost().is_none());
+        self.input_tokens += u64::from(asked.input_tokens);
+        self.output_tokens += u64::from(asked.output_tokens);
+        self.spent = self.spent.plus(asked.cost().unwrap_or_default());
+        self.cost = self.spent.dollars();
+    }
 }
 
 impl Sums {
@@ -116,6 +148,8 @@ impl Sums {
             read: totals.read,
             output: totals.output,
             cost: totals.cost.dollars(),
+            helper_cost: totals.helper_cost.dollars(),
+            helper_unpriced: totals.helper_unpriced,
             without_input: totals.without_input,
             without_cost: totals.without_cost.dollars(),
             cached_percent: totals.cached_percent(),
@@ -136,7 +170,7 @@ impl Line {
             tokens: Made { instructions, tools, contents, open, current, held, recalled, topics, kept },
             input: hit.input(),
             read: hit.read,
-            output: call.reported.map_or(0, |usage| usage.output),
+            output: call.output(),
             cost: call.cost.map(Cost::dollars),
             without_tokens: call.without.map(|without| without.tokens),
             without_cost: call.without.and_then(|without| without.cost).map(Cost::dollars),
@@ -157,44 +191,100 @@ pub(super) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<Value, Re
     let (mut totals, mut tasks) = (None, Vec::new());
     if page.cursor.is_empty() {
         let most = if ask.wants("totals", "true") { usize::MAX >> 1 } else { LATELY };
-        totals = Some(sums(room, &key, most).await?);
-        tasks = asked(&**room.engine.log().store(), &key, most).await?;
+        let (sums, asked) = sums(room, &key, most).await?;
+        (totals, tasks) = (Some(sums), asked);
     }
     Ok(serde_json::to_value(Page { totals, tasks, calls, next })?)
 }
 
-/// The sums of the newest windows, read bit by bit, so that they take no more room than a page.
-async fn sums(room: &Room, key: &SessionKey, most: usize) -> Result<Sums, Refusal> {
-    let (mut totals, mut windows, mut cursor) = (Totals::default(), 0, String::new());
+/// The sums of the newest windows, read bit by bit, so that they take no more room than a page; and what the helper was
+/// asked since the first of them.
+async fn sums(room: &Room, key: &SessionKey, most: usize) -> Result<(Sums, Vec<Task>), Refusal> {
+    let (mut totals, mut windows, mut cursor, mut first) = (Totals::default(), 0, String::new(), None);
     loop {
         let views = room.engine.views_before(key, &cursor, LATELY + 1).await?;
         let more = views.len() > LATELY;
         for recorded in views.iter().take(LATELY) {
             windows += 1;
             cursor.clone_from(&recorded.key);
+            first = Some(recorded.at);
             recorded.view.calls.iter().for_each(|call| totals.add(call));
         }
         if !more || windows >= most {
-            return Ok(Sums::of(&totals, windows, !more));
+            let tasks = tasks(&**room.engine.log().store(), key, first.filter(|_| more), &mut totals).await?;
+            return Ok((Sums::of(&totals, windows, !more), tasks));
         }
     }
 }
 
-/// All that the helper model was asked, task by task.
-pub(crate) async fn tasks(store: &dyn Store, key: &SessionKey) -> scrollback::Result<Vec<Task>> {
-    asked(store, key, usize::MAX >> 1).await
+/// What the helper model was asked since then, or ever, task by task; what it cost is added to the sums.
+pub(crate) async fn tasks(
+    store: &dyn Store,
+    key: &SessionKey,
+    since: Option<At>,
+    totals: &mut Totals,
+) -> scrollback::Result<Vec<Task>> {
+    let (mut tasks, mut cursor) = (BTreeMap::<String, Task>::new(), String::new());
+    loop {
+        let keys = Keys::Before(cursor, LATELY);
+        let mut records = store.records(&Scope::Session(key.clone()), Kind::Ledger, keys).await?;
+        let more = records.len() == LATELY;
+        records.retain(|record| since.is_none_or(|since| record.at >= since));
+        for asked in records.iter().filter_map(|record| serde_json::from_str::<Asked>(record.body.get()).ok()) {
+            let none = Task { task: asked.task.clone(), ..Task::default() };
+            tasks.entry(asked.task.clone()).or_insert(none).add(&asked);
+            totals.add_helper(asked.cost());
+        }
+        match records.pop() {
+            Some(last) if more && records.len() + 1 == LATELY => cursor = last.key,
+            Some(_) | None => return Ok(tasks.into_values().collect()),
+        }
+    }
 }
 
-async fn asked(store: &dyn Store, key: &SessionKey, most: usize) -> scrollback::Result<Vec<Task>> {
-    let keys = Keys::Before(String::new(), most);
-    let records = store.records(&Scope::Session(key.clone()), Kind::Ledger, keys).await?;
-    let mut tasks: BTreeMap<String, Task> = BTreeMap::new();
-    for asked in records.iter().filter_map(|record| serde_json::from_str::<Asked>(record.body.get()).ok()) {
-        let none = Task { task: asked.task.clone(), questions: 0, input_tokens: 0, output_tokens: 0 };
-        let task = tasks.entry(asked.task).or_insert(none);
-        task.questions += 1;
-        task.input_tokens += u64::from(asked.input_tokens);
-        task.output_tokens += u64::from(asked.output_tokens);
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use scrollback::log::{Arrival, History};
+    use scrollback::store::{Batch, Expect, Put};
+    use scrollback::{Log, MemoryStore, Tenant};
+    use serde_json::json;
+    use serde_json::value::to_raw_value;
+
+    use super::*;
+
+    /// A conversation with 1,200 questions to the helper, a microsecond apart. They cost 5 each, but for the first,
+    /// whose price is not known, and the second, which was not heard.
+    async fn helped() -> (Arc<MemoryStore>, SessionKey) {
+        let (store, tenant) = (Arc::new(MemoryStore::default()), Tenant::local());
+        let history = History::parse(r#"[{"role":"user","content":"Where is the key?"}]"#).unwrap();
+        let arrival = Arrival::new(&tenant, Some("talk"), "gpt-5", At(1));
+        let key = Log::new(store.clone()).receive(arrival, &history).await.unwrap().session;
+        let put = |n: i64| {
+            let body = match n {
+                0 => json!({"task": "digest", "input_tokens": 2, "output_tokens": 1}),
+                1 => json!({"task": "digest", "input_tokens": 0, "output_tokens": 0}),
+                _ => json!({"task": "digest", "input_tokens": 2, "output_tokens": 1, "cost": 5}),
+            };
+            let (scope, body) = (Scope::Session(key.clone()), to_raw_value(&body).unwrap());
+            Put { scope, kind: Kind::Ledger, key: format!("{n:016x}-00"), at: At(n), body, expect: Expect::Any }
+        };
+        store.commit(Batch::of_records(key.clone(), (0..1_200).map(put).collect())).await.unwrap();
+        (store, key)
     }
-    Ok(tasks.into_values().collect())
+
+    #[tokio::test]
+    async fn what_the_helper_cost_is_told_by_task_and_added_up() {
+        let (store, key) = helped().await;
+        let mut totals = Totals::default();
+        let all = tasks(&*store, &key, None, &mut totals).await.unwrap().remove(0);
+        assert_eq!((all.questions, all.unpriced, all.spent), (1_200, 1, Cost(5_990)));
+        assert_eq!((totals.cost, totals.helper_cost, totals.helper_unpriced), (Cost(5_990), Cost(5_990), 1));
+        let told = serde_json::to_value(&all).unwrap();
+        assert_eq!((&told["cost"], &told["spent"]), (&json!(Cost(5_990).dollars()), &json!(null)));
+        let mut lately = Totals::default();
+        let some = tasks(&*store, &key, Some(At(700)), &mut lately).await.unwrap().remove(0);
+        assert_eq!((some.questions, lately.cost), (500, Cost(2_500)), "those of the windows that are summed up");
+    }
 }

@@ -9,7 +9,7 @@ use scrollback::{Engine, SessionKey};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::api::tasks;
+use crate::api::{HelperTask, tasks};
 
 use super::{Desk, columns, counted, grouped, say, say_json, table};
 
@@ -24,14 +24,16 @@ struct Line<'a> {
 /// Writes the ledger of a session.
 pub(super) async fn show(desk: &Desk, engine: &Engine, key: &SessionKey) -> anyhow::Result<ExitCode> {
     let views = engine.views(key).await?;
-    let tasks = tasks(&**engine.log().store(), key).await?;
-    let totals: Totals = views.iter().flat_map(|recorded| &recorded.view.calls).collect();
+    let mut totals: Totals = views.iter().flat_map(|recorded| &recorded.view.calls).collect();
+    let tasks = tasks(&**engine.log().store(), key, None, &mut totals).await?;
     let calls = views.iter().flat_map(|recorded| recorded.view.calls.iter().map(move |call| (recorded, call)));
     if desk.json {
         for (recorded, call) in calls {
             say_json(&line(recorded, call)?)?;
         }
-        let totals_told = dollars(&totals, [("/cost", totals.cost), ("/without_cost", totals.without_cost)])?;
+        let costs =
+            [("/cost", totals.cost), ("/helper_cost", totals.helper_cost), ("/without_cost", totals.without_cost)];
+        let totals_told = dollars(&totals, costs)?;
         say_json(&serde_json::json!({"totals": totals_told, "cached_percent": totals.cached_percent(),
             "saved_percent": totals.saved_percent(), "tasks": tasks}))?;
         return Ok(ExitCode::SUCCESS);
@@ -43,15 +45,21 @@ pub(super) async fn show(desk: &Desk, engine: &Engine, key: &SessionKey) -> anyh
     }
     say("")?;
     sums(&totals)?;
-    for task in &tasks {
-        let (input, output) = (grouped(task.input_tokens), grouped(task.output_tokens));
-        say(format!(
-            "helper: {}, {}, {input} tokens read, {output} written",
-            task.task,
-            counted(task.questions, "question")
-        ))?;
-    }
+    tasks.iter().try_for_each(|task| say(helped(task)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What the helper was asked for a task.
+fn helped(task: &HelperTask) -> String {
+    let HelperTask { task: name, questions, unpriced, input_tokens, output_tokens, spent, .. } = task;
+    let (input, output) = (grouped(*input_tokens), grouped(*output_tokens));
+    let questions = counted(*questions, "question");
+    let unknown = if *unpriced == 0 {
+        String::new()
+    } else {
+        format!(", {} at a price that is not known", counted(*unpriced, "question"))
+    };
+    format!("helper: {name}, {questions}, {input} tokens read, {output} written, {spent}{unknown}")
 }
 
 /// A call as JSON.
@@ -140,7 +148,12 @@ pub(super) fn sums(totals: &Totals) -> anyhow::Result<()> {
         say(format!("{} at a price that is not known, in no cost", counted(totals.unpriced, "call")))?;
     }
     if totals.without_cost > Cost(0) {
-        say(format!("{} instead of {}: {:.0} % saved", totals.cost, totals.without_cost, totals.saved_percent()))?;
+        let (cost, without, saved) = (totals.cost, totals.without_cost, totals.saved_percent());
+        let helper = match totals.helper_cost {
+            Cost(0) => String::new(),
+            helper => format!(", {helper} of it for the helper,"),
+        };
+        say(format!("{cost}{helper} instead of {without}: {saved:.0} % saved"))?;
     }
     Ok(())
 }

@@ -14,7 +14,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::{Desk, USUAL_LOG, chat::history_of, log_to_stderr, talk};
 use crate::address::{Holder, Posted, reachable};
-use crate::config::{AccessRule, HelperSettings, Serve as Settings};
+use crate::config::{AccessRule, HelperSettings, KnownUpstream, Serve as Settings};
 use crate::erasing::Eraser;
 use crate::helper::{Helper, watch};
 use crate::jobs::Jobs;
@@ -22,7 +22,7 @@ use crate::proxy::Proxy;
 use crate::reviews::Reviews;
 use crate::serve::{Server, is_address, reserved};
 use crate::store::{Opened, Pulse};
-use crate::upstream::QUOTE;
+use crate::upstream::{QUOTE, Upstream};
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
@@ -82,6 +82,9 @@ pub(super) fn proxy(desk: &Desk, store: Arc<Opened>, settings: Settings) -> anyh
     let engine = Engine::new(store, tasks(&settings)?, desk.settings.engine.clone());
     let engine = with_helpers(engine, &settings, &desk.settings.engine.strategies)?;
     let engine = with_embeddings(engine, &settings)?;
+    if let Some(words) = keyless(&settings)? {
+        tracing::warn!("{words}");
+    }
     let typed = history_of(desk.settings.store.beside());
     let mut proxy = Proxy::new(Arc::new(engine), Eraser::new(forget).with_typed(typed), settings)?;
     proxy.pulse = pulse;
@@ -183,13 +186,31 @@ fn with_embeddings(engine: Engine, settings: &Settings) -> anyhow::Result<Engine
 
 /// Tasks that a model of the helper's upstream answers.
 fn tasks_of(settings: &Settings, helper: &HelperSettings, model: &str) -> anyhow::Result<Tasks> {
+    let price = settings.window.prices.of(model).cloned();
+    let asked = Helper::new(upstream_of(settings, helper)?, model, helper.timeout);
+    let tasks = Tasks::new(Arc::new(asked), TaskSettings { at_once: helper.at_once, ..TaskSettings::default() });
+    Ok(tasks.named(model).with_purse(helper.purse.clone(), price).watched(watch(model)))
+}
+
+fn upstream_of(settings: &Settings, helper: &HelperSettings) -> anyhow::Result<Upstream> {
     let upstream = settings.upstreams.get(&helper.upstream);
     let upstream = upstream.with_context(|| format!("helper.upstream is “{}”, which there is not", helper.upstream))?;
-    let upstream = crate::upstream::Upstream::http(&helper.upstream, upstream, crate::upstream::client()?)?;
-    let price = settings.window.prices.of(model).cloned();
-    let asked = Helper::new(upstream, model, helper.timeout);
-    let tasks = Tasks::new(Arc::new(asked), TaskSettings { at_once: helper.at_once, ..TaskSettings::default() });
-    Ok(tasks.with_purse(helper.purse.clone(), price).watched(watch(model)))
+    Upstream::http(&helper.upstream, upstream, crate::upstream::client()?)
+}
+
+/// What a person should know whose helper has no key.
+fn keyless(settings: &Settings) -> anyhow::Result<Option<String>> {
+    let Some(helper) = &settings.helper else { return Ok(None) };
+    if upstream_of(settings, helper)?.is_ready() {
+        return Ok(None);
+    }
+    let name = &helper.upstream;
+    let known = settings.upstreams.get(name).and_then(|upstream| KnownUpstream::at(name, &upstream.url));
+    let variable = known.map(|known| format!("set {}, or ", known.key_env)).unwrap_or_default();
+    Ok(Some(format!(
+        "there is no key to ask the helper with at the upstream “{name}”: {variable}add an upstream with a key_env for \
+         the helper alone, and name it in helper.upstream; what the helper cannot do is done offline"
+    )))
 }
 
 /// The word to end, from outside: another process says so, or the terminal is gone.
@@ -250,6 +271,7 @@ fn ignores_hangup() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{Secret, Surroundings};
 
     #[test]
     fn nobody_is_pointed_at_an_address_that_is_none() {
@@ -262,6 +284,27 @@ mod tests {
     }
 
     #[test]
+    fn a_helper_without_a_key_is_told_of() {
+        let told = |text: &str, keys: &[(&'static str, &str)]| {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("scrollback.toml");
+            std::fs::write(&file, text).unwrap();
+            let keys = keys.iter().map(|(name, key)| (*name, Secret((*key).to_owned()))).collect();
+            let surroundings = Surroundings { keys, ..Surroundings::default() };
+            let settings = crate::config::read(Some(&file), Some(folder.path().join("log.db")), &surroundings).unwrap();
+            keyless(&settings.serve).unwrap().unwrap_or_default()
+        };
+        let usual = "[helper]\nmodel = \"gpt-5-mini\"\n";
+        assert!(told(usual, &[]).contains("set OPENAI_API_KEY, or add an upstream"));
+        assert_eq!(told(usual, &[("OPENAI_API_KEY", "sk-own")]), "");
+        let elsewhere = format!("{usual}[upstreams.openai]\nurl = \"https://example.com/v1\"");
+        let words = told(&elsewhere, &[("OPENAI_API_KEY", "sk-own")]);
+        assert!(words.contains("“openai”") && !words.contains("OPENAI_API_KEY"), "its key goes nowhere else: {words}");
+        assert_eq!(told(&format!("{usual}[upstreams.openai]\nurl = \"http://127.0.0.1:9/v1\""), &[]), "");
+        assert_eq!(told("", &[]), "");
+    }
+
+    #[test]
     fn all_helpers_pay_from_the_same_purse() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("scrollback.toml");
@@ -269,7 +312,7 @@ mod tests {
                       [topics]\nsplit_model = \"gpt-5\"\n";
         std::fs::write(&file, format!("[helper]\nmodel = \"gpt-5-mini\"\ndollars_per_hour = 1\n{models}")).unwrap();
         let store = Some(folder.path().join("log.db"));
-        let settings = crate::config::read(Some(&file), store, &crate::config::Surroundings::default()).unwrap();
+        let settings = crate::config::read(Some(&file), store, &Surroundings::default()).unwrap();
         let engine = Engine::new(
             Arc::new(scrollback::MemoryStore::default()),
             tasks(&settings.serve).unwrap(),

@@ -7,7 +7,9 @@ use scrollback::strategy::{
     ArtifactSettings, ModelSummary, PageSettings, QuoteSettings, SummarySettings, TopicSettings,
 };
 
+use super::said::SaidHelper;
 use crate::store::Place;
+use crate::upstream::QUOTE;
 
 /// Nothing can be laid out in fewer tokens.
 const LEAST_WINDOW: u32 = 500;
@@ -95,6 +97,21 @@ pub(super) fn split_model(model: &str, has_helper: bool) -> anyhow::Result<()> {
     if !model.is_empty() && !has_helper {
         bail!(
             "topics.split_model is “{model}”, but there is no helper: set helper.model, whose upstream it is asked at"
+        );
+    }
+    Ok(())
+}
+
+/// Refuses a helper that would be asked where nothing but quotations answers.
+pub(super) fn helper(said: &SaidHelper, upstream: &str) -> anyhow::Result<()> {
+    if said.upstream == QUOTE {
+        bail!("helper.upstream is “{QUOTE}”, which quotes and helps nobody: name an upstream with a model");
+    }
+    if !said.model.is_empty() && said.upstream.is_empty() && upstream == QUOTE {
+        bail!(
+            "helper.model is “{}”, but serve.upstream is “{QUOTE}”, which helps nobody: name an upstream that has the \
+             model with helper.upstream",
+            said.model
         );
     }
     Ok(())
@@ -193,6 +210,7 @@ mod tests {
             .and_then(|()| topics(&said.topics.meant()))
             .and_then(|()| summary(&said.summary, has_helper))
             .and_then(|()| split_model(&said.topics.split_model, has_helper))
+            .and_then(|()| helper(&said.helper, &said.serve.upstream))
             .and_then(|()| artifacts(&said.artifacts))
             .and_then(|()| quotes(&said.quotes));
         checked.err().map(|error| error.to_string()).unwrap_or_default()
@@ -211,6 +229,8 @@ mod tests {
             ("[summary.models.a]\nhelper = \"b\"", "helper.model"),
             ("[summary.models.a]\nhelper = \"\"\n[helper]\nmodel = \"c\"", "summary.models.\"a\".helper"),
             ("[topics]\nsplit_model = \"b\"", "topics.split_model"),
+            ("[helper]\nupstream = \"quote\"", "helper.upstream"),
+            ("[serve]\nupstream = \"quote\"\n[helper]\nmodel = \"c\"", "serve.upstream"),
             ("[artifacts]\narchive_at = 20", "artifacts.archive_at"),
             ("[artifacts]\nkeep = 40", "artifacts.keep"),
             ("[artifacts]\nshare = 200", "artifacts.share"),
@@ -247,5 +267,7 @@ mod tests {
         assert_eq!(complaint("[summary.models.a]\nhelper = \"b\"\n[helper]\nmodel = \"c\""), "");
         assert_eq!(complaint("[topics]\nsplit_model = \"b\"\n[helper]\nmodel = \"c\""), "");
         assert_eq!(complaint("[artifacts]\narchive_at = 2\nkeep = 1\nshare = 79"), "");
+        assert_eq!(complaint("[serve]\nupstream = \"quote\""), "");
+        assert_eq!(complaint("[serve]\nupstream = \"quote\"\n[helper]\nmodel = \"c\"\nupstream = \"openai\""), "");
     }
 }

@@ -28,6 +28,7 @@ pub(super) fn meant(said: Said, store: Option<PathBuf>, surroundings: &Surroundi
     check::topics(&topics)?;
     check::summary(&said.summary, !said.helper.model.is_empty())?;
     check::split_model(&said.topics.split_model, !said.helper.model.is_empty())?;
+    check::helper(&said.helper, &said.serve.upstream)?;
     check::artifacts(&said.artifacts)?;
     check::quotes(&said.quotes)?;
     let engine = EngineSettings {

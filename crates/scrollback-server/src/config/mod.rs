@@ -62,6 +62,11 @@ impl KnownUpstream {
     pub(crate) fn named(name: &str) -> Option<&'static Self> {
         KNOWN.iter().find(|known| known.name == name)
     }
+
+    /// The same, if what the settings call so is at its address: its key goes nowhere else.
+    pub(crate) fn at(name: &str, url: &str) -> Option<&'static Self> {
+        Self::named(name).filter(|known| known.url == url)
+    }
 }
 
 /// What the settings mean.
@@ -171,7 +176,7 @@ pub(crate) struct UpstreamSettings {
     pub(crate) wire: WireName,
     /// The variable that holds the key; empty if clients bring their own.
     pub(crate) key_env: String,
-    /// The key that people have in their environment, for their own talk with us alone.
+    /// The key that people have in their environment, for their own talk with us and for their helper alone.
     pub(crate) chat_key: Option<Secret>,
     pub(crate) recall: RecallBy,
     pub(crate) window: u32,

@@ -4,17 +4,21 @@
 use std::time::Instant;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, Response, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 
 use super::exchange::{Exchange, Verdict};
-use super::later::ended;
-use super::{Incoming, pass, stream};
+use super::{Incoming, RETRY_SECONDS, error, pass, stream};
 use crate::upstream::{Answer, AnswerBody, Outgoing, Silence};
-use crate::wire::Output;
 use crate::wire::edit::is_overflow;
 use crate::wire::said::Said;
+use crate::wire::{Output, Wire};
 
+/// What a client that sends only what is new is told in the place of a reply that could not be kept.
+pub(super) const LOST: &str = "the model has answered, but its reply could not be stored, and what follows it would be \
+                               answered without it; send the request again";
+/// The same for programs.
+pub(super) const LOST_CODE: &str = "store_unavailable";
 /// A window that was too large for its model is made smaller once, to this share.
 const SHRINK_PERCENT: u32 = 60;
 
@@ -108,14 +112,16 @@ impl Exchange {
     /// A whole reply goes to the client, after what was said in earlier rounds.
     async fn deliver(self, whole: Whole) -> Response<Body> {
         let Whole { status, mut headers, body, said, verdict, earlier } = whole;
-        let speech = self.wire.speech();
+        let (wire, speech) = (self.wire, self.wire.speech());
         headers.extend(self.labels());
         let left = self.for_client(&said);
         let shown = left.clone().after(self.earlier.shown.clone());
         let changed = shown.pieces != said.pieces || earlier != Output::default();
         let body = if changed { speech.edited(&body, &shown, earlier) } else { body };
         let body = speech.restored(body, &self.echo());
-        ended(self.conclude(said, left, verdict)).await;
+        if self.conclude(said, left, verdict).lost().await {
+            return lost(wire);
+        }
         pass::with(status, headers, Body::from(body))
     }
 
@@ -165,6 +171,13 @@ impl Exchange {
             }
         }
     }
+}
+
+/// An answer in the place of a reply that is lost.
+fn lost(wire: &dyn Wire) -> Response<Body> {
+    let mut response = error(wire, StatusCode::SERVICE_UNAVAILABLE, LOST_CODE, LOST);
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static(RETRY_SECONDS));
+    response
 }
 
 fn cut_off() -> Silence {

@@ -7,10 +7,14 @@ use std::sync::{Mutex, PoisonError};
 use scrollback::engine::{Engine, Turn};
 use scrollback::ids::Hash128;
 use scrollback::ledger::{CacheModel, Call, Hit, Link, Prices, Sent, Tokens, Usage, Without};
-use scrollback::tokens::Vocabulary;
+use scrollback::tokens::{Measure, Vocabulary};
 use scrollback::window::{Body, Reason, Window};
-use scrollback::{At, SessionKey};
+use scrollback::{At, Message, SessionKey};
 use serde_json::Value;
+
+use crate::wire::Speech;
+use crate::wire::edit::raw;
+use crate::wire::said::{Piece, Said};
 
 /// How many different sets of tools are remembered.
 const TOOLS: usize = 256;
@@ -33,6 +37,8 @@ pub(super) struct Ended<'a> {
     pub(super) upstream: &'a str,
     pub(super) tools: u32,
     pub(super) usage: Option<&'a Value>,
+    /// What was said, in tokens, where that was not all reported.
+    pub(super) counted: u32,
     pub(super) millis: u32,
     pub(super) at: At,
     /// Whether it is the first of its turn, which would have been made without us too.
@@ -88,12 +94,13 @@ impl Book {
     }
 
     /// What a turn's first call saves in dollars, as far as it can be foretold: both ways in a cache that has lost
-    /// nothing.
+    /// nothing, but after a fold no cache has what is sent.
     pub(super) fn foretold(&self, turn: &Turn, model: &str, tools: u32, met: bool) -> Option<f64> {
         let price = self.prices.of(model)?;
         let new = if met { turn.new_tokens() } else { u32::MAX };
-        let cost = |tokens: u32| price.cost(price.ideal(tokens + tools, new), 0).dollars();
-        Some(cost(turn.path_tokens()) - cost(turn.window().tokens()))
+        let new_in_window = if turn.has_folded() { u32::MAX } else { new };
+        let cost = |tokens: u32, new: u32| price.cost(price.ideal(tokens + tools, new), 0).dollars();
+        Some(cost(turn.path_tokens(), new) - cost(turn.window().tokens(), new_in_window))
     }
 
     /// The entry of a call.
@@ -112,7 +119,8 @@ impl Book {
             None => Hit { plain: tokens.total(), ..Hit::default() },
         };
         let reported = ended.usage.and_then(Usage::read);
-        let output = reported.map_or(0, |usage| usage.output);
+        let told = reported.map_or(0, |usage| usage.output);
+        let output = told.max(ended.counted);
         let hit = reported.map_or(predicted, Usage::hit);
         let whole = turn.path_tokens().saturating_add(ended.tools);
         let new = if ended.met { turn.new_tokens() } else { whole };
@@ -123,10 +131,36 @@ impl Book {
             tokens,
             predicted,
             reported,
+            estimated_output: if output > told { output } else { 0 },
             cost: price.map(|price| price.cost(hit, output)),
             without: ended.first.then(|| Without::of(price, whole, new, output)),
             millis: ended.millis,
         }
+    }
+}
+
+/// What was said, in tokens as counted here: words, thoughts and what calls ask for. Nothing where its provider reported
+/// all of it. A reply that broke off is reported as it began, and some streams report nothing.
+pub(super) fn counted(said: &Said, speech: &dyn Speech, model: &str) -> u32 {
+    let is_reported = said.usage.as_ref().and_then(Usage::read).is_some();
+    if said.is_empty() || is_reported && said.end.is_some() && !said.failed {
+        return 0;
+    }
+    let pieces = said.pieces.iter().filter(|piece| is_spoken(piece)).cloned().collect();
+    let messages = speech.messages(&Said { pieces, ..Said::default() });
+    let spoken = messages.iter().map(|message| Measure::of(&Message::new(raw(message)), model).tokens);
+    // A call that broke off stands in no message.
+    let texts = said.calls().flat_map(|call| [&call.name, &call.arguments]);
+    let called = texts.map(|text| u32::try_from(Vocabulary::of_model(model).count(text)).unwrap_or(u32::MAX));
+    spoken.chain(called).fold(0, u32::saturating_add)
+}
+
+/// Whether a piece is words or thoughts. What a provider's own tools found was said by nobody.
+fn is_spoken(piece: &Piece) -> bool {
+    match piece {
+        Piece::Words { .. } => true,
+        Piece::Call(_) => false,
+        Piece::Other(value) => value["type"] == "thinking" || value["type"] == "reasoning",
     }
 }
 

@@ -3,6 +3,7 @@
 //! reply.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use bytes::Bytes;
 use scrollback::engine::Turn;
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::hidden::Hidden;
-use super::later::{Ending, Names};
+use super::later::{Keeping, Names};
 use super::rounds::{Manner, Rounds, Sent};
 use super::{Incoming, Managed, Plan, Proxy};
 use crate::config::RecallBy;
@@ -55,6 +56,8 @@ pub(super) struct Exchange {
     pub(super) calls: Vec<Call>,
     /// How much of their output was thought and not said, in tokens.
     pub(super) thought_tokens: u64,
+    /// Set once its reply is kept.
+    pub(super) is_kept: Arc<AtomicBool>,
     /// Dropping it tells that a turn of our own is over.
     _under_way: Option<watch::Sender<()>>,
 }
@@ -92,6 +95,7 @@ impl Exchange {
             response: None,
             calls: Vec::new(),
             thought_tokens: 0,
+            is_kept: Arc::default(),
             _under_way: under_way,
         }
     }
@@ -321,9 +325,12 @@ impl Exchange {
     }
 
     /// Keeps a reply, even if the client leaves meanwhile; the next request of its conversation waits for that.
-    pub(super) fn conclude(self, said: Said, left: Said, verdict: Verdict) -> Ending {
+    pub(super) fn conclude(self, said: Said, left: Said, verdict: Verdict) -> Keeping {
         let (proxy, names) = (self.proxy.clone(), self.names());
-        proxy.later.keep(names, None, async move { self.finish_with(&said, left, verdict).await })
+        // People who talk to us are told in words of our own.
+        let is_kept = (self.plan.is_new() && self.plan.ours.is_none()).then(|| self.is_kept.clone());
+        let end = proxy.later.keep(names, None, async move { self.finish_with(&said, left, verdict).await });
+        Keeping { end, is_kept }
     }
 
     /// Answers calls of ours among the client's, which are put back when the client returns with its results, and keeps

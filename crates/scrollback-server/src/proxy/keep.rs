@@ -1,5 +1,7 @@
 //! The end of a request: its calls go into the ledger, its reply into the log.
 
+use std::sync::atomic::Ordering;
+
 use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use scrollback::engine::Finish;
@@ -8,11 +10,12 @@ use scrollback::store::Urgency;
 use scrollback::{Message, Part};
 use serde_json::{Value, json};
 
-use super::book::Ended;
+use super::book::{self, Ended};
 use super::exchange::Exchange;
 use super::gauge::Model;
 use super::hidden::Hidden;
 use super::later::ended;
+use super::ours::Word;
 use super::pass;
 use super::rounds::Sent;
 use crate::clock::now;
@@ -42,6 +45,7 @@ impl Exchange {
             upstream: &self.upstream.name,
             tools: self.plan.tools,
             usage,
+            counted: book::counted(said, self.wire.speech(), &self.plan.model),
             millis,
             at: now(),
             first: self.calls.is_empty(),
@@ -156,8 +160,8 @@ impl Exchange {
     }
 
     async fn keep(self, messages: Vec<Message>, hidden: Hidden, urgency: Urgency) {
-        let being_kept = self.being_kept();
-        let Self { proxy, plan, turn, calls, sent, response, .. } = self;
+        let (being_kept, says) = (self.being_kept(), !messages.is_empty());
+        let Self { proxy, plan, turn, calls, sent, response, is_kept, .. } = self;
         let Sent { notices, bound, .. } = sent;
         let (chores, sorts) = (turn.chores(), turn.layout().starts_with(TOPICS));
         let session = turn.received().session.clone();
@@ -168,10 +172,13 @@ impl Exchange {
         let kept = match proxy.engine.finish(turn, finish).await {
             Ok(kept) => kept,
             Err(error) => {
-                tracing::error!(%error, "a reply could not be kept; the client will send it again");
+                let then = if plan.is_new() { "whoever asked is told so" } else { "the client will send it again" };
+                tracing::error!(%error, "a reply could not be kept; {then}");
+                plan.ours.iter().filter(|_| says).for_each(|ours| ours.tell(Word::Unkept));
                 return;
             }
         };
+        is_kept.store(true, Ordering::Release);
         let Some(kept) = kept else { return };
         being_kept.tell(&proxy, plan.ours.as_ref(), &kept);
         let Some(head) = kept.position() else { return };

@@ -1,6 +1,7 @@
 //! What is done after a reply is on its way, and waited for before the program ends.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use scrollback::ids::Fingerprint;
@@ -22,6 +23,21 @@ pub(super) struct Later {
 
 /// Something that ends when its sender is gone.
 pub(super) type Ending = watch::Receiver<()>;
+
+/// A reply that is being kept.
+pub(super) struct Keeping {
+    pub(super) end: Ending,
+    /// Set once it is kept; `None` if its client sends it again anyway.
+    pub(super) is_kept: Option<Arc<AtomicBool>>,
+}
+
+impl Keeping {
+    /// Waits for its end. Whether it is lost: it could not be kept, and its client will not send it again.
+    pub(super) async fn lost(self) -> bool {
+        ended(self.end).await;
+        self.is_kept.is_some_and(|is_kept| !is_kept.load(Ordering::Acquire))
+    }
+}
 
 /// A conversation as its request called it, and its session's id, which whoever goes on with it may know.
 pub(super) type Names = [String; 2];

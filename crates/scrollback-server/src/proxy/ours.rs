@@ -45,6 +45,8 @@ pub(crate) enum Word {
     Recall(Recalled),
     /// Its reply is kept.
     Kept(Box<Kept>),
+    /// Its reply could not be kept.
+    Unkept,
 }
 
 /// A reply that is kept, and what it took.

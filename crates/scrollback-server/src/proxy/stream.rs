@@ -14,13 +14,13 @@ use scrollback::recall::RecallCall;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
+use super::asking::{LOST, LOST_CODE};
 use super::exchange::{BROKEN_OFF, Exchange, STOPPED, Verdict};
-use super::later::ended;
 use super::pass;
 use crate::upstream::{ANSWER_BYTES, Answer, AnswerBody, Silence, endless};
 use crate::wire::said::Said;
 use crate::wire::sse::{Event, Splitter};
-use crate::wire::{Heard, Relay};
+use crate::wire::{ErrorKind, Heard, Relay};
 
 /// When a reply has ended, its upstream has this long for a last word.
 const LAST_WORD: Duration = Duration::from_millis(250);
@@ -76,6 +76,8 @@ struct Streaming {
     /// How many bytes came.
     came: usize,
     relay: Box<dyn Relay>,
+    /// Whether an error stands in the place of the reply's end.
+    is_lost: bool,
     out: BytesMut,
     ready: VecDeque<Result<Bytes, std::io::Error>>,
 }
@@ -91,6 +93,7 @@ pub(super) fn respond(exchange: Exchange, answer: Answer) -> Response<Body> {
         splitter: Splitter::default(),
         came: 0,
         relay,
+        is_lost: false,
         out: BytesMut::new(),
         ready: VecDeque::new(),
     };
@@ -158,7 +161,7 @@ impl Streaming {
         while let Some(event) = self.splitter.next() {
             if self.relay.hear(&event, &exchange.ear(), &mut self.out) == Heard::End {
                 let phase = Box::pin(self.done(*exchange)).await;
-                let over = matches!(phase, Phase::Over);
+                let over = matches!(phase, Phase::Over) && !self.is_lost;
                 if over {
                     self.out.extend_from_slice(&std::mem::take(&mut self.splitter).rest());
                 }
@@ -192,8 +195,13 @@ impl Streaming {
             return Phase::Between(Between::new(exchange, said, calls));
         }
         let left = exchange.for_client(&said);
-        let comment = exchange.comment();
-        ended(exchange.conclude(said, left.clone(), verdict)).await;
+        let (comment, speech) = (exchange.comment(), exchange.wire.speech());
+        self.is_lost = exchange.conclude(said, left.clone(), verdict).lost().await;
+        if self.is_lost {
+            let why = speech.error(ErrorKind::Upstream, LOST_CODE, LOST);
+            self.relay.fail(&why.to_string(), &mut self.out);
+            return Phase::Over;
+        }
         self.out.extend_from_slice(comment.unwrap_or_default().as_bytes());
         self.relay.close(&left, &mut self.out);
         Phase::Over
@@ -221,7 +229,7 @@ impl Streaming {
             Phase::Over
         };
         // What is left is no event: some servers tell an error so, whatever they call their answer.
-        if matches!(phase, Phase::Over) {
+        if matches!(phase, Phase::Over) && !self.is_lost {
             self.out.extend_from_slice(&rest);
         }
         self.flush();
@@ -281,11 +289,12 @@ fn broken_off(mut exchange: Exchange, said: Said) {
 /// so is what a person who talks to us has read of a reply without an end, for they have no client that would.
 /// Otherwise what was asked and paid for is recorded.
 fn cut_short(mut exchange: Exchange, mut said: Said, why: &str, is_answered: bool) {
-    if (said.end.is_none() || said.failed) && exchange.plan.ours.is_some() {
-        said = exchange.stopped(said, why);
-    }
+    // All that came is paid for, also what nobody has any use for.
     if is_answered {
         exchange.record_call(&said);
+    }
+    if (said.end.is_none() || said.failed) && exchange.plan.ours.is_some() {
+        said = exchange.stopped(said, why);
     }
     let ended = said.end.is_some() && !said.failed;
     if !ended || !matches!(exchange.judge(&said), Verdict::Deliver) {

@@ -15,6 +15,7 @@ mod scene;
 mod stopping;
 mod talk;
 mod terminal;
+mod unkept;
 mod voices;
 
 use serde_json::{Value, json};

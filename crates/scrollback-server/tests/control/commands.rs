@@ -125,6 +125,32 @@ fn rules_are_listed_dropped_and_restored() {
 }
 
 #[test]
+fn a_rule_is_listed_and_dropped_however_long_ago_it_was_stated() {
+    let home = Home::new(SETTINGS);
+    let said = |role: &str, text: &str| format!(r#"{{"role": "{role}", "content": "{text}"}}"#);
+    let first = std::iter::once("Never round the heights.".to_owned());
+    let talk = first.chain((0..200).map(|n| format!("The gauge at {n}?")));
+    let lines: Vec<String> = talk.flat_map(|text| [said("user", &text), said("assistant", "Noted.")]).collect();
+    let file = format!(r#"{{"id": "gauge", "messages": [{}]}}"#, lines.join(", "));
+    std::fs::write(home.0.path().join("gauge.jsonl"), file).unwrap();
+    home.says(&["import", "gauge.jsonl"]);
+    assert_eq!(home.json(&["rules", "gauge"])[0]["rule"], "r0.1");
+    let dropped = home.says(&["rules", "gauge", "--drop", "r0.1"]);
+    assert!(dropped.contains("r0.1 holds no more: Never round the heights."), "{dropped}");
+}
+
+#[test]
+fn only_folding_wants_the_helpers_key() {
+    let keyless = "[helper]\nmodel = \"small\"\nupstream = \"own\"\n\
+                   [upstreams.own]\nurl = \"https://127.0.0.1:9/v1\"\nkey_env = \"NO_SUCH_KEY\"\n";
+    let home = Home::new(&format!("{SETTINGS}{keyless}"));
+    home.says(&["pin", "petrel", "m3"]);
+    home.says(&["tokens", "add", "ann"]);
+    home.says(&["forget", "tides", "--yes"]);
+    assert!(home.complains(&["compress", "petrel"]).contains("NO_SUCH_KEY"));
+}
+
+#[test]
 fn folds_are_made_taken_back_and_taken_up_again() {
     both(|home| {
         let folded = home.json(&["compress", "petrel"]);
@@ -213,7 +239,10 @@ fn summaries_tell_who_wrote_them_and_expand() {
         assert!(onwards.contains("[m50 ") && !onwards.contains("[m49 "), "{onwards}");
         assert!(home.complains(&["recall", "petrel", "summary", "s999"]).contains("no summary s999"));
         assert!(home.complains(&["recall", "petrel", "summary", "s7"]).contains("no summary s7: `scrollback notes"));
-        assert!(text(&home.run(&["show", "petrel", "--pages"]).stderr).contains("scrollback notes"));
+        let elsewhere = home.complains(&["recall", "petrel", "summary", "s7", "--branch", "0", "--limit", "6000"]);
+        assert!(elsewhere.contains("`scrollback notes petrel --branch 0 --limit 6000`"), "{elsewhere}");
+        let paged = text(&home.run(&["show", "petrel", "--pages", "--limit", "6000"]).stderr);
+        assert!(paged.contains("scrollback notes") && paged.contains(" --branch 0 --limit 6000`"), "{paged}");
         assert!(home.says(&["strategy", "petrel", "default"]).contains("pages@6000, as the settings say"));
         assert!(home.complains(&["strategy", "petrel", "magic"]).contains("there are pages"));
     });

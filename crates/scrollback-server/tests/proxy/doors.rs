@@ -103,6 +103,25 @@ fn every_reply_tells_where_it_is_and_what_it_saved() {
     assert!(number(&last, "x-scrollback-saved-dollars") > 0.0, "{}", last.head);
 }
 
+/// What is shown after a fold is in no cache, and what was shown before it would have been.
+#[test]
+fn a_stream_right_after_a_fold_is_foretold_to_cost_more() {
+    let upstream = Upstream::new(|_, _| stream(&events(&[says("Noted.")], "stop"), 400, true));
+    let server = Server::new(upstream.port, WINDOW);
+    let mut history = Vec::new();
+    for turn in 0..60 {
+        history.push(user(&question(turn)));
+        let answer = server.ask(&json!({"model": "gpt-5", "messages": history, "stream": true}));
+        let number = |name: &str| answer.header(name).unwrap().parse::<f64>().unwrap();
+        if number("x-scrollback-saved-tokens") > 0.0 {
+            assert!(number("x-scrollback-saved-dollars") < 0.0, "{}", answer.head);
+            return;
+        }
+        history.push(says("Noted."));
+    }
+    panic!("nothing was folded");
+}
+
 /// A model that has never seen a conversation would have to read all of it without us too.
 #[test]
 fn after_a_change_of_model_all_is_new_to_it_once() {

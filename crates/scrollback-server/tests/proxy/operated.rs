@@ -1,11 +1,13 @@
 //! What whoever runs a server sees of it: whether it is ready, what it counts and logs, and how it ends.
 
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::scene::{Server, Upstream, chat, plain, reply, says, send, user};
+use crate::scene::{Server, Upstream, chat, events, plain, reply, says, send, stream, user};
 
 /// A server that is told `settings`, and to ignore some signal.
 fn ignoring(signal: &'static str, upstream: u16, settings: &str) -> Server {
@@ -72,6 +74,40 @@ fn on_a_full_disk_nothing_is_answered_without_its_history_and_nobody_is_sent_her
     assert_eq!((new(&server, "Which colour?").status(), ready()), (200, 200));
     let sent = upstream.asked().pop().unwrap().json();
     assert!(sent["messages"].to_string().contains("The lamp is red."), "{sent}");
+}
+
+/// It would never be sent again, and what follows it would be answered without it.
+#[test]
+fn a_reply_that_is_not_kept_has_no_end_for_whoever_sends_only_what_is_new() {
+    let process = Arc::new(AtomicU32::new(0));
+    let filled = process.clone();
+    let upstream = Upstream::new(move |_, asked| {
+        let process = filled.load(Ordering::Relaxed);
+        if process > 0 {
+            limit(process, "1");
+        }
+        let words = events(&[says("Noted.")], "stop");
+        if asked.json()["stream"] == true { stream(&words, 40, true) } else { reply(&says("Noted.")) }
+    });
+    let server = ignoring("XFSZ", upstream.port, "");
+    assert_eq!(new(&server, "The lamp is red.").status(), 200);
+    process.store(server.process(), Ordering::Relaxed);
+    let refused = new(&server, "Which colour?");
+    assert_eq!((refused.status(), refused.header("retry-after")), (503, Some("2")), "{}", refused.text());
+    assert_eq!(refused.json()["error"]["code"], "store_unavailable", "{}", refused.text());
+    limit(server.process(), "unlimited");
+    let mut body = chat(&[user("Which colour?")]);
+    body["stream"] = json!(true);
+    let headers = "x-scrollback-session: lamp\r\nx-scrollback-history: new\r\n";
+    let streamed = server.send("POST /v1/chat/completions", headers, &body.to_string()).text();
+    assert!(streamed.contains("Noted.") && streamed.contains("store_unavailable"), "{streamed}");
+    assert!(!streamed.contains("[DONE]") && !streamed.contains("\"finish_reason\":\"stop\""), "{streamed}");
+    process.store(0, Ordering::Relaxed);
+    limit(server.process(), "unlimited");
+    assert_eq!(new(&server, "Which colour?").status(), 200);
+    let sent = upstream.asked().pop().unwrap().json()["messages"].to_string();
+    assert_eq!((sent.matches("Which colour?").count(), sent.matches("Noted.").count()), (1, 1), "{sent}");
+    assert_eq!(server.messages().len(), 4);
 }
 
 #[test]

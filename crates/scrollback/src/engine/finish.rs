@@ -90,8 +90,9 @@ impl Engine {
         let view = viewed(&turn, &mut finish);
         let (session, at) = (&turn.received.session.clone(), finish.at);
         let mut records = vec![Put::new(session, Kind::View, View::key(turn.head.id, at), at, &view)];
-        records.extend(self.recalled(&turn, at).await?);
-        records.extend(self.scored(&mut turn, at).await?);
+        // What a model said is paid for: it is kept although what is counted beside it cannot be read just now.
+        records.extend(self.recalled(&turn, at).await.unwrap_or_default());
+        records.extend(self.scored(&mut turn, at).await);
         if finish.messages.is_empty() {
             if let Some(response) = finish.response {
                 records.extend(self.log.wordless(&turn.received, response, at).await);

@@ -84,6 +84,10 @@ pub struct Call {
     /// What the provider reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reported: Option<Usage>,
+    /// What it put out, as counted here, where that is more than was reported: of a reply that broke off, or of one
+    /// whose provider reports nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub estimated_output: u32,
     /// What it cost, where the price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
@@ -100,6 +104,11 @@ impl Call {
     pub fn hit(&self) -> Hit {
         self.reported.map_or(self.predicted, Usage::hit)
     }
+
+    /// What it put out: as reported, or as estimated where that is more.
+    pub fn output(&self) -> u32 {
+        self.reported.map_or(0, |usage| usage.output).max(self.estimated_output)
+    }
 }
 
 /// Calls added up.
@@ -113,10 +122,14 @@ pub struct Totals {
     pub input: u64,
     /// Of them, read from a cache.
     pub read: u64,
-    /// Output tokens, as far as reported.
+    /// Output tokens, estimated where they were not all reported.
     pub output: u64,
-    /// What they cost.
+    /// What they cost, and what the helper did.
     pub cost: Cost,
+    /// Of it, what the helper cost.
+    pub helper_cost: Cost,
+    /// How many questions to the helper were at unknown prices; these are in no cost.
+    pub helper_unpriced: u64,
     /// Input tokens if everything had been sent.
     pub without_input: u64,
     /// What that would have cost.
@@ -130,7 +143,7 @@ impl Totals {
         self.calls += 1;
         self.input += u64::from(hit.input());
         self.read += u64::from(hit.read);
-        self.output += call.reported.map_or(0, |usage| u64::from(usage.output));
+        self.output += u64::from(call.output());
         self.without_input += u64::from(call.without.map_or(0, |without| without.tokens));
         match call.cost {
             Some(cost) => {
@@ -139,6 +152,14 @@ impl Totals {
                     self.without_cost.plus(call.without.and_then(|without| without.cost).unwrap_or_default());
             }
             None => self.unpriced += 1,
+        }
+    }
+
+    /// Adds what a question to the helper cost, if that is known: without folding it would not have been asked.
+    pub fn add_helper(&mut self, cost: Option<Cost>) {
+        match cost {
+            Some(cost) => (self.cost, self.helper_cost) = (self.cost.plus(cost), self.helper_cost.plus(cost)),
+            None => self.helper_unpriced += 1,
         }
     }
 
@@ -182,6 +203,7 @@ mod tests {
             tokens: Tokens { instructions: 1_000, contents: 800, open: 8_000, current: 200, ..Tokens::default() },
             predicted: Hit { read: 9_000, write: 1_000, plain: 0 },
             reported: Some(usage),
+            estimated_output: 0,
             cost: price.map(|price| price.cost(usage.hit(), usage.output)),
             without: Some(Without::of(price, 100_000, 200, usage.output)),
             millis: 900,
@@ -224,6 +246,17 @@ mod tests {
     }
 
     #[test]
+    fn what_the_helper_costs_is_not_saved() {
+        let calls = [call("claude-opus-5")];
+        let mut totals: Totals = calls.iter().collect();
+        totals.add_helper(Some(Cost(34_650_000)));
+        totals.add_helper(None);
+        assert_eq!((totals.cost, totals.helper_cost), (Cost(63_650_000), Cost(34_650_000)));
+        assert_eq!((totals.calls, totals.unpriced, totals.helper_unpriced), (1, 0, 1), "calls are the conversation's");
+        assert!(totals.saved_percent().abs() < 0.01, "it cost what was saved");
+    }
+
+    #[test]
     fn an_unknown_price_is_not_free_and_nothing_is_not_a_number() {
         let calls = [call("nobody-knows")];
         let totals: Totals = calls.iter().collect();
@@ -237,5 +270,19 @@ mod tests {
         let silent = Call { reported: None, ..call("claude-opus-5") };
         assert_eq!(silent.hit(), silent.predicted);
         assert_eq!(silent.tokens.total(), 10_000);
+    }
+
+    /// A reply that broke off has reported next to nothing, and what it said was paid for.
+    #[test]
+    fn output_that_nobody_reported_is_estimated() {
+        let usage = Usage { input: 10, output: 1, ..Usage::default() };
+        let broken = Call { reported: Some(usage), estimated_output: 300, ..call("claude-opus-5") };
+        let silent = Call { reported: None, estimated_output: 40, ..broken.clone() };
+        let calls = [broken.clone(), silent, call("claude-opus-5")];
+        assert_eq!(calls.iter().map(Call::output).collect::<Vec<_>>(), [300, 40, 500]);
+        assert_eq!(calls.iter().collect::<Totals>().output, 840);
+        let json = serde_json::to_string(&broken).unwrap();
+        assert!(json.contains(r#""estimated_output":300"#), "{json}");
+        assert_eq!(serde_json::from_str::<Call>(&json).unwrap(), broken);
     }
 }

@@ -202,6 +202,11 @@ impl Stored {
         Message::new(self.raw.clone())
     }
 
+    /// Whether it brings a picture or a file, whose tokens are a guess.
+    pub fn has_attachments(&self) -> bool {
+        self.measure.may_have_attachments() && self.message().parts().iter().any(|part| part.attachments() > 0)
+    }
+
     /// Whether a person speaks in it, which begins a turn.
     pub(crate) fn begins_turn(&self) -> bool {
         self.role == Role::User && self.message().begins_turn()

@@ -13,7 +13,8 @@ use super::prompt::{block, fence, render};
 use super::sentences::{brief, excerpt, questions, shortened};
 use super::{Question, Task, reply};
 use crate::ids::MessageId;
-use crate::message::{Message, Part};
+use crate::message::{Message, Part, Role};
+use crate::rule::own_words;
 use crate::store::Stored;
 
 const PROMPT: &str = include_str!("../../prompts/page_digest.md");
@@ -69,6 +70,7 @@ impl Task for PageDigest<'_> {
             instructions: render(PROMPT, &[("title_chars", TITLE_CHARS), ("line_chars", LINE_CHARS)]),
             text: blocks.join("\n\n"),
             most_tokens: 3_000,
+            ..Question::default()
         }
     }
 
@@ -148,14 +150,22 @@ fn line(stored: &Stored, words: &str) -> String {
 
 fn offline_line(stored: &Stored) -> String {
     let message = stored.message();
-    let told = message.parts().iter().find_map(|part| match part {
+    // What the person says beside results matters more than those.
+    let beside = stored.role == Role::User && !message.begins_turn();
+    let spoken = beside.then(|| own_words(&message)).filter(|words| !words.is_empty());
+    let told = spoken.map(|words| brief(&words, LINE_CHARS)).or_else(|| in_parts(&message));
+    line(stored, &told.unwrap_or_else(|| brief(&message.to_text(), LINE_CHARS)))
+}
+
+/// What the first part of a message says that has words.
+fn in_parts(message: &Message) -> Option<String> {
+    message.parts().iter().find_map(|part| match part {
         Part::Text(text) | Part::Result { text, .. } if !text.trim().is_empty() => Some(brief(text, LINE_CHARS)),
         Part::Call { name, arguments, .. } => Some(call(name, arguments, LINE_CHARS / 2)),
         Part::Text(_) | Part::Result { .. } | Part::Image(_) | Part::File(_) | Part::Thinking(_) | Part::Other(_) => {
             None
         }
-    });
-    line(stored, &told.unwrap_or_else(|| brief(&message.to_text(), LINE_CHARS)))
+    })
 }
 
 fn call(name: &str, arguments: &Value, most_chars: usize) -> String {
@@ -193,6 +203,16 @@ mod tests {
             read(&page, r#"{"title": "Build", "lines": {"m11": "asks why", "m99": "invented", "x": 3}}"#).unwrap();
         assert_eq!(digest.lines, ["m11 user: asks why", "m12 assistant: A feature is missing."]);
         assert_eq!(digest.title, "Build");
+    }
+
+    #[test]
+    fn what_a_person_says_beside_a_result_is_told() {
+        let result = serde_json::json!({"type": "tool_result", "tool_use_id": "c1", "content": "It was declined."});
+        let words = serde_json::json!({"type": "text", "text": "No, only fix the test."});
+        let message = serde_json::json!({"role": "user", "content": [result, words]}).to_string();
+        let message = Message::from_json(&message).unwrap();
+        let digest = digest(&[crate::task::testing::stored(11, &message)]);
+        assert_eq!(digest.lines, ["m11 user: No, only fix the test."]);
     }
 
     #[test]

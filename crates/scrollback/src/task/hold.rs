@@ -58,6 +58,7 @@ impl Task for HoldDigest<'_> {
             instructions: render(PROMPT, &[("least_chars", least), ("most_chars", most), ("sources", SOURCES)]),
             text: format!("<result-{fence}>\n{text}\n</result-{fence}>"),
             most_tokens: 1_500,
+            ..Question::default()
         }
     }
 

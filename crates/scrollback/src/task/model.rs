@@ -6,6 +6,7 @@
 use async_trait::async_trait;
 
 use crate::error::Result;
+use crate::ledger::{Hit, Usage};
 
 /// Answers questions.
 ///
@@ -20,7 +21,7 @@ pub trait Model: Send + Sync {
 }
 
 /// One question to a model.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Question {
     /// The task that asks.
     pub task: &'static str,
@@ -28,6 +29,9 @@ pub struct Question {
     pub instructions: String,
     /// What it is about, to be sent as the one user message.
     pub text: String,
+    /// So many bytes of `text` will be the same where the like of it is asked again, so that a cache may keep them; 0
+    /// for none.
+    pub stable: usize,
     /// How many tokens the answer may have, reasoning not counted.
     pub most_tokens: u32,
 }
@@ -49,6 +53,18 @@ pub struct Said {
     pub text: String,
     /// How many tokens it read, as it reports them.
     pub input_tokens: u32,
+    /// Of them, how many came from a cache.
+    pub cache_read: u32,
+    /// Of them, how many were written to a cache.
+    pub cache_write: u32,
     /// How many tokens it wrote, as it reports them.
     pub output_tokens: u32,
+}
+
+impl Said {
+    /// How what it read divides.
+    pub(super) fn hit(&self) -> Hit {
+        let Self { input_tokens: input, cache_read: read, cache_write: write, .. } = *self;
+        Usage { input, read, write, output: self.output_tokens }.hit()
+    }
 }

@@ -55,10 +55,10 @@ enum Count {
 }
 
 impl Count {
-    fn of(&self, input: u32, output: u32) -> u64 {
+    fn of(&self, hit: Hit, output: u32) -> u64 {
         match self {
-            Self::Nanodollars(price) => price.cost(Hit { plain: input, ..Hit::default() }, output).0,
-            Self::Tokens => u64::from(input) + u64::from(output),
+            Self::Nanodollars(price) => price.cost(hit, output).0,
+            Self::Tokens => u64::from(hit.input()) + u64::from(output),
         }
     }
 
@@ -117,8 +117,8 @@ impl Account {
             spending.spent.pop_front();
         }
         let bytes = question.instructions.len() + question.text.len();
-        let input = u32::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u32::MAX);
-        let amount = self.count.of(input, question.most_tokens);
+        let plain = u32::try_from(bytes / BYTES_PER_TOKEN).unwrap_or(u32::MAX);
+        let amount = self.count.of(Hit { plain, ..Hit::default() }, question.most_tokens);
         let in_dollars = self.count.is_dollars();
         let alike = spending.spent.iter().filter(|spent| spent.in_dollars == in_dollars);
         let sum = alike.fold(amount, |sum, spent| sum.saturating_add(spent.amount));
@@ -137,7 +137,7 @@ impl Account {
             Err(Error::Unreachable(_)) => 0,
             Err(_) => return,
             Ok(said) if said.input_tokens == 0 && said.output_tokens == 0 => return,
-            Ok(said) => self.count.of(said.input_tokens, said.output_tokens),
+            Ok(said) => self.count.of(said.hit(), said.output_tokens),
         };
         if let Some(spent) = self.spending().spent.iter_mut().rev().find(|spent| spent.of == of) {
             spent.amount = amount;
@@ -167,7 +167,13 @@ mod tests {
         const NAME: &'static str = "word";
 
         fn question(&self) -> Question {
-            Question { task: Self::NAME, instructions: "Say".into(), text: "it?".into(), most_tokens: 10 }
+            Question {
+                task: Self::NAME,
+                instructions: "Say".into(),
+                text: "it?".into(),
+                most_tokens: 10,
+                ..Question::default()
+            }
         }
 
         fn read(&self, reply: &str) -> Result<String, String> {
@@ -199,10 +205,11 @@ mod tests {
         async fn ask(&self, _: &Question) -> Result<Said> {
             self.1.fetch_add(1, Ordering::Relaxed);
             tokio::task::yield_now().await;
+            let forty = Said { input_tokens: 30, output_tokens: 10, ..Said::default() };
             match self.0 {
-                Act::Answers => Ok(Said { text: "tide".into(), input_tokens: 30, output_tokens: 10 }),
+                Act::Answers => Ok(Said { text: "tide".into(), ..forty }),
                 Act::Unreported => Ok(Said { text: "tide".into(), ..Said::default() }),
-                Act::Wordless => Ok(Said { text: "\n".into(), input_tokens: 30, output_tokens: 10 }),
+                Act::Wordless => Ok(Said { text: "\n".into(), ..forty }),
                 Act::Fails => Err(Error::Model { what: "no answer".into(), source: None }),
                 Act::Unreachable => Err(Error::Unreachable("nobody is there".into())),
                 Act::Silent => std::future::pending().await,
@@ -288,6 +295,21 @@ mod tests {
         assert_eq!(account(limit, None).unwrap().set_aside(&question, now), None, "tokens count then");
         assert!(account(SpendLimit { tokens_per_hour: 0, ..limit }, None).is_none());
         assert!(account(SpendLimit::default(), None).is_none());
+    }
+
+    #[test]
+    fn what_comes_from_a_cache_costs_what_that_costs() {
+        let price = Prices::shipped().of("gpt-5-mini").unwrap().clone();
+        let said = Said { input_tokens: 1_000_000, cache_read: 900_000, ..Said::default() };
+        let one = price.cost(Hit { read: 900_000, plain: 100_000, ..Hit::default() }, 0).dollars();
+        let limit = SpendLimit { dollars_per_hour: 2.5 * one, ..SpendLimit::default() };
+        let account = Account::new(Arc::new(Purse::new(limit)), Some(price)).unwrap();
+        let (question, now, said) = (Word.question(), Instant::now(), Ok(said));
+        for _ in 0..3 {
+            let aside = account.set_aside(&question, now).unwrap();
+            account.settle(aside, &said);
+        }
+        assert_eq!(account.set_aside(&question, now), None);
     }
 
     /// However many helpers there are, the limit is one.

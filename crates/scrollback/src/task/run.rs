@@ -21,7 +21,7 @@ use super::model::{Model, Question, Said};
 use super::purse::{Account, Aside, Purse};
 use super::sentences::shortened;
 use crate::error::{Error, Result};
-use crate::ledger::Price;
+use crate::ledger::{Cost, Price};
 
 /// How long a reason may be where it is recorded.
 const REASON_CHARS: usize = 300;
@@ -89,10 +89,16 @@ pub enum Why {
 pub struct Asked {
     /// The task that asked.
     pub task: &'static str,
+    /// The model that was asked, where its name is known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub model: String,
     /// How many tokens the helper read.
     pub input_tokens: u32,
     /// How many tokens it wrote.
     pub output_tokens: u32,
+    /// What they cost, where the price is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
     /// What came of it.
     pub outcome: Heard,
 }
@@ -142,6 +148,8 @@ pub struct Tasks {
 
 struct Helper {
     model: Arc<dyn Model>,
+    name: String,
+    price: Option<Price>,
     seats: Semaphore,
     breaker: Mutex<Breaker>,
     account: Option<Account>,
@@ -158,7 +166,8 @@ impl Tasks {
     pub fn new(model: Arc<dyn Model>, settings: TaskSettings) -> Self {
         let seats = Semaphore::new(settings.at_once.clamp(1, Semaphore::MAX_PERMITS));
         let breaker = Mutex::new(Breaker::new(settings));
-        Self { helper: Some(Helper { model, seats, breaker, account: None, watch: None }) }
+        let (name, price, account, watch) = (String::new(), None, None, None);
+        Self { helper: Some(Helper { model, name, price, seats, breaker, account, watch }) }
     }
 
     /// The same, with somebody who is told how the helper does.
@@ -167,12 +176,18 @@ impl Tasks {
         Self { helper: self.helper.map(|helper| Helper { watch: Some(watch), ..helper }) }
     }
 
+    /// The same, with the name of the model in the ledger.
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Self { helper: self.helper.map(|helper| Helper { name: name.to_owned(), ..helper }) }
+    }
+
     /// The same, paid from a purse at a price: when that is empty, tasks are answered offline until there is room
     /// again.
     #[must_use]
     pub fn with_purse(self, purse: Arc<Purse>, price: Option<Price>) -> Self {
-        let account = Account::new(purse, price);
-        Self { helper: self.helper.map(|helper| Helper { account, ..helper }) }
+        let account = Account::new(purse, price.clone());
+        Self { helper: self.helper.map(|helper| Helper { price, account, ..helper }) }
     }
 
     /// Whether there is a helper to ask.
@@ -221,7 +236,7 @@ impl Tasks {
             None => helper.answer(task, calls).await,
             Some(most) => {
                 let answered = tokio::time::timeout_at(begun + most, helper.answer(task, calls)).await;
-                answered.unwrap_or_else(|_| Err(late::<T>(calls)))
+                answered.unwrap_or_else(|_| Err(helper.late::<T>(calls)))
             }
         };
         match &answer {
@@ -303,18 +318,22 @@ impl Helper {
             Err(Why::Failed(reason)) => Heard::Nothing(reason.clone()),
             Err(Why::NoHelper | Why::BreakerOpen | Why::SpendLimit | Why::NoTime) => return answer,
         };
-        let (input_tokens, output_tokens) = (said.input_tokens, said.output_tokens);
-        calls.push(Asked { task: T::NAME, input_tokens, output_tokens, outcome });
+        calls.push(self.asked::<T>(&said, outcome));
         answer
     }
-}
 
-/// Takes note of a question that was not answered in time.
-fn late<T: Task>(calls: &mut Vec<Asked>) -> Why {
-    let reason = "it took too long".to_owned();
-    let outcome = Heard::Nothing(reason.clone());
-    calls.push(Asked { task: T::NAME, input_tokens: 0, output_tokens: 0, outcome });
-    Why::Failed(reason)
+    /// Takes note of a question that was not answered in time.
+    fn late<T: Task>(&self, calls: &mut Vec<Asked>) -> Why {
+        let reason = "it took too long".to_owned();
+        calls.push(self.asked::<T>(&Said::default(), Heard::Nothing(reason.clone())));
+        Why::Failed(reason)
+    }
+
+    fn asked<T: Task>(&self, said: &Said, outcome: Heard) -> Asked {
+        let cost = self.price.as_ref().map(|price| price.cost(said.hit(), said.output_tokens));
+        let (input_tokens, output_tokens) = (said.input_tokens, said.output_tokens);
+        Asked { task: T::NAME, model: self.name.clone(), input_tokens, output_tokens, cost, outcome }
+    }
 }
 
 /// What a model of somebody else's making says, with a panic turned into an error.

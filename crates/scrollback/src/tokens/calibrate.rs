@@ -80,13 +80,13 @@ impl Calibration {
         (dot(&self.weights, &sample.features()) * 1e3).ceil().clamp(0.0, 1e15) as u64
     }
 
-    /// Learns from the input tokens a provider reported for `sample`.
+    /// Learns from the input tokens a provider reported for `sample`; whether it could.
     #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-    pub fn learn(&mut self, sample: &Sample, reported_tokens: u64) {
+    pub fn learn(&mut self, sample: &Sample, reported_tokens: u64) -> bool {
         let (x, y) = (sample.features(), reported_tokens as f64 / 1e3);
         let expected = dot(&self.weights, &x);
         if expected <= 0.0 || y > expected * OUTLIER_RATIO || y < expected / OUTLIER_RATIO {
-            return;
+            return false;
         }
         let reach = self.doubt.map(|row| dot(&row, &x));
         // Reports are noisy in proportion to their size.
@@ -97,6 +97,7 @@ impl Calibration {
         }
         self.settle(&gain, &reach);
         self.reports += 1;
+        true
     }
 
     /// What was seen lessens the doubt; time lets it grow again, for each weight up to where it began. Without that
@@ -177,7 +178,7 @@ mod tests {
     fn an_absurd_report_teaches_nothing() {
         let mut calibration = Calibration::assumed("claude-opus-5").unwrap();
         let before = calibration.clone();
-        calibration.learn(&sample(1_000, 0, 4), 900_000);
+        assert!(!calibration.learn(&sample(1_000, 0, 4), 900_000));
         assert_eq!(calibration, before);
     }
 

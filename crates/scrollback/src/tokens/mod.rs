@@ -145,6 +145,11 @@ pub(crate) fn part_tokens(part: &Part) -> usize {
 }
 
 impl Measure {
+    /// Whether a message of this size may bring a picture or a file.
+    pub(crate) fn may_have_attachments(&self) -> bool {
+        self.tokens as usize >= ATTACHMENT_TOKENS
+    }
+
     /// What a message of this size costs where a line stands for every picture and file in it.
     pub(crate) fn without_attachments(&self, message: &Message) -> u32 {
         let count: usize = message.parts().iter().map(Part::attachments).sum();

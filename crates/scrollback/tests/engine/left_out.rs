@@ -31,7 +31,7 @@ impl Model for Parrot {
             "page_digest" => json!({"title": format!("Boats and {told}"), "lines": {}}).to_string(),
             _ => json!({"name": format!("Boats {told}"), "brief": told, "artifact": null}).to_string(),
         };
-        Ok(Said { text, input_tokens: 10, output_tokens: 10 })
+        Ok(Said { text, input_tokens: 10, output_tokens: 10, ..Said::default() })
     }
 }
 

@@ -329,7 +329,7 @@ impl Model for Clerk {
         let lines: Map<String, Value> =
             wanted.split(", ").map(|id| (id.to_owned(), json!("speaks of boats"))).collect();
         let text = json!({"title": CLERKS, "lines": lines}).to_string();
-        Ok(Said { text, input_tokens: 10, output_tokens: 10 })
+        Ok(Said { text, input_tokens: 10, output_tokens: 10, ..Said::default() })
     }
 }
 

@@ -29,7 +29,7 @@ impl Model for Scribe {
             "artifact_decide" => "<none/>".to_owned(),
             _ => "<summary>They talk about boats, moorings, the harbour and the tide.</summary>".to_owned(),
         };
-        Ok(Said { text, input_tokens: 500, output_tokens: 100 })
+        Ok(Said { text, input_tokens: 500, output_tokens: 100, ..Said::default() })
     }
 }
 

@@ -16,8 +16,8 @@ use super::desk::{Desk, contents, run, settings};
 use super::kit::{assistant, user};
 
 /// A store that remembers how many messages were ever asked for by their numbers at once, and how many records were
-/// read. It can be told to refuse folds, as if somebody else had folded meanwhile, to erase nothing, and to write
-/// without being able to say so, as a database does whose connection breaks.
+/// read. It can be told to refuse folds, as if somebody else had folded meanwhile, to erase nothing, to write without
+/// being able to say so, as a database does whose connection breaks, and to give no records.
 #[derive(Default)]
 pub struct Watched {
     store: MemoryStore,
@@ -26,6 +26,7 @@ pub struct Watched {
     pub refuses_folds: AtomicBool,
     pub erases_nothing: AtomicBool,
     pub loses_answers: AtomicBool,
+    pub gives_nothing: AtomicBool,
 }
 
 #[async_trait]
@@ -58,6 +59,9 @@ impl Store for Watched {
     }
 
     async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>> {
+        if self.gives_nothing.load(Ordering::Relaxed) {
+            return Err(Error::Store { what: "it is away".into(), source: None });
+        }
         let records = self.store.records(scope, kind, keys).await?;
         self.records.fetch_add(records.len(), Ordering::Relaxed);
         Ok(records)
@@ -89,10 +93,10 @@ struct Gatherer;
 impl Model for Gatherer {
     async fn ask(&self, question: &Question) -> Result<Said> {
         if question.task == "artifact_decide" {
-            return Ok(Said { text: "a0".into(), input_tokens: 10, output_tokens: 10 });
+            return Ok(Said { text: "a0".into(), input_tokens: 10, output_tokens: 10, ..Said::default() });
         }
         let text = "# Boats\n\nBoats.\n\n## Boats <!-- sources: m0-m999 -->\nBoats.\n".to_owned();
-        Ok(Said { text, input_tokens: 10, output_tokens: 10 })
+        Ok(Said { text, input_tokens: 10, output_tokens: 10, ..Said::default() })
     }
 }
 

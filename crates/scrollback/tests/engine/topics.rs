@@ -66,7 +66,7 @@ impl Model for Helper {
             }
             Manner::Says(texts) => texts[number % texts.len()].clone(),
         };
-        Ok(Said { text, input_tokens: 10, output_tokens: 10 })
+        Ok(Said { text, input_tokens: 10, output_tokens: 10, ..Said::default() })
     }
 }
 

@@ -45,7 +45,8 @@ impl Model for Sorter {
             (!ids.is_empty()).then(|| format!("<topic new=\"{name}\">{}<brief>{brief}</brief></topic>", ids.join(" ")))
         };
         let topics: String = SUBJECTS.iter().filter_map(topic).collect();
-        Ok(Said { text: format!("<split>{topics}</split>"), input_tokens: 10, output_tokens: 10 })
+        let text = format!("<split>{topics}</split>");
+        Ok(Said { text, input_tokens: 10, output_tokens: 10, ..Said::default() })
     }
 }
 

@@ -89,7 +89,7 @@ impl Model for Keeper {
             }
             _ => "<card><name>Crane papers</name><brief>Papers.</brief></card>".to_owned(),
         };
-        Ok(Said { text, input_tokens: 10, output_tokens: 10 })
+        Ok(Said { text, input_tokens: 10, output_tokens: 10, ..Said::default() })
     }
 }
 
@@ -279,7 +279,7 @@ impl Model for Halver {
             "read_topic" => "<reading><relevance>0.1</relevance></reading>".to_owned(),
             _ => "<card><name>Bread</name><brief>Bread, and how it rises.</brief></card>".to_owned(),
         };
-        Ok(Said { text, input_tokens: 10, output_tokens: 10 })
+        Ok(Said { text, input_tokens: 10, output_tokens: 10, ..Said::default() })
     }
 }
 

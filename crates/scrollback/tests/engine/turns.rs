@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use scrollback::Error;
-use scrollback::engine::Ask;
+use scrollback::engine::{Ask, Event, Finish};
 use scrollback::log::{After, Arrival, History};
+use scrollback::store::Span;
 use scrollback::strategy::StrategyName;
 use scrollback::view::Standing;
 use scrollback::window::{Body, Budget};
+use scrollback::{At, Error, Message};
 use serde_json::{Value, json};
 
 use super::desk::{Desk, LIMIT, contents, raw, run, settings, texts};
@@ -120,7 +121,7 @@ async fn only_new(desk: &mut Desk, messages: &[Value]) -> scrollback::engine::Tu
     desk.now += 1;
     let text = Value::Array(messages.to_vec()).to_string();
     let history = History::parse(&text).unwrap();
-    let arrival = Arrival::new(&desk.tenant, desk.declared, "gpt-5", scrollback::At(desk.now));
+    let arrival = Arrival::new(&desk.tenant, desk.declared, "gpt-5", At(desk.now));
     let (after, budget) = (Some(After::Last("talk")), Budget { tokens: desk.budget });
     desk.engine.begin(Ask { after, ..Ask::new(arrival, &history, budget, LIMIT) }).await.unwrap()
 }
@@ -244,6 +245,39 @@ fn an_undo_whose_answer_is_lost_counts_all_the_same() {
         store.loses_answers.store(false, Ordering::Relaxed);
         assert!(desk.begin(&history).await.unwrap().window().is_untouched());
     });
+}
+
+/// A model has been paid for it. What is counted beside it is not worth losing it for.
+#[test]
+fn a_reply_is_kept_though_nothing_can_be_read() {
+    for strategy in [StrategyName::Pages, StrategyName::Topics] {
+        run(async {
+            let store = Arc::new(Watched::default());
+            let mut desk = Desk::new(store.clone(), settings(strategy), 2_000);
+            let mut history = Vec::new();
+            for i in 0..40 {
+                let question = user(&format!("Question {i}: {}?", "boats and tides ".repeat(12)));
+                desk.turn(&mut history, question, assistant(&format!("Answer {i}."))).await;
+            }
+            let events = desk.engine.events(&desk.session()).await.unwrap();
+            let is_scored = events.iter().any(|(_, event)| matches!(event, Event::Scored { .. }));
+            assert!(is_scored || strategy != StrategyName::Topics, "no turn was scored: {events:?}");
+            history.push(user("What were the boats and tides of the first question?"));
+            let mut turn = desk.begin(&history).await.unwrap();
+            if strategy == StrategyName::Pages {
+                let told = recall(&desk, &mut turn, page(0)).await;
+                assert!(told.contains("Question 0"), "{told}");
+            }
+            let reply = Message::from_json(&assistant("They were many.").to_string()).unwrap();
+            store.gives_nothing.store(true, Ordering::Relaxed);
+            let kept = desk.engine.finish(turn, Finish::of(reply, "gpt-5", At(desk.now))).await;
+            store.gives_nothing.store(false, Ordering::Relaxed);
+            let last = desk.store.read(&desk.session(), Span::Last).await.unwrap().pop().unwrap();
+            assert_eq!((kept.unwrap().unwrap().id, last.message().to_text().as_str()), (last.id, "They were many."));
+            let views = desk.engine.views(&desk.session()).await.unwrap();
+            assert_eq!(views.len(), 41, "what was shown is on record");
+        });
+    }
 }
 
 #[test]

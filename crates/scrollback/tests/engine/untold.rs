@@ -200,7 +200,7 @@ struct Counter(AtomicUsize);
 impl Model for Counter {
     async fn ask(&self, _: &Question) -> scrollback::Result<Said> {
         self.0.fetch_add(1, Ordering::Relaxed);
-        Ok(Said { text: "Hm.".into(), input_tokens: 10, output_tokens: 10 })
+        Ok(Said { text: "Hm.".into(), input_tokens: 10, output_tokens: 10, ..Said::default() })
     }
 }
 

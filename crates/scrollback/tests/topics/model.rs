@@ -125,7 +125,7 @@ impl Model for Knowing {
         };
         let tokens = |text: &str| u32::try_from(Vocabulary::O200k.count(text)).unwrap();
         let input_tokens = tokens(&question.instructions) + tokens(&question.text);
-        Ok(Said { input_tokens, output_tokens: tokens(&text), text })
+        Ok(Said { input_tokens, output_tokens: tokens(&text), text, ..Said::default() })
     }
 }
 

@@ -81,6 +81,8 @@ pub(super) struct Talk {
     splitter: Splitter,
     words: UnboundedReceiver<Word>,
     kept: Option<Box<Kept>>,
+    /// Whether it could not be kept.
+    is_unkept: bool,
     /// Why it cannot go on, in the model's API's own words.
     failure: Option<String>,
     ready: VecDeque<Event>,
@@ -101,6 +103,7 @@ impl Talk {
             splitter: Splitter::default(),
             words,
             kept: None,
+            is_unkept: false,
             failure: None,
             ready: VecDeque::new(),
         };
@@ -179,16 +182,18 @@ impl Talk {
             }
             Word::Recall(recalled) => self.ready.push_back(Event::Recall(What::Recall(recalled).told())),
             Word::Kept(kept) => self.kept = Some(kept),
+            Word::Unkept => self.is_unkept = true,
         }
     }
 
     /// Waits until the reply is kept.
     async fn end(&mut self) {
         let deadline = tokio::time::Instant::now() + PATIENCE;
-        while self.kept.is_none() {
+        while self.kept.is_none() && !self.is_unkept {
             match tokio::time::timeout_at(deadline, self.words.recv()).await {
                 Ok(Some(word)) => self.hear(word),
-                Ok(None) | Err(_) => break,
+                Ok(None) => break,
+                Err(_) => self.is_unkept = true,
             }
         }
         self.phase = Phase::Over;
@@ -196,6 +201,7 @@ impl Talk {
         let said = kept.as_ref().and_then(|kept| kept.message);
         self.ready.push_back(match (self.failure.take(), kept) {
             (None, Some(kept)) => Event::Done(kept),
+            (None, None) if self.is_unkept => Event::Failed(unkept()),
             (None, None) => Event::Failed(broken("the model gave no answer; ask again")),
             (Some(why), _) => Event::Failed(broken(match said {
                 Some(said) => format!("{why} (what came of the reply is kept as {said})"),
@@ -219,6 +225,11 @@ impl Talk {
         }
         Err(broken("the reply has no end; ask again"))
     }
+}
+
+fn unkept() -> Refusal {
+    let what = "the model has answered, but its reply could not be stored; your message is kept: send it again";
+    Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "store", what)
 }
 
 fn broken(what: impl Into<String>) -> Refusal {

@@ -27,6 +27,8 @@ const VIEWS: usize = 64;
 pub(super) struct Voice {
     pub(super) upstream: Arc<Upstream>,
     pub(super) model: String,
+    /// The variable that its key is taken from where the settings name none, if there is one.
+    variable: Option<&'static str>,
 }
 
 impl Proxy {
@@ -66,20 +68,14 @@ impl Proxy {
         };
         let upstream = self.upstream(name).ok_or_else(|| self.unknown(name))?;
         if name == QUOTE {
-            return Ok(Voice { upstream, model: QUOTE.into() });
+            return Ok(Voice { upstream, model: QUOTE.into(), variable: None });
         }
         let model = match model {
             Some(model) => Some(model.to_owned()),
             None if name == usual && !self.serve.chat.model.is_empty() => Some(usual_model),
             None => known(&calls, name),
         };
-        let unnamed = || {
-            Refusal::invalid(format!(
-                "name a model of “{name}”: with “model” (`--model NAME`, or `/model NAME` in a chat), or in the settings \
-                 with chat.model"
-            ))
-        };
-        let voice = Voice { model: model.ok_or_else(unnamed)?, upstream };
+        let voice = Voice { model: model.ok_or_else(|| self.unnamed(name))?, upstream, variable: self.variable(name) };
         if !self.can_answer(name) {
             return Err(voice.keyless());
         }
@@ -105,6 +101,23 @@ impl Proxy {
     /// Whether an upstream is there, and has the key that everybody knows it wants.
     fn can_answer(&self, name: &str) -> bool {
         self.upstream(name).is_some() && (KnownUpstream::named(name).is_none() || self.is_ready(name))
+    }
+
+    /// The variable that an upstream's key is taken from though the settings do not name it.
+    fn variable(&self, name: &str) -> Option<&'static str> {
+        let settings = self.serve.upstreams.get(name).filter(|settings| settings.key_env.is_empty())?;
+        KnownUpstream::at(name, &settings.url).map(|known| known.key_env)
+    }
+
+    /// What is told where no model is named: the settings that would name it.
+    fn unnamed(&self, name: &str) -> Refusal {
+        let chat = &self.serve.chat;
+        let is_usual = chat.upstream.is_empty() && chat.model.is_empty() && self.serve.upstream == name;
+        let settings = if is_usual || chat.upstream == name { "chat.model" } else { "chat.upstream and chat.model" };
+        Refusal::invalid(format!(
+            "name a model of “{name}”: with “model” (`--model NAME`, or `/model NAME` in a chat), or in the settings \
+             with {settings}"
+        ))
     }
 
     fn unknown(&self, name: &str) -> Refusal {
@@ -138,8 +151,7 @@ impl Voice {
     /// What is told where there is no key, or not the right one.
     fn keyless(&self) -> Refusal {
         let name = &self.upstream.name;
-        let variable =
-            KnownUpstream::named(name).map(|known| format!(", or set {}", known.key_env)).unwrap_or_default();
+        let variable = self.variable.map(|variable| format!(", or set {variable}")).unwrap_or_default();
         let what = format!(
             "the upstream “{name}” wants a key: name the variable that holds it with upstreams.{name}.key_env in \
              scrollback.toml{variable}; keys are read when Scrollback starts"

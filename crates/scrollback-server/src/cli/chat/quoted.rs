@@ -18,8 +18,9 @@ pub(super) async fn hint(server: &Server) -> anyhow::Result<Option<String>> {
         return Ok(None);
     }
     let settings = server.ask(&Ask::new(Method::GET, &["settings"])).await?;
-    let names: Vec<&str> = NAMING.iter().filter_map(|name| in_force(&settings, name)).collect();
-    Ok(Some(told(&names, server.elsewhere())))
+    let named = NAMING.iter().filter_map(|setting| in_force(&settings, setting));
+    let upstreams: Vec<(&str, &str)> = named.map(|name| (name, address(&models, name))).collect();
+    Ok(Some(told(&upstreams, server.elsewhere())))
 }
 
 fn in_force<'a>(settings: &'a Value, name: &str) -> Option<&'a str> {
@@ -27,15 +28,21 @@ fn in_force<'a>(settings: &'a Value, name: &str) -> Option<&'a str> {
     line["value"].as_str().filter(|value| !value.is_empty())
 }
 
-/// What may help: a key for one of some upstreams, where the server reads it.
-fn told(upstreams: &[&str], elsewhere: Option<&str>) -> String {
+/// Where an upstream is.
+fn address<'a>(models: &'a Value, name: &str) -> &'a str {
+    let line = models["upstreams"].as_array().and_then(|all| all.iter().find(|line| line["name"] == name));
+    line.and_then(|line| line["url"].as_str()).unwrap_or_default()
+}
+
+/// What may help: a key for one of some upstreams, each with its address, where the server reads it.
+fn told(upstreams: &[(&str, &str)], elsewhere: Option<&str>) -> String {
     let other = "name an upstream with --upstream and --model";
-    if upstreams.contains(&QUOTE) {
+    if upstreams.iter().any(|(name, _)| *name == QUOTE) {
         return format!("the settings send this to `quote`, so quotations of what was said answer: {other}");
     }
     let mut keys: Vec<String> = Vec::new();
-    for name in upstreams {
-        let known = KnownUpstream::named(name).map(|known| known.key_env.to_owned());
+    for (name, url) in upstreams {
+        let known = KnownUpstream::at(name, url).map(|known| known.key_env.to_owned());
         let key = known.unwrap_or_else(|| format!("upstreams.{name}.key_env in scrollback.toml"));
         if !keys.contains(&key) {
             keys.push(key);
@@ -52,11 +59,15 @@ mod tests {
 
     #[test]
     fn the_key_that_helps_is_named_and_who_reads_it() {
-        let usual = told(&["openai", "anthropic"], None);
+        let theirs = ("anthropic", "https://api.anthropic.com/v1");
+        let usual = told(&[("openai", "https://api.openai.com/v1"), theirs], None);
         assert!(usual.contains("set OPENAI_API_KEY or ANTHROPIC_API_KEY or name"), "{usual}");
-        let elsewhere = told(&["groq", "groq"], Some("http://127.0.0.1:4141"));
+        let moved = told(&[("openai", "https://proxy.example/v1"), theirs], None);
+        assert!(moved.contains("set upstreams.openai.key_env in scrollback.toml or ANTHROPIC_API_KEY"), "{moved}");
+        let groq = ("groq", "https://api.groq.com/openai/v1");
+        let elsewhere = told(&[groq, groq], Some("http://127.0.0.1:4141"));
         assert!(elsewhere.contains("set upstreams.groq.key_env in scrollback.toml for the server"), "{elsewhere}");
         assert!(elsewhere.contains("http://127.0.0.1:4141, and start it again"), "{elsewhere}");
-        assert!(!told(&["quote", "quote"], None).contains("_KEY"), "no key would help");
+        assert!(!told(&[("quote", ""), ("quote", "")], None).contains("_KEY"), "no key would help");
     }
 }

@@ -57,7 +57,7 @@ impl Where {
     }
 
     /// The same on the command line, for whoever is told what to type.
-    fn typed(&self) -> String {
+    pub(super) fn typed(&self) -> String {
         let flag = |name: &str, value: Option<u32>| value.map(|value| format!(" --{name} {value}")).unwrap_or_default();
         format!("{}{}{}", typed(&self.session), flag("branch", self.branch), flag("limit", self.limit))
     }

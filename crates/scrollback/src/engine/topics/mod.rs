@@ -268,17 +268,19 @@ impl Engine {
     }
 
     /// What a reply changes about topics, and its records: scores, who wakes and who sleeps, what the helper was asked.
-    pub(super) async fn scored(&self, turn: &mut Turn, at: At) -> Result<Vec<Put>> {
+    /// Where it cannot be read how active they are, only the last.
+    pub(super) async fn scored(&self, turn: &mut Turn, at: At) -> Vec<Put> {
         let mut records = asked_in(turn, at);
         let Some(consulted) = turn.consulted.as_ref().filter(|_| turn.lane.shelf.is_whole()) else {
-            return Ok(records);
+            return records;
         };
         let (session, branch) = (&turn.received.session, turn.head.branch);
         let mut shelf = Shelf::clone(&turn.lane.shelf);
-        shelf.activity = self.latest_activity(session, &shelf).await?;
+        let Ok(activity) = self.latest_activity(session, &shelf).await else { return records };
+        shelf.activity = activity;
         let is_again = consulted.is_again || shelf.activity.scored == Some(consulted.turn);
         if is_again && turn.woken.is_empty() {
-            return Ok(records);
+            return records;
         }
         let mut events = Vec::new();
         if !is_again {
@@ -303,7 +305,7 @@ impl Engine {
         records.push(shelf.scored(session, branch, at));
         records.extend(puts(session, During::Turn(turn.head.id), &events, at));
         turn.lane.shelf = Arc::new(shelf);
-        Ok(records)
+        records
     }
 
     /// Whether a message is in a topic that is archived.

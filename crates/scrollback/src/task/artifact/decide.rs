@@ -47,7 +47,13 @@ impl Task for Decide<'_> {
     const NAME: &'static str = "artifact_decide";
 
     fn question(&self) -> Question {
-        Question { task: Self::NAME, instructions: render(PROMPT, &[]), text: self.text(), most_tokens: 1_000 }
+        Question {
+            task: Self::NAME,
+            instructions: render(PROMPT, &[]),
+            text: self.text(),
+            most_tokens: 1_000,
+            ..Question::default()
+        }
     }
 
     fn read(&self, reply: &str) -> Result<Self::Answer, String> {

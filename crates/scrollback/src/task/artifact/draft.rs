@@ -43,7 +43,7 @@ impl Task for Draft<'_> {
 
     fn question(&self) -> Question {
         let instructions = render(PROMPT, &[("title_chars", TITLE_CHARS), ("summary_chars", SUMMARY_CHARS)]);
-        Question { task: Self::NAME, instructions, text: self.text(), most_tokens: 8_000 }
+        Question { task: Self::NAME, instructions, text: self.text(), most_tokens: 8_000, ..Question::default() }
     }
 
     fn read(&self, reply: &str) -> Result<Drafted, String> {

@@ -49,6 +49,7 @@ impl Task for Weave<'_> {
             instructions: render(PROMPT, &sizes),
             text: blocks.join("\n\n"),
             most_tokens: 12_000,
+            ..Question::default()
         }
     }
 

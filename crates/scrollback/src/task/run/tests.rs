@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
+use crate::ledger::{Hit, Prices};
+use crate::task::SpendLimit;
 use async_trait::async_trait;
 
 /// Asks for a word in brackets.
@@ -15,7 +17,7 @@ impl Task for Word {
     const NAME: &'static str = "word";
 
     fn question(&self) -> Question {
-        Question { task: Self::NAME, instructions: String::new(), text: "A word?".into(), most_tokens: 10 }
+        Question { task: Self::NAME, text: "A word?".into(), most_tokens: 10, ..Question::default() }
     }
 
     fn read(&self, reply: &str) -> Result<String, String> {
@@ -61,7 +63,7 @@ impl Model for Scripted {
         };
         tokio::task::yield_now().await;
         match act {
-            Act::Say(text) => Ok(Said { text: text.into(), input_tokens: 7, output_tokens: 3 }),
+            Act::Say(text) => Ok(Said { text: text.into(), input_tokens: 7, output_tokens: 3, ..Said::default() }),
             Act::Fail => Err(Error::Model {
                 what: "no answer from the helper".into(),
                 source: Some(Box::new(std::io::Error::other("connection refused"))),
@@ -84,9 +86,22 @@ async fn answers_are_taken_plain_or_fenced() {
     for reply in [r#"["tide"]"#, "Sure!\n```json\n[\"tide\",]\n```"] {
         let answered = run(&[Act::Say(reply)]).await;
         assert_eq!((answered.answer.as_str(), &answered.by), ("tide", &By::Helper));
-        let asked = Asked { task: "word", input_tokens: 7, output_tokens: 3, outcome: Heard::Answer };
+        let (model, cost, outcome) = (String::new(), None, Heard::Answer);
+        let asked = Asked { task: "word", model, input_tokens: 7, output_tokens: 3, cost, outcome };
         assert_eq!(answered.calls, [asked]);
     }
+}
+
+#[tokio::test]
+async fn every_question_tells_its_model_and_what_it_cost() {
+    let price = Prices::shipped().of("gpt-5-mini").unwrap().clone();
+    let each = price.cost(Hit { plain: 7, ..Hit::default() }, 3);
+    let model = Scripted::new(&[Act::Say("no"), Act::Say(r#"["tide"]"#)]);
+    let unlimited = Arc::new(Purse::new(SpendLimit::default()));
+    let tasks = Tasks::new(model, TaskSettings::default()).named("gpt-5-mini").with_purse(unlimited, Some(price));
+    let answered = tasks.run(&Word).await;
+    let told: Vec<_> = answered.calls.iter().map(|asked| (asked.model.as_str(), asked.cost)).collect();
+    assert_eq!(told, [("gpt-5-mini", Some(each)); 2], "also what could not be used");
 }
 
 #[tokio::test]

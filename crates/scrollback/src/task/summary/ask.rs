@@ -64,7 +64,13 @@ impl Task for Summarise<'_> {
     fn question(&self) -> Question {
         // Beyond the summary there may be an analysis, and tags.
         let most_tokens = self.most_tokens.saturating_mul(2).saturating_add(500);
-        Question { task: Self::NAME, instructions: self.instructions(), text: self.sheet(), most_tokens }
+        Question {
+            task: Self::NAME,
+            instructions: self.instructions(),
+            text: self.sheet(),
+            most_tokens,
+            ..Question::default()
+        }
     }
 
     fn read(&self, reply: &str) -> Result<String, String> {
@@ -83,7 +89,13 @@ impl Task for SummariseShort<'_> {
 
     fn question(&self) -> Question {
         let most_tokens = self.0.most_tokens.saturating_mul(2).saturating_add(100);
-        Question { task: Self::NAME, instructions: self.0.filled(SHORT), text: self.0.sheet(), most_tokens }
+        Question {
+            task: Self::NAME,
+            instructions: self.0.filled(SHORT),
+            text: self.0.sheet(),
+            most_tokens,
+            ..Question::default()
+        }
     }
 
     fn read(&self, reply: &str) -> Result<String, String> {

@@ -53,7 +53,7 @@ impl Model for Scripted {
             if acts.len() > 1 { acts.pop_front().unwrap() } else { acts[0] }
         };
         match act {
-            Act::Say(text) => Ok(Said { text: text.into(), input_tokens: 7, output_tokens: 3 }),
+            Act::Say(text) => Ok(Said { text: text.into(), input_tokens: 7, output_tokens: 3, ..Said::default() }),
             Act::Fail => Err(Error::Model { what: "no answer from the helper".into(), source: None }),
             Act::Hang => std::future::pending().await,
         }

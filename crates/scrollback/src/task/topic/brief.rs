@@ -64,6 +64,7 @@ impl Task for WriteBrief<'_> {
             instructions: render(PROMPT, &[("name_chars", NAME_CHARS), ("brief_chars", BRIEF_CHARS)]),
             text: sheet.text(),
             most_tokens: 1_500,
+            ..Question::default()
         }
     }
 

@@ -24,8 +24,8 @@ const REPLY_CHARS: usize = 400;
 /// With fewer letters than this, the person's words mean little without the reply before them.
 const FEW_LETTERS: usize = 14;
 
-/// The text.
-pub(super) fn growing(messages: &[Arc<Stored>], open: &[Arc<Stored>], name: &str) -> String {
+/// The text, and how many bytes of it are the topic's own: they stay while the topic does.
+pub(super) fn growing(messages: &[Arc<Stored>], open: &[Arc<Stored>], name: &str) -> (String, usize) {
     let own: Vec<String> = messages.iter().map(|stored| whole(stored)).collect();
     let asking = asking(open);
     let reply = replied(open);
@@ -36,8 +36,10 @@ pub(super) fn growing(messages: &[Arc<Stored>], open: &[Arc<Stored>], name: &str
     let fence = fence_from(seed.as_bytes(), is_inside);
     let part = |tag: &str, pieces: &[String]| format!("<{tag}-{fence}>\n{}\n</{tag}-{fence}>", pieces.join("\n\n"));
     let reply = reply.map(|reply| part("reply", &[reply]));
-    let parts = [part("topic", &own), part("name", &[name]), part("open", &asking)].into_iter().chain(reply);
-    parts.collect::<Vec<_>>().join("\n\n")
+    let topic = part("topic", &own);
+    let stable = topic.len();
+    let parts = [topic, part("name", &[name]), part("open", &asking)].into_iter().chain(reply);
+    (parts.collect::<Vec<_>>().join("\n\n"), stable)
 }
 
 fn whole(stored: &Stored) -> String {

@@ -45,7 +45,7 @@ impl Task for Merge<'_> {
         let mut sheet = Sheet::default();
         sheet.cards([self.one, self.other].into_iter().map(|card| (card, "")), 4 * BRIEF_CHARS);
         let instructions = render(PROMPT, &[("name_chars", NAME_CHARS), ("brief_chars", BRIEF_CHARS)]);
-        Question { task: Self::NAME, instructions, text: sheet.text(), most_tokens: 1_500 }
+        Question { task: Self::NAME, instructions, text: sheet.text(), most_tokens: 1_500, ..Question::default() }
     }
 
     fn read(&self, reply: &str) -> Result<Self::Answer, String> {

@@ -1,7 +1,7 @@
 //! Read: one topic is asked what of it matters to the open messages.
 //!
 //! The question only ever grows at its end, so that a provider's cache has its beginning: the topic's messages, then
-//! the open ones, then the topic's name. Offline, what an index search found is taken; nothing is scanned here.
+//! the topic's name, then the open ones. Offline, what an index search found is taken; nothing is scanned here.
 
 use std::sync::Arc;
 
@@ -43,11 +43,12 @@ impl Task for ReadTopic<'_> {
     const NAME: &'static str = "read_topic";
 
     fn question(&self) -> Question {
-        let text = growing(self.messages, self.open, &self.card.name);
+        let (text, stable) = growing(self.messages, self.open, &self.card.name);
         Question {
             task: Self::NAME,
             instructions: render(PROMPT, &[("summary_chars", SUMMARY_CHARS)]),
             text: format!("{text}\n\n{CLOSING}"),
+            stable,
             most_tokens: 2_000,
         }
     }
@@ -155,6 +156,14 @@ mod tests {
             let end = before.text.find("\n</topic-").unwrap();
             assert!(alike(&before.text, &after.text) >= end, "{open}");
         }
+    }
+
+    #[test]
+    fn the_topics_own_messages_are_what_a_cache_may_keep() {
+        let (before, after) = (asked(4, 1), asked(4, 3));
+        let kept = &before.text[..before.stable];
+        assert!(kept.ends_with('>') && kept.contains("Weekly.") && !kept.contains("Bread"), "{kept}");
+        assert_eq!(&after.text[..after.stable], kept, "whatever is asked");
     }
 
     #[test]

@@ -101,6 +101,7 @@ impl Task for Review<'_> {
             instructions: render(PROMPT, &[("summary_chars", SUMMARY_CHARS), ("brief_chars", BRIEF_CHARS)]),
             text: sheet.text(),
             most_tokens: 2_500,
+            ..Question::default()
         }
     }
 

@@ -42,7 +42,13 @@ impl Task for Route<'_> {
         sheet.cards(self.cards.iter().map(|card| (card, "")), CARDS_CHARS);
         let today = if self.today.0 > 0 { format!("today=\"{}\"", self.today.day()) } else { String::new() };
         sheet.add("asked", today, excerpt(self.asked, ASKED_CHARS));
-        Question { task: Self::NAME, instructions: render(PROMPT, &[]), text: sheet.text(), most_tokens: 1_500 }
+        Question {
+            task: Self::NAME,
+            instructions: render(PROMPT, &[]),
+            text: sheet.text(),
+            most_tokens: 1_500,
+            ..Question::default()
+        }
     }
 
     fn read(&self, reply: &str) -> Result<Self::Answer, String> {

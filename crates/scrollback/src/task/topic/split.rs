@@ -70,6 +70,7 @@ impl Task for Split<'_> {
             instructions: render(PROMPT, &[("name_chars", NAME_CHARS), ("brief_chars", BRIEF_CHARS)]),
             text: sheet.text(),
             most_tokens: 6_000,
+            ..Question::default()
         }
     }
 

@@ -46,7 +46,13 @@ impl Task for Subdivide<'_> {
         sheet.cards(std::iter::once((self.card, "")), BRIEF_CHARS);
         sheet.messages(self.messages, QUESTION_CHARS);
         let values = [("name_chars", NAME_CHARS), ("brief_chars", BRIEF_CHARS), ("most", MOST_GROUPS)];
-        Question { task: Self::NAME, instructions: render(PROMPT, &values), text: sheet.text(), most_tokens: 6_000 }
+        Question {
+            task: Self::NAME,
+            instructions: render(PROMPT, &values),
+            text: sheet.text(),
+            most_tokens: 6_000,
+            ..Question::default()
+        }
     }
 
     fn read(&self, reply: &str) -> Result<Sorted, String> {

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use scrollback::engine::Turn;
 use scrollback::ledger::Price;
-use scrollback::task::{Model, Question, TaskSettings, Tasks};
+use scrollback::task::{Model, Question, Said, TaskSettings, Tasks};
 use scrollback::{Engine, Error};
 use scrollback_eval::models::{Answer, Asking, Bill, Models, Tab, Trouble, Who};
 
@@ -143,7 +143,7 @@ struct Asker {
 
 #[async_trait]
 impl Model for Asker {
-    async fn ask(&self, question: &Question) -> scrollback::Result<scrollback::task::Said> {
+    async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
         let reply_tokens = question.most_tokens.max(self.least_tokens);
         let question = Question { most_tokens: reply_tokens, ..question.clone() };
         let mut body = crate::helper::written(&self.model.name, &question, self.client.upstream.wire);
@@ -154,8 +154,8 @@ impl Model for Asker {
         let Heard { said, bill } = self.client.call(call).await.map_err(|trouble| unheard(&trouble))?;
         self.tab.add(bill);
         let tokens = |count: u64| u32::try_from(count).unwrap_or(u32::MAX);
-        let (input_tokens, output_tokens) = (tokens(bill.input), tokens(bill.output));
-        Ok(scrollback::task::Said { text: said.text(), input_tokens, output_tokens })
+        let (input_tokens, cache_read, output_tokens) = (tokens(bill.input), tokens(bill.read), tokens(bill.output));
+        Ok(Said { text: said.text(), input_tokens, cache_read, output_tokens, ..Said::default() })
     }
 }
 

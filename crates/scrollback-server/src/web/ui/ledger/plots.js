@@ -22,7 +22,7 @@ export function plots(sums, listed, place) {
     priced ? h('div', { class: 'card' }, lines({ label: t('ledger.plot.cost'), columns, series: costs(sums, calls), write: dollars, pick })) : null);
 }
 
-// Calls that are not listed here were before these, so both lines end at the totals.
+// Calls that are not listed here were before these, as if the helper had been paid by then: both lines end at the totals.
 function costs(sums, calls) {
   const line = (name, kind, key, total) => {
     let all = total - calls.reduce((sum, call) => sum + (call[key] ?? 0), 0);

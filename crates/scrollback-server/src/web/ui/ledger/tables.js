@@ -1,6 +1,6 @@
 // The calls of a session, newest first, and what the helper model was asked.
 import { h } from '../dom.js';
-import { moment, number, percent } from '../format.js';
+import { dollars, moment, number, percent } from '../format.js';
 import { t } from '../i18n.js';
 
 /** The table of calls; `all` is how many there are. */
@@ -37,8 +37,8 @@ export function taskTable(tasks) {
   const head = h('h2', {}, label);
   if (!tasks.length) return h('section', { class: 'ledger-part' }, head, h('p', { class: 'muted' }, t('ledger.tasks.none')));
   return h('section', { class: 'ledger-part' }, head, scrolls(label, h('table', { class: 'table' },
-    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, t('ledger.head.task')), ['questions', 'in', 'out'].map((name) => h('th', { scope: 'col', class: 'digits' }, t(`ledger.head.${name}`))))),
-    h('tbody', {}, tasks.map((task) => h('tr', { dataset: { task: task.task } }, h('td', {}, h('code', {}, task.task)), [task.questions, task.input_tokens, task.output_tokens].map((value) => h('td', { class: 'digits' }, number(value)))))))));
+    h('thead', {}, h('tr', {}, h('th', { scope: 'col' }, t('ledger.head.task')), ['questions', 'in', 'out', 'cost'].map((name) => h('th', { scope: 'col', class: 'digits' }, t(`ledger.head.${name}`))))),
+    h('tbody', {}, tasks.map((task) => h('tr', { dataset: { task: task.task } }, h('td', {}, h('code', {}, task.task)), [...[task.questions, task.input_tokens, task.output_tokens].map(number), task.unpriced === task.questions ? '–' : dollars(task.cost)].map((value) => h('td', { class: 'digits' }, value))))))));
 }
 
 const scrolls = (label, table) => h('div', { class: 'table-wrap', tabindex: '0', role: 'region', 'aria-label': label }, table);

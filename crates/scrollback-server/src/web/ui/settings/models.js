@@ -18,7 +18,7 @@ export async function showModels(body) {
 function drawUpstream(one, isUsual) {
   return h('li', {}, h('div', { class: 'row' }, h('strong', {}, one.name), isUsual ? h('span', { class: 'chip accent' }, t('settings.usual')) : null,
     h('span', { class: one.ready ? 'upstream-key good' : 'upstream-key' }, icon(one.ready ? 'check' : 'about'), t(one.ready ? 'settings.ready' : 'settings.unready'))),
-  h('p', { class: 'muted' }, one.url ? [h('code', {}, one.url), ' · ', t('settings.wire', { wire: one.wire })] : t('settings.quote')));
+  h('p', { class: 'muted' }, one.name === 'quote' ? t('settings.quote') : [one.url ? [h('code', {}, one.url), ' · '] : null, t('settings.wire', { wire: one.wire })]));
 }
 
 function catalogue(models) {
