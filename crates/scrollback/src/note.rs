@@ -154,6 +154,9 @@ pub struct Fold {
     /// The message that began the turn which goes on after it: what is being worked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<MessageId>,
+    /// The newest messages of that turn in which the person spoke again, beside results or right behind them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub said_since: Vec<MessageId>,
     /// What tells all of it, if it is summarised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<Summary>,
@@ -187,7 +190,8 @@ impl Fold {
     pub(crate) fn knowing(self, known: &Self) -> Self {
         let (original_tokens, budget, question) = (known.original_tokens, known.budget, known.question);
         let (instructions, untold) = (known.instructions.clone(), known.untold.clone());
-        Self { original_tokens, budget, instructions, question, untold, ..self }
+        let said_since = known.said_since.clone();
+        Self { original_tokens, budget, instructions, question, said_since, untold, ..self }
     }
 
     /// The same with one more stretch of which nothing is told. Those that meet are one, and so are the last of very

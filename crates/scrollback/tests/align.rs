@@ -625,6 +625,44 @@ async fn a_history_that_begins_anew_with_a_summary_continues_the_conversation_it
     }
 }
 
+/// Some clients join what stands side by side in the person's role: the summary and what is said after it are one
+/// message.
+#[tokio::test]
+async fn a_summary_and_the_next_question_may_be_one_message() {
+    let bench = Bench::sqlite();
+    let told = talk("ann", 6);
+    let asked = bench.send(Some("s"), &with(told.clone(), &[user("Sum up all of this.")])).await;
+    bench.answer(&asked, &assistant(SUMMED)).await;
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let reminder = text("<system-reminder>\nThe tide is in.\n</system-reminder>");
+    let begun = brought(&[reminder, text(&format!("Summary:\n{SUMMED}")), text("And the glass?")]);
+    let mut history = vec![begun];
+    let first = bench.send(Some("s"), &history).await;
+    let texts = bench.texts(&first).await;
+    assert_eq!((first.outcome, texts.len()), (Outcome::Compacted, told.len() + 3), "{texts:?}");
+    assert!(texts[0] == long("ann", 0) && texts.last().unwrap().ends_with("And the glass?"), "{texts:?}");
+    bench.answer(&first, &assistant("In shed seven.")).await;
+    history.extend([assistant("In shed seven."), user("Thanks.")]);
+    let second = bench.send(Some("s"), &history).await;
+    assert_eq!((second.outcome, second.added), (Outcome::Continue, 1));
+}
+
+/// What a model thinks before it sums up is left behind, however long it is.
+#[tokio::test]
+async fn a_summary_without_the_thoughts_before_it_is_still_that_reply() {
+    let bench = Bench::sqlite();
+    let told = talk("ann", 3);
+    let asked = bench.send(Some("s"), &with(told.clone(), &[user("Sum up all of this.")])).await;
+    let thought = |i: usize| format!("Message {i} tells of the harbour, which matters for what comes.");
+    let thoughts: Vec<String> = (0..6).map(thought).collect();
+    let reply = format!("<analysis>\n{}\n</analysis>\n<summary>\n{SUMMED}\n</summary>", thoughts.join("\n"));
+    bench.answer(&asked, &assistant(&reply)).await;
+    let history = [user(&format!("This goes on. Summary:\n{SUMMED}")), user("And the glass?")];
+    let first = bench.send(Some("s"), &history).await;
+    let texts = bench.texts(&first).await;
+    assert_eq!((first.outcome, texts.len()), (Outcome::Compacted, told.len() + 4), "{texts:?}");
+}
+
 /// What quotes a reply is no new beginning of the conversation it is from: nor in another session, nor as the last
 /// word.
 #[tokio::test]

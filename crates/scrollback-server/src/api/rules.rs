@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use scrollback::MessageId;
 use scrollback::control::Change;
-use scrollback::engine::Stated;
+use scrollback::rule::{Rule, rules};
 use scrollback::store::Span;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -49,33 +49,34 @@ pub(super) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<Value, Re
 /// Lets go of a rule, or takes it up again.
 pub(super) async fn change(room: &Room, ask: &Ask, name: &str, rule: &str, verb: Verb) -> Result<Value, Refusal> {
     let mut place = room.place(ask, name).await?;
-    is_here(room, &place, rule).await?;
+    let stated = stated(room, &place, rule).await?;
     let change = match verb {
         Verb::Drop => Change::DropRule(rule.to_owned()),
         Verb::Restore => Change::RestoreRule(rule.to_owned()),
     };
+    // What its message does not state is refused before anything is written.
     place.controls = room.engine.change(&place.key, &change, now()).await?;
     room.publish(&place.key, || What::Controls);
-    let found = lines(room, &place).await?.into_iter().find(|line| line.rule == rule);
     let missing = || Refusal::not_found(format!("{rule} is not stated here"));
-    Ok(serde_json::to_value(found.ok_or_else(missing)?)?)
+    Ok(serde_json::to_value(line(&place, stated.ok_or_else(missing)?))?)
 }
 
-/// That the message of a rule, if there is one, is on the branch that is meant.
-async fn is_here(room: &Room, place: &Place, rule: &str) -> Result<(), Refusal> {
-    let number = rule.strip_prefix('r').and_then(|numbers| numbers.split('.').next()?.parse().ok());
+/// A rule as its message states it, which must be on the branch that is meant.
+async fn stated(room: &Room, place: &Place, name: &str) -> Result<Option<Rule>, Refusal> {
+    let number = name.strip_prefix('r').and_then(|numbers| numbers.split('.').next()?.parse().ok());
     let ids = number.map(MessageId).into_iter().collect();
-    let stored = room.engine.log().store().read(&place.key, Span::Ids(ids)).await?.pop();
-    stored.and_then(|stored| stored.position()).map_or(Ok(()), |position| on_branch(place, &position).map(drop))
+    let Some(stored) = room.store().read(&place.key, Span::Ids(ids)).await?.pop() else { return Ok(None) };
+    if let Some(position) = stored.position() {
+        on_branch(place, &position)?;
+    }
+    Ok(rules(&stored).into_iter().find(|rule| rule.name() == name))
 }
 
 async fn lines(room: &Room, place: &Place) -> Result<Vec<RuleLine>, Refusal> {
     let stated = room.engine.rules(&place.key, place.head).await?;
-    let line = |Stated { rule, .. }: Stated| RuleLine {
-        rule: rule.name(),
-        message: rule.message,
-        holds: place.controls.holds(&rule),
-        text: rule.text,
-    };
-    Ok(stated.into_iter().map(line).collect())
+    Ok(stated.into_iter().map(|stated| line(place, stated.rule)).collect())
+}
+
+fn line(place: &Place, rule: Rule) -> RuleLine {
+    RuleLine { rule: rule.name(), message: rule.message, holds: place.controls.holds(&rule), text: rule.text }
 }

@@ -1,8 +1,5 @@
 //! Laying out a turn's window: fold if it is time, let topics say what matters, fit; then record the fold.
 
-use std::collections::HashMap;
-use std::sync::Arc;
-
 use super::Engine;
 use super::control::LESS_KEPT;
 use super::folds::Folds;
@@ -15,15 +12,13 @@ use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
 use crate::log::{Outcome, Received};
 use crate::note::{Author, Fold};
-use crate::store::{Position, Span, Stored, unkept};
-use crate::strategy::{KeepLimits, Kept, Leaf, QuoteNeed, Scene, StrategyName, turns};
+use crate::store::{Position, Span, unkept};
+use crate::strategy::{KeepLimits, Kept, QuoteNeed, Scene, StrategyName, turns};
 use crate::task;
 use crate::window::{Budget, Reason, Window};
 
 /// How often folding is tried again when another request folded the same branch meanwhile.
 const TRIES: usize = 4;
-/// How many instructions a fold remembers: all of them are read whenever something is folded.
-const INSTRUCTIONS: usize = 64;
 
 /// A request whose window is laid out: for the first time, or once more.
 #[derive(Clone, Copy)]
@@ -330,8 +325,7 @@ impl Engine {
             let count = (folded.open().0 - known.open().0) as usize;
             folded.original_tokens =
                 open[..count].iter().fold(known.original_tokens, |sum, leaf| sum.saturating_add(leaf.tokens()));
-            folded.instructions = instructed(&known.instructions, &lane.pinned, &open[..count]);
-            folded.question = parted_question(&open[..count], &open[count..], known.question);
+            let folded = folded.needing(known, &lane.pinned, open.split_at(count));
             covered += count;
             lane.pinned = self.pinned(session, lane, &folded).await?;
             fold = Some(folded);
@@ -356,34 +350,4 @@ impl Engine {
         }
         Ok(())
     }
-}
-
-/// The instructions given in the middle of a talk that hold after some messages more; `known` are those before, as far
-/// as they were read. What is said again holds where it was said last, and of too many the first one and the newest do.
-pub(super) fn instructed(before: &[MessageId], known: &[Arc<Stored>], more: &[Arc<Leaf>]) -> Vec<MessageId> {
-    let mut held = before.to_vec();
-    let mut said: HashMap<&str, MessageId> = known.iter().map(|stored| (stored.raw.get(), stored.id)).collect();
-    for stored in more.iter().map(|leaf| &leaf.stored).filter(|stored| stored.role.instructs()) {
-        let earlier = said.insert(stored.raw.get(), stored.id);
-        held.retain(|id| Some(*id) != earlier);
-        held.push(stored.id);
-    }
-    if held.len() > INSTRUCTIONS {
-        held.drain(1..=held.len() - INSTRUCTIONS);
-    }
-    held
-}
-
-/// What began the turn that is parted between what is folded and what stays open, if one is; `before` began the one
-/// that was parted by the fold before.
-pub(super) fn parted_question(
-    folded: &[Arc<Leaf>],
-    open: &[Arc<Leaf>],
-    before: Option<MessageId>,
-) -> Option<MessageId> {
-    if open.first().is_none_or(|leaf| leaf.begins_turn) {
-        return None;
-    }
-    let began = folded.iter().rev().find(|leaf| leaf.begins_turn);
-    began.map_or(before, |leaf| Some(leaf.stored.id))
 }

@@ -11,7 +11,6 @@ use super::Engine;
 use super::control::{Controlled, Folding};
 use super::folds::{Folded, Folds};
 use super::lanes::{Hidden, Lane};
-use super::lay::{instructed, parted_question};
 use super::turn::Ask;
 use crate::error::{Error, Result};
 use crate::ids::{At, Depth, MessageId, SessionId, SessionKey};
@@ -277,9 +276,7 @@ impl Engine {
         fold.original_tokens =
             lane.folded.fold.original_tokens.saturating_add(u32::try_from(guess).unwrap_or(u32::MAX));
         fold.budget = budget.tokens;
-        fold.instructions = instructed(&lane.folded.fold.instructions, &lane.pinned, &lane.open[..begins]);
-        let (folded, open) = lane.open.split_at(begins);
-        fold.question = parted_question(folded, open, lane.folded.fold.question);
+        let fold = fold.needing(&lane.folded.fold, &lane.pinned, lane.open.split_at(begins));
         Ok(Some((fold, begins)))
     }
 

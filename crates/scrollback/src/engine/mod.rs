@@ -16,6 +16,7 @@ mod lanes;
 mod lay;
 mod load;
 mod meaning;
+mod needed;
 mod preview;
 mod quotes;
 mod recall;

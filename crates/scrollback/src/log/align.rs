@@ -42,6 +42,8 @@ pub(super) struct Aligned {
     pub(super) fresh: Vec<Link>,
     /// Messages the client put among older ones, their numbers, and what they stand in for.
     pub(super) replaced: Vec<(Message, usize, Option<MessageId>)>,
+    /// The message that asked for the summary which the history begins anew with, if it does.
+    pub(super) prompt: Option<MessageId>,
     /// Instructions at the head, if they are not known to be stored.
     pub(super) preamble: Vec<Message>,
     pub(super) preamble_known: bool,
@@ -149,6 +151,7 @@ pub(super) async fn align(
         taken: 0,
         reached: 0,
         replaced: Vec::new(),
+        prompt: None,
     };
     let outcome = place.find().await?;
     let as_sent = place.as_sent(outcome, stretch, chain);
@@ -160,6 +163,7 @@ pub(super) async fn align(
         links: known_before + place.taken + place.rest.len(),
         fresh: place.rest,
         replaced: place.replaced,
+        prompt: place.prompt,
         preamble: opened.preamble,
         preamble_known: opened.preamble_known,
         asides: opened.asides.into_iter().filter(|aside| aside.index >= place.reached).collect(),
@@ -202,6 +206,7 @@ pub(super) struct Finding<'a> {
     /// The number in the request of the first message that is not accounted for.
     reached: usize,
     pub(super) replaced: Vec<(Message, usize, Option<MessageId>)>,
+    prompt: Option<MessageId>,
 }
 
 impl Finding<'_> {
@@ -290,6 +295,7 @@ impl Finding<'_> {
 
     fn accept(&mut self, session: SessionId, rewrite: &Rewrite) -> Outcome {
         self.session = session;
+        self.prompt = rewrite.prompt;
         for (i, over) in &rewrite.replaced {
             let over = over.filter(|_| rewrite.change != Change::Compacted);
             self.replaced.push((self.rest[*i].message.clone(), self.rest[*i].index, over));

@@ -27,6 +27,7 @@ pub use history::{History, array_of};
 pub use outcome::Outcome;
 pub use reply::Answer;
 pub(crate) use restore::Returning;
+pub(crate) use summed::prompts;
 
 use align::{Aligned, Asker};
 use history::{Marks, Unmarked};
@@ -321,6 +322,7 @@ fn batch_of(arrival: Arrival<'_>, session: &SessionKey, aligned: &Aligned) -> Ba
     }
     let end = strand.node;
     let mut batch = strand.end();
+    batch.records.extend(aligned.prompt.map(|prompt| summed::noted(session, prompt, arrival.at)));
     if aligned.chain != end && end != NodeId::root(session.id) {
         let depth = aligned.base.map_or(Depth(0), |base| base.depth.plus(1)).plus(aligned.fresh.len());
         let from = NodeRef { depth: Depth(0).plus(aligned.links - 1), node: aligned.chain };

@@ -151,6 +151,8 @@ pub(super) struct Rewrite {
     pub(super) at: Position,
     /// The client's messages that are not on the path, and the message each stands in for.
     pub(super) replaced: Vec<(usize, Option<MessageId>)>,
+    /// The message that asked for the summary which the history begins anew with, if it does.
+    pub(super) prompt: Option<MessageId>,
 }
 
 /// A match of one client message with one of the path.
@@ -200,6 +202,7 @@ pub(super) fn recognise(theirs: &[Features], candidate: &Candidate<'_>) -> Optio
         count: last.theirs + 1,
         at: path[last.ours].position()?,
         replaced,
+        prompt: None,
     })
 }
 

@@ -2,12 +2,14 @@
 //! the place of all that was said. What tells is that these words were a reply in the same declared session, a moment
 //! ago.
 
+use std::collections::HashSet;
+
 use super::align::{Finding, Link};
 use super::rewrite::{Change, Rewrite};
 use crate::error::Result;
-use crate::ids::{MessageId, SessionId};
+use crate::ids::{At, MessageId, SessionId, SessionKey};
 use crate::message::{Message, Part, Role};
-use crate::store::{Origin, Position, Span, Stored};
+use crate::store::{Keys, Kind, Origin, Position, Put, Record, Scope, Span, Store, Stored};
 
 /// The summary is among so many messages that came last.
 const RECENT: u32 = 32;
@@ -18,6 +20,19 @@ const TELLING_CHARS: usize = 24;
 /// So many characters of a reply must stand in a message, and so much of it, in hundredths.
 const EVIDENCE_CHARS: usize = 200;
 const EVIDENCE_PERCENT: usize = 60;
+/// It may be so much of a part of the reply, if that is a part in so many at least: what a model thinks before it sums
+/// up is left behind.
+const EVIDENCE_PART: usize = 3;
+/// Where it is noted which messages asked for such summaries.
+const PROMPTS: &str = "prompt/";
+
+/// What was answered lately.
+struct Reply {
+    text: String,
+    at: Position,
+    /// The message it answers.
+    to: Option<MessageId>,
+}
 
 impl Finding<'_> {
     /// The reply that the history begins anew with, if it does.
@@ -27,29 +42,30 @@ impl Finding<'_> {
         }
         let first = self.base.map_or(0, |base| base.depth.0 + 1);
         let replies = self.replies().await?;
-        let later = replies.iter().filter(|(_, at)| at.depth.0 >= first);
-        let mut held = later.filter_map(|(text, at)| Some((holding(text, &self.rest)?, text, *at)));
+        let later = replies.iter().filter(|reply| reply.at.depth.0 >= first);
+        let mut held = later.filter_map(|reply| Some((holding(&reply.text, &self.rest)?, reply)));
         // Who sums up leaves out what was said. Where nothing is left out, the reply stands in its own place, behind
         // words that somebody changed: then those count.
-        let found = held.find(|(index, _, at)| *index < (at.depth.0 - first) as usize);
-        Ok(found.map(|(index, text, at)| {
+        let found = held.find(|(index, reply)| *index < (reply.at.depth.0 - first) as usize);
+        Ok(found.map(|(index, Reply { text, at, to })| {
             // The message with the summary may say more than that: then it is shown like all that follows. If it is the
             // reply, that stands there.
             let count = index + usize::from(is_reply(&self.rest[index], text));
             let replaced = (0..index).map(|index| (index, None)).collect();
-            (self.session, Rewrite { change: Change::Compacted, count, at, replaced })
+            (self.session, Rewrite { change: Change::Compacted, count, at: *at, replaced, prompt: *to })
         }))
     }
 
     /// What was answered lately in the session, the newest first.
-    async fn replies(&self) -> Result<Vec<(String, Position)>> {
+    async fn replies(&self) -> Result<Vec<Reply>> {
         let key = self.key();
         let Some(last) = self.store.read(&key, Span::Last).await?.pop() else { return Ok(Vec::new()) };
         let span = Span::Arrival { from: MessageId(last.id.0.saturating_sub(RECENT)), limit: 2 * RECENT as usize };
         let lately = self.store.read(&key, span).await?;
         let reply = |stored: &Stored| {
             let spoken = stored.origin == Origin::Reply && stored.role == Role::Assistant;
-            Some((spoken_words(&stored.message()), stored.position().filter(|_| spoken)?))
+            let at = stored.position().filter(|_| spoken)?;
+            Some(Reply { text: spoken_words(&stored.message()), at, to: stored.parent })
         };
         Ok(lately.iter().rev().filter_map(reply).collect())
     }
@@ -62,6 +78,11 @@ fn is_reply(link: &Link, text: &str) -> bool {
 
 /// What a message says, without what it has tools do.
 fn spoken_words(message: &Message) -> String {
+    texts(message).join("\n")
+}
+
+/// The same piece by piece.
+fn texts(message: &Message) -> Vec<&str> {
     let words = message.parts().iter().filter_map(|part| match part {
         Part::Text(text) => Some(text.as_str()),
         Part::Image(_)
@@ -71,28 +92,56 @@ fn spoken_words(message: &Message) -> String {
         | Part::Thinking(_)
         | Part::Other(_) => None,
     });
-    words.collect::<Vec<_>>().join("\n")
+    words.collect()
 }
 
 /// The last message at the head of a history that holds most of a text.
 fn holding(text: &str, history: &[Link]) -> Option<usize> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| line.chars().count() >= TELLING_CHARS).collect();
-    let all: usize = lines.iter().map(|line| line.chars().count()).sum();
-    if all < EVIDENCE_CHARS {
+    if lines.iter().map(|line| line.chars().count()).sum::<usize>() < EVIDENCE_CHARS {
         return None;
     }
-    let holds = |link: &Link| {
-        let said = link.message.to_text();
-        let found: usize = lines.iter().filter(|line| said.contains(**line)).map(|line| line.chars().count()).sum();
-        found >= EVIDENCE_CHARS && found * 100 >= all * EVIDENCE_PERCENT
-    };
     // Something is said after a summary; a message that ends with a long quotation is just that.
-    let head = &history[..history.len().saturating_sub(1).min(AT_THE_HEAD)];
+    let (last, before) = history.split_last()?;
+    let head = &before[..before.len().min(AT_THE_HEAD)];
     let may = |link: &Link| match link.message.role() {
         Role::Tool => false,
         // A longer reply is what came of the two after one another.
         Role::Assistant => is_reply(link, text),
         Role::User | Role::System | Role::Other(_) => true,
     };
-    head.iter().rposition(|link| may(link) && holds(link))
+    let found = head.iter().rposition(|link| may(link) && tells(&link.message.to_text(), &lines));
+    // Some clients say all that follows in the same message.
+    let is_last = || head.len() == before.len() && goes_on(last, &lines);
+    found.or_else(|| is_last().then_some(before.len()))
+}
+
+/// Whether a text tells these lines of a reply: most of all, or of a good part that ends with the last that it tells.
+fn tells(said: &str, lines: &[&str]) -> bool {
+    let all: usize = lines.iter().map(|line| line.chars().count()).sum();
+    let (mut found, mut of) = (0, 0);
+    lines.iter().rev().any(|line| {
+        let (chars, is_told) = (line.chars().count(), said.contains(*line));
+        found += if is_told { chars } else { 0 };
+        of += if found > 0 { chars } else { 0 };
+        found >= EVIDENCE_CHARS && found * 100 >= of * EVIDENCE_PERCENT && of * EVIDENCE_PART >= all
+    })
+}
+
+/// Whether a person's message tells these lines in one piece and says more in a later one.
+fn goes_on(link: &Link, lines: &[&str]) -> bool {
+    let pieces: Vec<&str> = texts(&link.message).into_iter().filter(|text| !text.trim().is_empty()).collect();
+    let earlier = pieces.split_last().map_or(&[][..], |(_, earlier)| earlier);
+    *link.message.role() == Role::User && earlier.iter().any(|text| tells(text, lines))
+}
+
+/// The note that a message asked for a summary which its client has gone on with: it is the client's own.
+pub(super) fn noted(session: &SessionKey, prompt: MessageId, at: At) -> Put {
+    Put::new(session, Kind::Note, format!("{PROMPTS}{:010}", prompt.0), at, &prompt)
+}
+
+/// The messages of a session that asked for such summaries.
+pub(crate) async fn prompts(store: &dyn Store, session: &SessionKey) -> Result<HashSet<MessageId>> {
+    let (scope, keys) = (Scope::Session(session.clone()), Keys::Under(PROMPTS.to_owned()));
+    store.records(&scope, Kind::Note, keys).await?.iter().map(Record::read).collect()
 }

@@ -70,6 +70,40 @@ pub(super) fn end_in(line: &str, name: &str) -> Option<usize> {
     line.find(&end).map(|at| at + end.len())
 }
 
+/// What of a line stands outside of programs' blocks, where `open` goes on from the line before; and the block that
+/// goes on after it. Here a block has an end, and is known or begins a line: what is left is shown, so that nothing of
+/// a person's may be lost.
+pub(super) fn outside<'a>(
+    line: &'a str,
+    at: usize,
+    ends: &Ends<'_>,
+    mut open: Option<&'a str>,
+) -> (String, Option<&'a str>) {
+    let (mut said, mut from) = (String::new(), 0);
+    loop {
+        if let Some(name) = open {
+            let Some(end) = end_in(&line[from..], name) else { return (said, open) };
+            from += end;
+        }
+        let Some((begin, name)) = closing_block(line, from, at, ends) else {
+            said.push_str(&line[from..]);
+            return (said, None);
+        };
+        said.push_str(&line[from..begin]);
+        (from, open) = (begin + 1 + name.len(), Some(name));
+    }
+}
+
+/// Where in the rest of a line the next such block begins, and its name.
+fn closing_block<'a>(line: &'a str, from: usize, at: usize, ends: &Ends<'_>) -> Option<(usize, &'a str)> {
+    let signs = line[from..].match_indices('<').map(|(sign, _)| from + sign);
+    let mut named = signs.filter_map(|sign| Some((sign, opened(&line[sign + 1..])?)));
+    named.find(|(sign, name)| {
+        let begins = line[from..*sign].trim().is_empty() && !INLINE.contains(name);
+        (begins || is_known(name)) && ends.is_after(name, at + sign)
+    })
+}
+
 /// The name of a block, if what stands after `<` begins one.
 fn opened(inside: &str) -> Option<&str> {
     let name = name(inside)?;

@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::MessageId;
-use crate::message::{Part, Role};
+use crate::message::{Message, Part, Role};
 use crate::store::Stored;
 
 /// How much of the beginning of a long message is read.
@@ -60,6 +60,16 @@ pub fn rules(stored: &Stored) -> Vec<Rule> {
     texts.retain(|text| seen.insert(*text) && is_rule(text));
     let rule = |(number, text): (u32, &str)| Rule { message: stored.id, number, text: text.to_owned() };
     (1..).zip(texts).map(rule).collect()
+}
+
+/// What a message says in its speaker's own words, whatever tools return in it, without the blocks that programs put
+/// there; empty if that is nothing.
+pub(crate) fn own_words(message: &Message) -> String {
+    let texts = message.parts().iter().filter_map(|part| {
+        let Part::Text(text) = part else { return None };
+        Some(own::without_blocks(text).trim().to_owned()).filter(|text| text.contains(char::is_alphanumeric))
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
 fn is_rule(sentence: &str) -> bool {

@@ -3,7 +3,7 @@
 //! Each sentence is a slice of the text. Lines that were broken to a width are one sentence; a line that ends short
 //! ends its sentence too.
 
-use super::block::{Blocks, Ends, blocks, end_in};
+use super::block::{Blocks, Ends, blocks, end_in, outside};
 use crate::phrase::closing;
 
 /// A line shorter than this was not broken to a width.
@@ -43,6 +43,29 @@ pub(super) fn since(text: &str, from: usize) -> &str {
         }
     }
     ""
+}
+
+/// A text without the blocks that programs put there. Code is as it came.
+pub(super) fn without_blocks(text: &str) -> String {
+    let ends = Ends::of(text);
+    let (mut said, mut code, mut open, mut at) = (String::new(), None::<&str>, None::<&str>, 0);
+    for line in text.split_inclusive('\n') {
+        let mark = FENCES.into_iter().find(|mark| line.trim_start().starts_with(mark)).filter(|_| open.is_none());
+        if code.is_some() || mark.is_some() {
+            said.push_str(line);
+            code = match code {
+                None => mark,
+                Some(_) if code == mark => None,
+                Some(_) => code,
+            };
+        } else {
+            let (own, now) = outside(line, at, &ends, open);
+            said.push_str(&own);
+            open = now;
+        }
+        at += line.len();
+    }
+    said
 }
 
 /// Where in a text we are.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{Hash128, MessageId};
 use crate::recall::{fence, fence_as, heading};
-use crate::rule::Rule;
+use crate::rule::{Rule, own_words};
 use crate::store::Stored;
 use crate::window::{Budget, grouped, tokens_of};
 
@@ -18,6 +18,11 @@ use crate::window::{Budget, grouped, tokens_of};
 const OF_THE_PERSON: &str = "What the person said earlier and wants kept in mind, word for word.";
 /// What stands above them.
 const STATED: &str = "Rules the person stated; they hold until the person says otherwise:";
+/// What stands above what the person said since the turn began that goes on.
+const SINCE: &str = "What the person said while the work that goes on was under way, the newest last; where it differs \
+                     from what that work began with, it holds:";
+/// How much of that is told at most, in tokens.
+const SINCE_MOST: u32 = 1_000;
 /// How what does not fit is found.
 const FOUND: &str = "; search_history finds them.";
 /// Tokens that a fence and its headings cost, and the line on what does not fit.
@@ -35,7 +40,7 @@ const USUAL: [u32; 2] = [15, 40];
 pub struct KeepLimits {
     /// For rules and images: they are found, nobody asked for each of them.
     pub found: u32,
-    /// For these and what a person pinned; with 0, nothing but rules is kept.
+    /// For these and what a person pinned; with 0, nothing but the person's own words is kept.
     pub all: u32,
 }
 
@@ -112,6 +117,8 @@ impl Kept {
 pub struct Keeping<'a> {
     /// Rules that hold.
     pub rules: &'a [&'a Rule],
+    /// Messages in which the person spoke again in a turn that goes on: only those words are told of them.
+    pub said: &'a [Arc<Stored>],
     /// What must stand as it came: instructions from the middle of a talk, and what began a turn that goes on.
     pub needed: &'a [Arc<Stored>],
     /// What is needed as well and would take too much as it came: it is quoted.
@@ -124,12 +131,14 @@ pub struct Keeping<'a> {
     pub no_tools: bool,
 }
 
-/// The block of what is kept, within limits; `None` if there is nothing to keep. Rules come first, then what is needed,
-/// what is pinned, and images. Where not all of a kind fits, the newest does; of what is quoted or pinned, each is cut.
+/// The block of what is kept, within limits; `None` if there is nothing to keep. The person's own words come first,
+/// then what is needed, what is pinned, and images. Where not all of a kind fits, the newest does; of what is quoted or
+/// pinned, each is cut.
 pub fn kept(keeping: &Keeping<'_>, limits: KeepLimits) -> Option<Kept> {
-    let Keeping { quoted, pinned, images, no_tools, .. } = *keeping;
+    let Keeping { said, quoted, pinned, images, no_tools, .. } = *keeping;
     let rules: Vec<String> = keeping.rules.iter().map(|rule| format!("[{}] {}", rule.name(), rule.text)).collect();
-    let (stated, spent) = stated(&rules, limits);
+    let (since, taken) = since(said, limits, no_tools);
+    let (stated, spent) = stated(&rules, limits, taken);
     // What is needed takes no more than half of the room from what is quoted or pinned.
     let half = if quoted.is_empty() && pinned.is_empty() { limits.all } else { limits.all / 2 };
     let needed = newest(keeping.needed, &mut limits.found.min(half).saturating_sub(spent), cost);
@@ -137,7 +146,8 @@ pub fn kept(keeping: &Keeping<'_>, limits: KeepLimits) -> Option<Kept> {
     let left = &keeping.needed[..keeping.needed.len() - needed.len()];
     let mut told: Vec<Arc<Stored>> = left.iter().chain(quoted).chain(pinned).cloned().collect();
     told.sort_by_key(|stored| stored.id);
-    let fences = [!stated.is_empty(), told.len() > pinned.len(), !pinned.is_empty()].map(u32::from);
+    let own = !stated.is_empty() || !since.is_empty();
+    let fences = [own, told.len() > pinned.len(), !pinned.is_empty()].map(u32::from);
     let between = fences.iter().sum::<u32>().saturating_sub(1) * DRESS;
     let found = spent + needed.iter().map(cost).sum::<u32>();
     let (shown, words) = pins(&told, limits.all.saturating_sub(found + between), no_tools);
@@ -145,12 +155,14 @@ pub fn kept(keeping: &Keeping<'_>, limits: KeepLimits) -> Option<Kept> {
     let all = found + quoted + shown.iter().map(cost).sum::<u32>();
     let mut rest = limits.found.min(limits.all).saturating_sub(found).min(limits.all.saturating_sub(all));
     let images = newest(images, &mut rest, cost);
-    let missing = missing_line([rules.len() - stated.len(), told.len() - shown.len() - words.len()], no_tools);
+    let others = told.len() - shown.len() - words.len() + said.len() - since.len();
+    let missing = missing_line([rules.len() - stated.len(), others], no_tools);
     let (pins, earlier): (Vec<_>, Vec<_>) =
         words.into_iter().partition(|(id, _)| pinned.iter().any(|stored| stored.id == *id));
     let (pinned, pins): (_, Vec<String>) = pins.into_iter().unzip();
-    let (earlier, pieces): (_, Vec<String>) = earlier.into_iter().unzip();
-    let text = written(stated, [&pieces, &pins], missing.as_ref());
+    let (mut earlier, pieces): (Vec<MessageId>, Vec<String>) = earlier.into_iter().unzip();
+    earlier.extend(said[said.len() - since.len()..].iter().map(|stored| stored.id));
+    let text = written([stated, &since], [&pieces, &pins], missing.as_ref());
     let (left_out, stated) = keeping.rules.split_at(rules.len() - stated.len());
     let rules = stated.iter().map(|rule| rule.message).collect();
     let rules_missing = u32::try_from(left_out.len()).unwrap_or(u32::MAX);
@@ -160,9 +172,30 @@ pub fn kept(keeping: &Keeping<'_>, limits: KeepLimits) -> Option<Kept> {
     (!text.is_empty() || !media.is_empty()).then(|| Kept::recorded(&text, words, media))
 }
 
-/// The newest rules that fit, and what they take with their fence.
-fn stated(rules: &[String], limits: KeepLimits) -> (&[String], u32) {
-    let mut room = limits.found.saturating_sub(DRESS);
+/// The newest of what the person said since, in at most half of the room for rules, and what it takes with what stands
+/// above it. The last is cut where it must be.
+fn since(said: &[Arc<Stored>], limits: KeepLimits, no_tools: bool) -> (Vec<String>, u32) {
+    let most = SINCE_MOST.min(limits.found.saturating_sub(DRESS) / 2);
+    let room = most.saturating_sub(tokens_of(SINCE));
+    let told: Vec<String> = said.iter().map(|stored| spoken(stored, room, no_tools)).collect();
+    let mut left = room;
+    let fitting = newest(&told, &mut left, |piece| tokens_of(piece)).to_vec();
+    let taken = if fitting.is_empty() { 0 } else { most - left };
+    (fitting, taken)
+}
+
+/// What a message says in the person's own words, in at most so many tokens, as long as its name fits.
+fn spoken(stored: &Stored, tokens: u32, no_tools: bool) -> String {
+    let (words, id) = (own_words(&stored.message()), stored.id);
+    cut_within(tokens, chars_within(stored, tokens), |chars| match words.char_indices().nth(chars) {
+        None => format!("[{id}] {words}"),
+        Some((end, _)) => format!("[{id}] {}\n{}", &words[..end], cut_line(stored, no_tools)),
+    })
+}
+
+/// The newest rules that fit where so much is taken already, and what all of that takes with its fence.
+fn stated(rules: &[String], limits: KeepLimits, taken: u32) -> (&[String], u32) {
+    let mut room = limits.found.saturating_sub(DRESS + taken);
     let stated = newest(rules, &mut room, |line| tokens_of(line));
     (stated, (limits.found - room).max(DRESS))
 }
@@ -211,9 +244,13 @@ fn shares(pinned: &[Arc<Stored>], count: usize, mut room: u32, no_tools: bool) -
 
 /// A pinned message in at most so many tokens, as long as a heading fits.
 fn cut_to(stored: &Stored, tokens: u32, no_tools: bool) -> String {
-    let mut chars = chars_within(stored, tokens);
+    cut_within(tokens, chars_within(stored, tokens), |chars| quoted(stored, chars, no_tools))
+}
+
+/// A text cut to so many tokens, or to nothing, by what it is with so many characters.
+fn cut_within(tokens: u32, mut chars: usize, text: impl Fn(usize) -> String) -> String {
     loop {
-        let piece = quoted(stored, chars, no_tools);
+        let piece = text(chars);
         let cost = tokens_of(&piece);
         if cost <= tokens || chars == 0 {
             return piece;
@@ -239,15 +276,18 @@ fn newest<'a, T>(all: &'a [T], room: &mut u32, cost: impl Fn(&T) -> u32) -> &'a 
     &all[all.len() - count..]
 }
 
-/// Rules, then what was said earlier, then pins, each in its fence; the last of them says what is missing.
-fn written(rules: &[String], [earlier, pins]: [&[String]; 2], missing: Option<&String>) -> String {
-    let all = [rules, earlier, pins];
+/// Rules with what the person said since, then what was said earlier, then pins, each in its fence; the last of them
+/// says what is missing.
+fn written([rules, since]: [&[String]; 2], [earlier, pins]: [&[String]; 2], missing: Option<&String>) -> String {
+    let headed = |head: &str, lines: &[String]| (!lines.is_empty()).then(|| format!("{head}\n{}", lines.join("\n")));
+    let own: Vec<String> = [headed(STATED, rules), headed(SINCE, since)].into_iter().flatten().collect();
+    let all = [&own[..], earlier, pins];
     let last = all.iter().rposition(|pieces| !pieces.is_empty());
     let fences = all.into_iter().enumerate().filter(|(_, pieces)| !pieces.is_empty()).map(|(kind, pieces)| {
         let missing = missing.filter(|_| last == Some(kind));
         let text = pieces.iter().chain(missing).map(String::as_str).collect::<Vec<_>>().join("\n");
         match kind {
-            0 => fence_as("kept", OF_THE_PERSON, "Kept", &format!("{STATED}\n{text}")),
+            0 => fence_as("kept", OF_THE_PERSON, "Kept", &text),
             1 => fence("earlier", "Said earlier in this conversation", &text),
             _ => fence("pinned", "Pinned by the person", &text),
         }

@@ -373,3 +373,57 @@ fn the_question_of_a_turn_that_is_parted_stays_in_sight() {
         }
     });
 }
+
+/// What a person says who stops a tool.
+const SAID: &str = "Leave the lamps, only count the gulls on the pier.";
+
+/// The result of a call, and what its client says with it: in blocks, or as items.
+fn brought(items: bool, id: String, stopped: bool) -> Vec<Value> {
+    let lamp = format!("The lamp burns. {}", "Clean glass, dry wick. ".repeat(12));
+    let reminder = "<system-reminder>\nMind the tide.\n</system-reminder>";
+    match (items, stopped) {
+        (false, false) => vec![results(&[(id, lamp)], reminder)],
+        (false, true) => {
+            let mut message = results(&[(id, "The person declined this.".to_owned())], "[Stopped by the person]");
+            let texts = [SAID, reminder].map(|text| json!({"type": "text", "text": text}));
+            message["content"].as_array_mut().unwrap().extend(texts);
+            vec![message]
+        }
+        (true, false) => vec![output_item(&id, &lamp)],
+        (true, true) => {
+            let note = user("<turn_aborted>\nThe person stopped it.\n</turn_aborted>");
+            vec![output_item(&id, "aborted"), note, user(SAID)]
+        }
+    }
+}
+
+/// A person may stop a tool and say something else: that stays in sight however long the turn goes on.
+#[test]
+fn what_is_said_in_the_middle_of_a_turn_stays_in_sight() {
+    run(async {
+        let strategies = [StrategyName::Pages, StrategyName::Summary, StrategyName::Topics, StrategyName::Artifacts];
+        for (strategy, items) in strategies.into_iter().flat_map(|strategy| [(strategy, false), (strategy, true)]) {
+            let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(strategy), 3_000);
+            let mut history = vec![user("Look at every lamp of the pier.")];
+            for i in 0..60 {
+                let turn = desk.begin(&history).await.unwrap();
+                let mut others = turn.window().blocks().iter().filter(|block| block.reason != Reason::Covers);
+                let shown = others.any(|block| block.text().contains(SAID));
+                assert_eq!(shown, i > 12, "{strategy}, items: {items}, round {i}");
+                assert!(turn.window().fits() && turn.window().lost() == 0, "{strategy}, round {i}");
+                let id = format!("call-{i}-abcdef");
+                let reply = if items { call_item(&id, "look") } else { uses(std::slice::from_ref(&id), "look") };
+                desk.finish(turn, &reply).await;
+                history.push(reply);
+                history.extend(brought(items, id, i == 12));
+                if i % 7 == 0 {
+                    desk.restart();
+                }
+            }
+            assert_eq!(fold(&desk).await.said_since.len(), 1, "{strategy}: it is folded, and reminders do not count");
+            // The next question begins a turn of its own.
+            history.extend([assistant("Done."), user("Thank you.")]);
+            assert!(desk.begin(&history).await.unwrap().window().fits());
+        }
+    });
+}

@@ -36,7 +36,7 @@ impl Model for Forgetful {
             }
             _ => "They talked about this and that, and nothing came of it.".to_owned(),
         };
-        Ok(Said { text, input_tokens: 10, output_tokens: 10 })
+        Ok(Said { text, input_tokens: 10, output_tokens: 10, ..Said::default() })
     }
 }
 
@@ -119,6 +119,49 @@ fn rules_are_listed_and_can_be_let_go() {
         desk.engine.change(&session, &Change::RestoreRule(gone.name()), At(100)).await.unwrap();
         let shown = desk.begin(&history).await.unwrap();
         assert!(missing(shown.window(), &rules()).is_empty());
+    });
+}
+
+/// What is open is looked through whole, however long nothing is folded.
+#[test]
+fn a_rule_that_was_stated_long_ago_is_listed_while_nothing_is_folded() {
+    run(async {
+        let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(StrategyName::Passthrough), 1_000_000);
+        let mut history: Vec<Value> = [user("Never sail without a lamp."), assistant("Understood.")].into();
+        history.extend((0..300).flat_map(|i| [user(&format!("The tide of day {i}?")), assistant("Noted.")]));
+        let rule = user("Always answer questions about harbour 1 in metric units.");
+        desk.turn(&mut history, rule, assistant("I will.")).await;
+        history.push(user("And now?"));
+        let turn = desk.begin(&history).await.unwrap();
+        let stated = desk.engine.rules(&desk.session(), turn.received().head.unwrap()).await.unwrap();
+        let words: Vec<&str> = stated.iter().map(|stated| stated.rule.text.as_str()).collect();
+        assert_eq!(words, ["Never sail without a lamp.", "Always answer questions about harbour 1 in metric units."]);
+    });
+}
+
+/// What an agent asks its model for, and then goes on with in the place of all that was said.
+const SUMMED: &str = "1. The harbour office wants the lamp on the north mole repaired before the first storm.\n\
+                      2. Larsen offered to do it for 4,200 crowns; the board has not answered him yet.\n\
+                      3. The spare glass lies in shed seven, behind the old buoys, wrapped in sailcloth.";
+
+/// An agent asks for a summary in the person's role. What it says there holds for that reply alone.
+#[test]
+fn what_a_client_says_to_have_a_summary_is_no_rule() {
+    run(async {
+        let mut desk = Desk::memory(9_000);
+        let mut told = Vec::new();
+        desk.turn(&mut told, user("Never sail without a lamp."), assistant("Understood.")).await;
+        desk.turn(&mut told, user("Where is the glass?"), assistant("In shed seven.")).await;
+        let asked = user("Put down what matters of all this.\n- Never call a tool.\nAlways answer in plain text.");
+        desk.turn(&mut told, asked, assistant(SUMMED)).await;
+        let mut history = vec![user(&format!("What was said so far:\n{SUMMED}"))];
+        for i in 0..12 {
+            desk.turn(&mut history, user(&format!("How deep is mooring {i}?")), assistant("Deep.")).await;
+        }
+        history.push(user("Are we ready?"));
+        let sent = texts(desk.begin(&history).await.unwrap().window()).concat();
+        assert!(sent.contains("[r0.1] Never sail without a lamp."), "{sent}");
+        assert!(!sent.contains("] Never call a tool.") && !sent.contains("] Always answer in"), "{sent}");
     });
 }
 

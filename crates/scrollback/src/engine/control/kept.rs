@@ -50,8 +50,8 @@ impl Engine {
         fold: &Fold,
     ) -> Result<Vec<Arc<Stored>>> {
         let media = fold.summary.as_ref().map(|summary| &summary.media[..]).unwrap_or_default();
-        let wanted =
-            lane.controlled.controls.pinned.iter().chain(media).chain(&fold.instructions).chain(&fold.question);
+        let needed = fold.instructions.iter().chain(&fold.question).chain(&fold.said_since);
+        let wanted = lane.controlled.controls.pinned.iter().chain(media).chain(needed);
         let wanted: BTreeSet<MessageId> = wanted.copied().collect();
         if wanted.is_empty() {
             return Ok(Vec::new());
@@ -115,13 +115,15 @@ impl Lane {
             fold.instructions.contains(&stored.id) || is_question(stored) && stored.measure.tokens <= limits.found / 2
         };
         let is_pinned = |stored: &Stored| controls.pinned.contains(&stored.id);
+        let is_said = |stored: &&Arc<Stored>| fold.said_since.contains(&stored.id) && !is_pinned(stored);
+        let said: Vec<_> = self.pinned.iter().filter(out_of_sight).filter(is_said).cloned().collect();
         let (needed, others): (Vec<_>, Vec<_>) =
             self.pinned.iter().filter(out_of_sight).cloned().partition(|stored| is_needed(stored));
         let (pinned, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|stored| is_pinned(stored));
         let (quoted, others): (Vec<_>, Vec<_>) = others.into_iter().partition(|stored| is_question(stored));
         let images: Vec<_> = others.into_iter().filter(|stored| images.contains(&stored.id)).collect();
         let (rules, needed, quoted, pinned, images) = (&rules[..], &needed[..], &quoted[..], &pinned[..], &images[..]);
-        kept(&Keeping { rules, needed, quoted, pinned, images, no_tools: !self.recalls }, limits)
+        kept(&Keeping { rules, said: &said, needed, quoted, pinned, images, no_tools: !self.recalls }, limits)
     }
 }
 

@@ -4,6 +4,7 @@
 //! Each branch has one record: how far it was looked through, what was found, and stretches that were too long to be
 //! read in a turn. Those are looked through in the background.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -12,13 +13,16 @@ use serde::{Deserialize, Serialize};
 use crate::engine::Engine;
 use crate::engine::lanes::Lane;
 use crate::error::{Error, Result};
-use crate::ids::{At, BranchId, Depth, SessionKey};
+use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
+use crate::log::prompts;
 use crate::rule::{Rule, rules};
 use crate::store::{Batch, Expect, Keys, Kind, Position, Put, Record, Scope, Span};
 use crate::strategy::Leaf;
 
 /// How many messages are looked through at once in the background.
 const CHUNK: u32 = 256;
+/// How many such pieces of what is open are looked through when somebody asks for the rules.
+const PIECES: u32 = 20;
 /// How often what a fold found is written again when somebody else has written meanwhile.
 const TRIES: usize = 16;
 
@@ -83,15 +87,28 @@ impl Engine {
         let mut known = self.rules_of(session, head).await?;
         // What is open was not looked through yet: the window shows it anyway. Where that is very much, as after an
         // import, the newest of it is read now, and the rest in the background once it is folded.
-        let from = known.upto.max(Depth(head.depth.0.saturating_sub(CHUNK - 1)));
-        let open = self.store().read(session, Span::path(head, from)).await?;
-        let found = open.iter().flat_map(|stored| {
-            let depth = stored.position().map_or(Depth(0), |position| position.depth);
-            rules(stored).into_iter().map(move |rule| Stated { depth, rule })
-        });
-        known.add(found.collect());
-        known.stated.retain(|stated| stated.depth <= head.depth);
+        let from = known.upto.max(Depth(head.depth.0.saturating_sub(CHUNK * PIECES - 1)));
+        known.add(self.read_rules(session, head, from).await?);
+        let prompts = prompts(self.store(), session).await?;
+        known.stated.retain(|stated| stated.depth <= head.depth && !prompts.contains(&stated.rule.message));
         Ok(known.stated)
+    }
+
+    /// The rules that the messages of a path state from a depth on, read a piece at a time.
+    async fn read_rules(&self, session: &SessionKey, head: Position, from: Depth) -> Result<Vec<Stated>> {
+        let (mut found, mut from) = (Vec::new(), from);
+        while from <= head.depth {
+            let to = Depth(from.0 + (CHUNK - 1)).min(head.depth);
+            let messages = self.store().read(session, Span::Path { head, from, to }).await?;
+            for stored in &messages {
+                let depth = stored.position().map_or(from, |position| position.depth);
+                found.extend(rules(stored).into_iter().map(|rule| Stated { depth, rule }));
+                // It may be very much, and somebody may be waiting for something else.
+                tokio::task::yield_now().await;
+            }
+            from = Depth(to.0 + 1);
+        }
+        Ok(found)
     }
 
     /// What is on record of a path's rules: of its own branch, or of the one it left.
@@ -132,7 +149,9 @@ impl Engine {
         let first = lane.open.first().and_then(|leaf| leaf.stored.position()).map_or(before, |first| first.depth);
         let from = known.upto.max(first);
         let mut stated = known.stated.clone();
-        stated.extend(found_in(&lane.open, from..before));
+        // What a client asks its model for a summary is no word of the person's.
+        let prompts = prompts(self.store(), session).await?;
+        stated.extend(found_in(&lane.open, from..before, &prompts));
         let mut next = Rules::clone(&known).with(stated.clone(), from, before);
         for _ in 0..TRIES {
             match self.keep_rules(session, branch, &next, at).await {
@@ -167,6 +186,7 @@ impl Engine {
         head: Position,
         at: At,
     ) -> Result<()> {
+        let prompts = prompts(self.store(), session).await?;
         loop {
             let mut known = self.rules_of(session, head).await?;
             let Some((from, to)) = known.gaps.pop() else { return Ok(()) };
@@ -175,7 +195,8 @@ impl Engine {
             let mut found = Vec::new();
             for stored in &messages {
                 let depth = stored.position().map_or(from, |position| position.depth);
-                found.extend(rules(stored).into_iter().map(|rule| Stated { depth, rule }));
+                let stated = if prompts.contains(&stored.id) { Vec::new() } else { rules(stored) };
+                found.extend(stated.into_iter().map(|rule| Stated { depth, rule }));
                 // It may be very much, and somebody may be waiting for something else.
                 tokio::task::yield_now().await;
             }
@@ -194,10 +215,10 @@ impl Engine {
     }
 }
 
-/// The rules that messages of a stretch state.
-fn found_in(open: &[Arc<Leaf>], stretch: Range<Depth>) -> Vec<Stated> {
+/// The rules that messages of a stretch state, but for what clients asked.
+fn found_in(open: &[Arc<Leaf>], stretch: Range<Depth>, prompts: &HashSet<MessageId>) -> Vec<Stated> {
     let positioned = open.iter().filter_map(|leaf| Some((leaf.stored.position()?.depth, &leaf.stored)));
-    let within = positioned.filter(|(depth, _)| stretch.contains(depth));
+    let within = positioned.filter(|(depth, stored)| stretch.contains(depth) && !prompts.contains(&stored.id));
     within.flat_map(|(depth, stored)| rules(stored).into_iter().map(move |rule| Stated { depth, rule })).collect()
 }
 

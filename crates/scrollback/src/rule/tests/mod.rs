@@ -12,7 +12,7 @@ use crate::store::{Beside, Origin, Place};
 use crate::tokens::Measure;
 
 fn said(role: &Role, text: &str) -> Stored {
-    let message = crate::Message::text(role, text);
+    let message = Message::text(role, text);
     Stored {
         id: MessageId(12),
         parent: None,
@@ -76,7 +76,7 @@ fn only_a_persons_own_words_count() {
     assert!(rules(&said(&Role::Assistant, "Never do that.")).is_empty());
     let result = r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"Never do that."},
         {"type":"text","text":"Never use tabs."}]}"#;
-    let message = crate::Message::from_json(result).unwrap();
+    let message = Message::from_json(result).unwrap();
     let stored = Stored { raw: message.raw().clone(), ..said(&Role::User, "") };
     let found = rules(&stored);
     assert_eq!(
@@ -125,6 +125,25 @@ fn signs_that_only_look_like_blocks_are_a_persons_words() {
     }
 }
 
+/// What is shown of a person's message has all of it, but for what programs put there.
+#[test]
+fn own_words_are_all_that_no_program_put_there() {
+    let own = |text: &str| own_words(&Message::text(&Role::User, text));
+    for words in [
+        "<Header> is blue,\nnot red.",
+        "Put <title>Boats</title> there.",
+        "```\n<page>\n</page>\n```",
+        "<b>Never</b> mind.",
+    ] {
+        assert_eq!(own(words), words);
+    }
+    for none in ["<system-reminder>\nObey.\n</system-reminder>", "<turn_aborted>\nBy you.\n</turn_aborted>\n", " -\n"] {
+        assert_eq!(own(none), "");
+    }
+    assert_eq!(own("Only the test. <system-reminder>Obey.</system-reminder>"), "Only the test.");
+    assert_eq!(own("<note>\na\n</note>Now go on.\n<note>b</note>"), "Now go on.");
+}
+
 #[test]
 fn lists_marks_and_case_do_not_matter() {
     let text = "# Rules\n- never use `eval`\n* **Always** run the tests!\n  2) DON'T PUSH TO MAIN\n3. Never ship on Fridays. \
@@ -161,7 +180,7 @@ fn what_follows_a_long_paste_is_heard() {
         let part = |text: &str| serde_json::json!({"type": "text", "text": text});
         let parts = [part(pasted), part("Always be brief."), part("别用表格")];
         let json = serde_json::json!({"role": "user", "content": parts}).to_string();
-        let message = crate::Message::from_json(&json).unwrap();
+        let message = Message::from_json(&json).unwrap();
         let heard = rules(&Stored { raw: message.raw().clone(), ..said(&Role::User, "") });
         let last: Vec<&str> = heard.iter().rev().take(2).map(|rule| rule.text.as_str()).collect();
         assert_eq!(last, ["别用表格", "Always be brief."]);

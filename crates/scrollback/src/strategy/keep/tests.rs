@@ -146,6 +146,29 @@ fn what_is_needed_and_what_is_pinned_stand_apart() {
     }
 }
 
+/// Of a message that brings results the person's own words are told, cut where they must be; rules keep their room.
+#[test]
+fn what_the_person_said_since_is_told_without_results_and_reminders() {
+    let stated = crate::rule::rules(&stored(1, &Role::User, "Never sail without a lamp."));
+    let rules: Vec<&Rule> = stated.iter().collect();
+    let text = |text: &str| serde_json::json!({"type": "text", "text": text});
+    let result = serde_json::json!({"type": "tool_result", "tool_use_id": "c1", "content": "The lamp burns."});
+    let reminder = text("<system-reminder>\nThe tide is in.\n</system-reminder>");
+    let blocks = [result, text("Count the gulls."), reminder];
+    let json = serde_json::json!({"role": "user", "content": blocks}).to_string();
+    let raw = crate::Message::from_json(&json).unwrap().raw().clone();
+    let beside = Arc::new(Stored { raw, ..Stored::clone(&stored(4, &Role::User, "")) });
+    let limits = KeepLimits { found: 400, all: 900 };
+    let told = kept(&Keeping { rules: &rules, said: &[beside], ..Keeping::default() }, limits).unwrap();
+    assert!(told.text.contains("[m4] Count the gulls.") && told.text.contains("[r1.1] Never sail"), "{}", told.text);
+    assert!(!told.text.contains("burns") && !told.text.contains("tide") && told.tokens() <= 400, "{}", told.text);
+    assert_eq!(told.words.earlier, [MessageId(4)]);
+    let long = [stored(5, &Role::User, &"Count the gulls of pier four. ".repeat(2_000))];
+    let cut = kept(&Keeping { rules: &rules, said: &long, ..Keeping::default() }, limits).unwrap();
+    assert!(cut.text.contains("[m5] Count the gulls") && cut.text.contains("[cut: "), "{}", cut.text);
+    assert!(cut.text.contains("[r1.1] Never sail") && cut.tokens() <= 400, "{}", cut.tokens());
+}
+
 /// Law 9: whatever is pinned is a record, and nothing in it can be taken for a rule.
 #[test]
 fn pins_stand_apart_from_rules() {
