@@ -151,6 +151,14 @@ impl Budget {
     pub fn share(self, percent: u32) -> u32 {
         u32::try_from(u64::from(self.tokens) * u64::from(percent) / 100).unwrap_or(u32::MAX)
     }
+
+    /// About so many hundredths of it, at most those: most budgets that differ by little give the same. A model's
+    /// tokens are estimated anew after each reply, and what was cut by it before is to be cut there again.
+    pub(crate) fn steady_share(self, percent: u32) -> u32 {
+        let share = self.share(percent);
+        let step = 1 << share.checked_ilog2().unwrap_or(0).saturating_sub(2);
+        share - share % step
+    }
 }
 
 /// What of a model's limit is not for its window.

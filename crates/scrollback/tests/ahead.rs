@@ -56,7 +56,7 @@ impl Model for Slow {
             Manner::Garbage => "}{".to_owned(),
             Manner::Good => written(question, number),
         };
-        Ok(Said { text, input_tokens: 500, output_tokens: 100 })
+        Ok(Said { text, input_tokens: 500, output_tokens: 100, ..Said::default() })
     }
 }
 
@@ -98,6 +98,8 @@ struct Client {
     model: Arc<Slow>,
     /// Whether it sends back other replies than it got, so that every turn is on a branch of its own.
     alters: bool,
+    /// By how much its window differs from one turn to the next.
+    trembles: u32,
     history: Vec<Value>,
     tenant: Tenant,
     window: u32,
@@ -110,7 +112,8 @@ impl Client {
         let settings = EngineSettings { strategy, ..EngineSettings::default() };
         let tasks = Tasks::new(model.clone(), TaskSettings::default());
         let engine = Arc::new(Engine::new(Arc::new(MemoryStore::default()), tasks, settings));
-        Self { engine, model, alters: false, history: Vec::new(), tenant: Tenant::local(), window: WINDOW, now: 0 }
+        let (history, tenant) = (Vec::new(), Tenant::local());
+        Self { engine, model, alters: false, trembles: 0, history, tenant, window: WINDOW, now: 0 }
     }
 
     fn session(&self) -> SessionKey {
@@ -121,7 +124,8 @@ impl Client {
         let text = Value::Array(self.history.clone()).to_string();
         let history = History::parse(&text).unwrap();
         let arrival = Arrival::new(&self.tenant, Some("replay"), "gpt-5", At(self.now));
-        let budget = Budget { tokens: self.window };
+        let odd = u32::from(self.history.len() / 2 % 2 == 1);
+        let budget = Budget { tokens: self.window - odd * self.trembles };
         let ask = Ask::new(arrival, &history, budget, self.window);
         self.engine.begin(ask).await.unwrap()
     }
@@ -181,10 +185,10 @@ fn per_thousand(told: &Told, over: Duration) -> usize {
 #[tokio::test(start_paused = true)]
 async fn at_most_one_turn_in_a_hundred_waits_for_a_fold() {
     for strategy in [StrategyName::Summary, StrategyName::Artifacts] {
-        let told = replay(Client::new(strategy, Manner::Good, Duration::from_secs(5)), 500).await;
+        let told = replay(Client::new(strategy, Manner::Good, Duration::from_secs(5)), 300).await;
         let waits = per_thousand(&told, Duration::ZERO);
         eprintln!("{strategy}: {} folds, {} not ready, {waits} ‰ of turns waited", told.folds, told.unready);
-        assert!(told.folds >= 8 && waits <= 10 && told.unready <= 5, "{told:?}");
+        assert!(told.folds >= 5 && waits <= 10 && told.unready <= 5, "{told:?}");
     }
 }
 
@@ -223,6 +227,22 @@ async fn what_is_written_ahead_counts_on_branches_that_leave_later() {
             asked.push(model.asked.load(Ordering::Relaxed));
         }
         assert!(asked[1] <= asked[0] * 3 / 2, "{strategy}: {asked:?}");
+    }
+}
+
+/// A model's tokens are estimated anew after each reply, and its budget with them.
+#[tokio::test(start_paused = true)]
+async fn what_is_written_ahead_counts_though_the_budget_moves_a_little() {
+    for strategy in [StrategyName::Summary, StrategyName::Artifacts] {
+        let mut asked = Vec::new();
+        for trembles in [0, 700] {
+            let client = Client::new(strategy, Manner::Good, Duration::from_secs(1));
+            let model = client.model.clone();
+            let told = replay(Client { window: 12_000, trembles, ..client }, 80).await;
+            assert!(told.folds >= 2 && told.unready <= 1, "{strategy}, {trembles}: {told:?}");
+            asked.push(model.asked.load(Ordering::Relaxed));
+        }
+        assert!(asked[1] <= asked[0] * 5 / 4, "{strategy}: {asked:?}");
     }
 }
 

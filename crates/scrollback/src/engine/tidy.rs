@@ -160,7 +160,7 @@ impl Engine {
     fn digests_ahead(&self, lane: &Lane, budget: Budget) -> bool {
         let tokens: u32 = lane.open.iter().map(|leaf| leaf.tokens()).sum();
         let settings = &self.settings.strategies.pages;
-        let pages = turns::pages(&lane.open, budget.share(settings.page_share));
+        let pages = turns::pages(&lane.open, budget.steady_share(settings.page_share));
         tokens >= budget.share(AHEAD_OVER) || pages.len() > settings.keep_pages
     }
 
@@ -200,7 +200,7 @@ impl Engine {
         if !self.digests_ahead(lane, budget) {
             return Ok(());
         }
-        let pages = turns::pages(&lane.open, budget.share(self.settings.strategies.pages.page_share));
+        let pages = turns::pages(&lane.open, budget.steady_share(self.settings.strategies.pages.page_share));
         // What is folded first comes first. Whoever was cut short may have left any of them undone.
         for page in &pages[..pages.len().saturating_sub(1)] {
             let Some(covers) = turns::covers(&lane.open, page) else { continue };

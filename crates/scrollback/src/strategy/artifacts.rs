@@ -83,7 +83,7 @@ impl ArtifactSettings {
         if !many && cost(costs.len()) <= most / 4 * 3 {
             return 0;
         }
-        let ends = turns::pages(scene.open, scene.budget.share(25)).into_iter().map(|page| page.end);
+        let ends = turns::pages(scene.open, scene.budget.steady_share(25)).into_iter().map(|page| page.end);
         let fits = |end: &usize| *end <= more.max(1) && cost(*end) <= most / 2;
         let taken = ends.clone().take_while(fits).last().or_else(|| ends.clone().next());
         taken.filter(|end| *end < scene.open.len()).unwrap_or(0)

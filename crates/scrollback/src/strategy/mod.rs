@@ -139,7 +139,7 @@ impl<'a> Scene<'a> {
     /// A stretch of all but the newest open messages, if there is any: `newest` of them stay open, fewer if they take
     /// more than `room`. A turn that takes more than a quarter of the budget may be parted.
     fn all_but(&self, costs: &[u32], newest: usize, room: u32) -> Vec<Stretch> {
-        let pages = turns::pages(self.open, self.budget.share(25));
+        let pages = turns::pages(self.open, self.budget.steady_share(25));
         let folded = pages.len() - turns::kept(&pages, costs, newest, room);
         let Some(last) = folded.checked_sub(1).map(|last| &pages[last]) else { return Vec::new() };
         let range = 0..last.end;

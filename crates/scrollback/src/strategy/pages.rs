@@ -104,7 +104,7 @@ impl Strategy for Pages {
 
     fn fold(&self, scene: &Scene<'_>) -> Vec<Stretch> {
         let costs = costs(scene, &self.holds, Holding::Usual);
-        let pages = turns::pages(scene.open, scene.budget.share(self.settings.page_share));
+        let pages = turns::pages(scene.open, scene.budget.steady_share(self.settings.page_share));
         let fixed = scene.fixed() + self.contents_limit(scene);
         let tokens = fixed + costs.iter().sum::<u32>();
         let full = tokens > self.fold_over(scene) || scene.presses(tokens);

@@ -42,7 +42,7 @@ impl Model for Manner {
                     .to_string()
             }
         };
-        Ok(Said { text, input_tokens: 10, output_tokens: 10 })
+        Ok(Said { text, input_tokens: 10, output_tokens: 10, ..Said::default() })
     }
 }
 
@@ -95,15 +95,23 @@ fn digests_of_a_good_helper_are_used_at_the_next_fold() {
     });
 }
 
-/// Counts how often it is asked for the digest of a result.
-#[derive(Default)]
-struct Digester(AtomicUsize);
+/// Counts how often it is asked for digests of one kind.
+struct Digester {
+    of: &'static str,
+    asked: AtomicUsize,
+}
+
+impl Digester {
+    fn new(of: &'static str) -> Arc<Self> {
+        Arc::new(Self { of, asked: AtomicUsize::new(0) })
+    }
+}
 
 #[async_trait]
 impl Model for Digester {
     async fn ask(&self, question: &Question) -> scrollback::Result<Said> {
-        if question.task == "hold_digest" {
-            self.0.fetch_add(1, Ordering::Relaxed);
+        if question.task == self.of {
+            self.asked.fetch_add(1, Ordering::Relaxed);
         }
         Manner::Helps.ask(question).await
     }
@@ -113,7 +121,7 @@ impl Model for Digester {
 fn each_large_result_is_digested_once_however_long_its_turn_goes_on() {
     for strategy in [StrategyName::Pages, StrategyName::Topics, StrategyName::Summary, StrategyName::Artifacts] {
         run(async {
-            let digester = Arc::new(Digester::default());
+            let digester = Digester::new("hold_digest");
             let tasks = Tasks::new(digester.clone(), TaskSettings::default());
             let mut desk = Desk::with_tasks(Arc::new(MemoryStore::default()), settings(strategy), 30_000, tasks);
             let mut history = Vec::new();
@@ -128,12 +136,35 @@ fn each_large_result_is_digested_once_however_long_its_turn_goes_on() {
                 desk.turn(&mut history, next, assistant("Found.")).await;
             }
             let shown = texts(&desk.turn(&mut history, user("What is in row 3?"), assistant("Boats.")).await);
-            assert_eq!(digester.0.load(Ordering::Relaxed), 10, "{strategy:?}");
+            assert_eq!(digester.asked.load(Ordering::Relaxed), 10, "{strategy:?}");
             let (held, told) = ("[Tool result h", "The helper says that this result is a table");
             let held: Vec<&String> = shown.iter().filter(|text| text.starts_with(held)).collect();
             assert!(held.len() >= 5 && held.iter().all(|text| text.contains(told)), "{strategy:?}: {shown:#?}");
         });
     }
+}
+
+#[test]
+fn a_long_turn_is_cut_into_the_same_pages_though_its_budget_moves_a_little() {
+    run(async {
+        let digester = Digester::new("page_digest");
+        let tasks = Tasks::new(digester.clone(), TaskSettings::default());
+        let store = Arc::new(MemoryStore::default());
+        let mut desk = Desk::with_tasks(store, settings(StrategyName::Pages), 8_000, tasks);
+        let (mut history, mut next, mut told) = (Vec::new(), user("Look at all rows."), String::new());
+        for row in 0..40 {
+            // A model's tokens are estimated anew after each reply.
+            desk.budget = if row % 2 == 0 { 8_000 - row } else { 7_600 + row };
+            let id = format!("call-{row:02}-abcdef");
+            let window = desk.turn(&mut history, next, call(&id, "look", &json!({"row": row}))).await;
+            told = contents(&window).unwrap_or(told);
+            next = result(&id, &format!("row {row} of the table of boats\n").repeat(45));
+        }
+        let digested = told.matches("] A title by the helper").count();
+        assert!(digested > 3 && !told.contains("] row"), "{told}");
+        let asked = digester.asked.load(Ordering::Relaxed);
+        assert!((digested..digested + 4).contains(&asked), "{asked} digests of {digested} pages, and those to come");
+    });
 }
 
 /// Counts how often it is asked for a summary.

@@ -76,7 +76,7 @@ impl Engine {
             StrategyName::Summary => self.sum_ahead(upkeep, &lane.open[..folded], forced, asked).await,
             StrategyName::Artifacts => {
                 let count = if forced { folded } else { self.next_archived(lane, budget) };
-                self.archive_ahead(upkeep, &lane.open[..count], asked).await
+                self.archive_ahead(upkeep, &lane.open[..count], forced, asked).await
             }
             StrategyName::Pages | StrategyName::Topics | StrategyName::Truncate | StrategyName::Passthrough => Ok(()),
         }
@@ -127,15 +127,19 @@ impl Engine {
         Ok(())
     }
 
+    /// Archives the next stretch, if that has not been done. How far it reaches moves with the budget; wherever it
+    /// ended when it was archived, the fold will end, unless all is wanted now.
     async fn archive_ahead(
         &self,
         upkeep: &Upkeep<'_>,
         leaves: &[Arc<Leaf>],
+        forced: bool,
         asked: &mut Vec<task::Asked>,
     ) -> Result<()> {
         let Upkeep { session, lane, .. } = *upkeep;
         let ready = self.ahead(session, lane).await?;
-        if leaves.is_empty() || ready.is_some_and(|ready| ready.covers.count() as usize == leaves.len()) {
+        let enough = if forced { leaves.len() } else { 1 };
+        if leaves.is_empty() || ready.is_some_and(|ready| ready.covers.count() as usize >= enough) {
             return Ok(());
         }
         let (changed, calls) = self.archive(lane, leaves).await;
