@@ -603,6 +603,9 @@ fn topics_are_written_to_files_edited_and_read_back() {
     std::fs::write(&stray, "mine\n").unwrap();
     home.says(&["topics", "export", "harbour", "out"]);
     assert!(!merged.exists() && stray.exists(), "what an earlier export left is removed, and nothing else");
+    let ours = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, ours.replacen("\"session\":\"", "\"session\":\"f", 1)).unwrap();
+    assert!(home.complains(&["topics", "export", "harbour", "out"]).contains("choose another folder"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, ensure};
+use anyhow::{Context, bail, ensure};
 use clap::Args;
 use scrollback::engine::{TopicFile, day_index};
 use scrollback::{SessionKey, Store};
@@ -33,6 +33,8 @@ impl Export {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         let (engine, key, head) = opened(desk, &self.session).await?;
         let files = engine.topic_files(&key, head).await?;
+        let id = key.id.to_string();
+        self.only_of(&id)?;
         for file in &files {
             write(&self.folder.join(&file.path), &file.lines)?;
             if desk.json {
@@ -41,7 +43,7 @@ impl Export {
         }
         let folder = self.folder.join("topics");
         write(&folder.join("index.jsonl"), &day_index(&files))?;
-        let removed = self.remove_older(&files)?;
+        let removed = self.remove_older(&files, &id)?;
         talk(&format!("{} written to {}", counted(files.len() as u64, "topic"), folder.display()));
         if removed > 0 {
             talk(&format!("{} of an earlier export removed", counted(removed, "file")));
@@ -49,13 +51,31 @@ impl Export {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// That nothing in the folder is of another session: names of files are the same for all.
+    fn only_of(&self, session: &str) -> anyhow::Result<()> {
+        for path in self.older()? {
+            let other = read(&path).ok().and_then(|file| file.session).filter(|other| other != session);
+            if let Some(other) = other {
+                bail!("{} is of session {other}: choose another folder", path.display());
+            }
+        }
+        Ok(())
+    }
+
+    /// What an earlier export wrote.
+    fn older(&self) -> anyhow::Result<Vec<PathBuf>> {
+        let folder = self.folder.join("topics");
+        if folder.exists() { topic_files(&folder) } else { Ok(Vec::new()) }
+    }
+
     /// Removes what an earlier export wrote of topics that were merged or archived since: read back, that would undo
     /// it.
-    fn remove_older(&self, written: &[TopicFile]) -> anyhow::Result<u64> {
+    fn remove_older(&self, written: &[TopicFile], session: &str) -> anyhow::Result<u64> {
         let written: HashSet<PathBuf> = written.iter().map(|file| self.folder.join(&file.path)).collect();
         let mut removed = 0;
-        for path in topic_files(&self.folder.join("topics"))? {
-            if !written.contains(&path) && read(&path).is_ok() {
+        for path in self.older()? {
+            let is_ours = || read(&path).is_ok_and(|file| file.session.as_deref() == Some(session));
+            if !written.contains(&path) && is_ours() {
                 std::fs::remove_file(&path).with_context(|| format!("{} cannot be removed", path.display()))?;
                 removed += 1;
             }

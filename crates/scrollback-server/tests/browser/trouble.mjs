@@ -56,6 +56,21 @@ const hide = (page, isHidden) => page.evaluate((value) => {
 await played('many', 'pages');
 
 await play({
+  async 'the same words said once more are answered on a branch of their own'() {
+    const model = await puppet();
+    const page = await open('/#/new', { base: model.base });
+    await begun(page, model);
+    await choose(page, 'm0', 'Edit and send again');
+    await field(page).press('Enter');
+    await until('a question', model.isAsked);
+    model.says({ content: 'A new wick.' });
+    model.ends();
+    await page.locator('#m2', { hasText: 'A new wick.' }).waitFor();
+    assert.equal(await page.locator('#m1').count(), 0);
+    assert.match(page.url(), /branch=1/);
+    quiet(page);
+  },
+
   async 'a branch that another begins does not draw words away'() {
     const { session } = await say(null, 'The boat is red.');
     await say(session, 'It is tied to the north pier.');

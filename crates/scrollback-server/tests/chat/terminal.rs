@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{SMALL, begins, calls, long, speaks};
+use super::{SMALL, ask, begins, calls, long, speaks};
 use crate::scene::{Server, Upstream, events, plain, stream};
 
 /// A folder with settings and a store of its own.
@@ -220,14 +220,18 @@ pub(super) struct Terminal {
 
 impl Terminal {
     pub(super) fn open(home: &Home, arguments: &str) -> Self {
-        let flags = Home::flags(home.0.path()).join(" ");
+        Self::at(home.0.path(), arguments)
+    }
+
+    fn at(folder: &Path, arguments: &str) -> Self {
+        let flags = Home::flags(folder).join(" ");
         let line = format!("stty cols 100; exec {} chat {arguments} {flags}", env!("CARGO_BIN_EXE_scrollback"));
         let mut command = Command::new("script");
         command
             .args(["--quiet", "--return", "--command", &line, "/dev/null"])
             .env("TERM", "xterm")
             .env_remove("NO_COLOR");
-        command.current_dir(home.0.path()).env("SHELL", "/bin/sh");
+        command.current_dir(folder).env("SHELL", "/bin/sh");
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("`script` of util-linux");
         let mut out = child.stdout.take().unwrap();
         let seen = std::sync::Arc::<std::sync::Mutex<String>>::default();
@@ -293,6 +297,11 @@ fn a_conversation_in_a_terminal_folds_and_is_steered() {
     terminal.sees("Noted.");
     terminal.sees("gpt-4o");
     assert_eq!(question(&upstream), "one line\nand another");
+    let pasted = "curl -X POST \\\n  -H \"tide: low\" \\\n  https://harbour.example";
+    terminal.types(&format!("\u{1b}[200~{pasted}\u{1b}[201~\r"));
+    terminal.sees("Noted.");
+    terminal.sees("gpt-4o");
+    assert_eq!(question(&upstream), pasted, "what is pasted stays as it is");
     let mut folded = false;
     for i in 0..14 {
         terminal.types(&format!("{}\r", long(&format!("boat {i}"))));
@@ -321,6 +330,31 @@ fn a_conversation_in_a_terminal_folds_and_is_steered() {
     assert!(std::fs::read_to_string(&history).unwrap().contains("/strategy summary"));
     let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&history).unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600, "nobody else reads it");
+}
+
+#[test]
+fn a_branch_that_somebody_else_begins_is_not_gone_on_with() {
+    let upstream = Upstream::new(|number, _| speaks(&format!("Answer {number}.")));
+    let server = Server::serving(upstream.port, "", "[chat]\nmodel = \"gpt-4o\"\n");
+    let mut terminal = Terminal::at(server.folder.path(), "");
+    terminal.sees("Ctrl-D leaves");
+    for (typed, answer) in [("When is the ebb?\r", "Answer 0."), ("And the flood?\r", "Answer 1.")] {
+        terminal.types(typed);
+        terminal.sees(answer);
+        terminal.sees("gpt-4o");
+    }
+    let sessions = server.send("GET /api/sessions", "", "").json();
+    let other = json!({"session": sessions["sessions"][0]["id"], "after": "m1", "message": "And the wind?"});
+    assert_eq!(ask(&server, &other)["branch"], 1);
+    terminal.types("Thank you.\r");
+    terminal.sees("Answer 3.");
+    terminal.sees("gpt-4o");
+    let sent = upstream.asked().last().unwrap().text();
+    assert!(sent.contains("And the flood?") && !sent.contains("And the wind?"), "{sent}");
+    terminal.types("/pin\r");
+    terminal.sees("m7 is in every window");
+    terminal.types("/quit\r");
+    terminal.ends();
 }
 
 #[test]

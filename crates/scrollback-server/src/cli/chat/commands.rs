@@ -70,12 +70,20 @@ pub(super) fn read(line: &str) -> Line<'_> {
     let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let letters = |name: &&str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphabetic());
     let Some(name) = first.strip_prefix('/').filter(letters).filter(|_| !line.trim_end().contains('\n')) else {
-        return Line::Message(line.replace("\\\n", "\n").trim().to_owned());
+        return Line::Message(message(line).to_owned());
     };
     match COMMANDS.iter().find(|command| command.name == name.to_ascii_lowercase()) {
         Some(command) => Line::Command(command.name, rest.trim()),
         None => Line::Unknown(first),
     }
+}
+
+/// What is said: without the empty lines around it, and without the space that keeps a command from being one.
+fn message(line: &str) -> &str {
+    let text = line.trim_end();
+    let blank = &text[..text.len() - text.trim_start().len()];
+    let text = &text[blank.rfind('\n').map_or(0, |at| at + 1)..];
+    text.strip_prefix(' ').filter(|rest| rest.starts_with('/')).unwrap_or(text)
 }
 
 /// Where the conversation goes on, as commands of the program are told.
@@ -144,7 +152,8 @@ mod tests {
         assert_eq!(read("/ hello"), message("/ hello"));
         assert_eq!(read(" /"), message("/"));
         assert_eq!(read("/undo\nsecond line"), message("/undo\nsecond line"));
-        assert_eq!(read("one\\\ntwo"), message("one\ntwo"));
+        assert_eq!(read("run \\\n  it\n"), message("run \\\n  it"));
+        assert_eq!(read(" \n    if tide:\n        sail()"), message("    if tide:\n        sail()"));
         assert_eq!(read("潮位是多少？"), message("潮位是多少？"));
     }
 

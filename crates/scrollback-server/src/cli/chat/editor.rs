@@ -9,7 +9,7 @@ use rustyline::error::ReadlineError;
 use rustyline::highlight::Highlighter;
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::validate::Validator;
 use rustyline::{
     Cmd, CompletionType, ConditionalEventHandler, Config, Context, Event, EventContext, EventHandler, Helper, KeyCode,
     KeyEvent, Modifiers, Movement, RepeatCount,
@@ -44,6 +44,7 @@ impl Editor {
         lines.set_helper(Some(Guide));
         let newline = EventHandler::Simple(Cmd::Newline);
         lines.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), newline);
+        lines.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::NONE), EventHandler::Conditional(Box::new(GoOn)));
         lines.bind_sequence(KeyEvent::ctrl('C'), EventHandler::Conditional(Box::new(Clear)));
         let known = history.as_ref().filter(|file| file.exists());
         let was_there = known.is_some();
@@ -59,6 +60,7 @@ impl Editor {
         let styled = painted(PROMPT, "1;36", self.colour);
         match self.lines.readline(&(PROMPT, styled)) {
             Ok(line) => {
+                let line = unmarked(&line);
                 self.remember(&line);
                 Ok(Some(line))
             }
@@ -89,20 +91,32 @@ impl ConditionalEventHandler for Clear {
     }
 }
 
-/// Completes commands, and waits for the rest of a line that goes on.
+/// Enter behind a backslash at the end goes on with a new line in its place. What is pasted stays as it is, so a mark
+/// that nobody sees or types tells one from the other.
+struct GoOn;
+
+const TYPED: char = '\u{2060}';
+
+impl ConditionalEventHandler for GoOn {
+    fn handle(&self, _: &Event, _: RepeatCount, _: bool, context: &EventContext) -> Option<Cmd> {
+        let goes_on = context.pos() == context.line().len() && context.line().ends_with('\\');
+        goes_on.then(|| Cmd::Insert(1, format!("{TYPED}\n")))
+    }
+}
+
+/// A line without what stands in it for its new lines.
+fn unmarked(line: &str) -> String {
+    line.replace(&format!("\\{TYPED}\n"), "\n").replace(&format!("\\{TYPED}"), "\\")
+}
+
+/// Completes commands.
 struct Guide;
 
 impl Helper for Guide {}
 impl Highlighter for Guide {}
+impl Validator for Guide {}
 impl Hinter for Guide {
     type Hint = String;
-}
-
-impl Validator for Guide {
-    fn validate(&self, context: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
-        let goes_on = context.input().ends_with('\\');
-        Ok(if goes_on { ValidationResult::Incomplete } else { ValidationResult::Valid(None) })
-    }
 }
 
 impl Completer for Guide {
@@ -130,6 +144,11 @@ fn completed(line: &str) -> (usize, Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_backslash_is_taken_away_only_where_enter_was_typed_behind_it() {
+        assert_eq!(unmarked("one\\\u{2060}\ntwo \\\nthree \\\u{2060}"), "one\ntwo \\\nthree \\");
+    }
 
     #[test]
     fn commands_and_strategies_are_completed() {

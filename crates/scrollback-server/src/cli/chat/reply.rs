@@ -30,6 +30,7 @@ pub(super) enum Heard {
 pub(super) struct Turn {
     pub(super) session: String,
     pub(super) question: String,
+    pub(super) branch: u32,
     pub(super) folded: bool,
     pub(super) covers: Option<[String; 2]>,
 }

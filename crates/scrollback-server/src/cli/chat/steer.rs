@@ -10,6 +10,7 @@ use scrollback::strategy::StrategyName;
 use serde_json::Value;
 
 use super::commands::{self, COMMANDS, Line, Place};
+use super::turn::branch_in;
 use super::{Audience, Talk, meant, quoted};
 use crate::api::Ask;
 use crate::cli::{Arguments, local, perform, say, table, talk};
@@ -129,8 +130,8 @@ impl Talk<'_> {
         // Whoever names one that is not there stays where they are.
         let session = meant(self.desk, name).await?;
         let branch = self.place.branch.filter(|_| self.place.session.as_ref() == Some(&session));
-        self.server.ask(&Ask::new(Method::GET, &["sessions", &session]).with("branch", branch)).await?;
-        self.place = Place { session: Some(session), branch, last: None };
+        let whole = self.server.ask(&Ask::new(Method::GET, &["sessions", &session]).with("branch", branch)).await?;
+        self.place = Place { session: Some(session), branch: branch_in(&whole), last: None };
         if let Some(words) = commands::program("show", &format!("--last {SHOWN}"), &self.place) {
             self.perform(words).await?;
         }

@@ -63,6 +63,8 @@ impl Talk<'_> {
         loop {
             match reply.next().await? {
                 Heard::Turn(turn) => {
+                    // Others may begin a branch meanwhile: it goes on where this person reads.
+                    self.place.branch = Some(turn.branch);
                     if turn.folded {
                         let told = self.folded(&turn).await;
                         self.screen.aside(&told)?;
@@ -91,7 +93,8 @@ impl Talk<'_> {
     /// What a turn has folded.
     async fn folded(&self, turn: &Turn) -> String {
         let Some([first, last]) = &turn.covers else { return "folded".into() };
-        let notes = self.server.ask(&Ask::new(Method::GET, &["sessions", &turn.session, "notes"])).await;
+        let path = ["sessions", &turn.session, "notes"];
+        let notes = self.server.ask(&Ask::new(Method::GET, &path).with("branch", Some(turn.branch))).await;
         let notes = notes.ok().and_then(|notes| serde_json::from_value::<NoteList>(notes).ok());
         let under = notes.filter(|list| !list.notes.is_empty());
         let under =
@@ -106,6 +109,9 @@ impl Talk<'_> {
             self.tell_quoted().await?;
         }
         self.place.last = told["message"].as_str().map(str::to_owned);
+        if self.place.last.is_some() {
+            self.place.branch = branch_in(&told);
+        }
         if self.screen.audience == Audience::Json {
             told["text"] = text.into();
             return say_json(&told);
@@ -134,7 +140,8 @@ impl Talk<'_> {
     async fn stopped(&mut self, turn: Option<Turn>) -> anyhow::Result<()> {
         let Some(turn) = turn else { return self.screen.aside("stopped before anything was answered") };
         let path = ["sessions", turn.session.as_str(), "messages"];
-        let ask = Ask::new(Method::GET, &path).with("after", Some(&turn.question)).with("count", Some(1));
+        let ask = Ask::new(Method::GET, &path).with("branch", Some(turn.branch));
+        let ask = ask.with("after", Some(&turn.question)).with("count", Some(1));
         let deadline = tokio::time::Instant::now() + PATIENCE;
         while tokio::time::Instant::now() < deadline {
             let found = self.server.ask(&ask).await.unwrap_or_default();
@@ -146,6 +153,11 @@ impl Talk<'_> {
         }
         self.screen.aside("stopped; nothing was said yet")
     }
+}
+
+/// The branch that an answer of the server is about.
+pub(super) fn branch_in(told: &Value) -> Option<u32> {
+    u32::try_from(told["branch"].as_u64()?).ok()
 }
 
 /// What a model asked to see again, in words: `recall_page(42)` is “recalled page 42”.

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::list::{TopicLine, TopicState};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::ids::{At, MessageId, SessionKey};
+use crate::ids::{At, MessageId, SessionId, SessionKey};
 use crate::store::{Position, Span, Stored};
 use crate::topic::TopicId;
 
@@ -25,6 +25,8 @@ pub struct TopicFile {
     pub lines: Vec<String>,
     /// The days on which it was spoken of.
     pub days: BTreeSet<String>,
+    /// The session it is of, if the file says so.
+    pub session: Option<String>,
 }
 
 /// A message in a file.
@@ -55,6 +57,8 @@ pub(super) struct Closing {
     pub(super) archived: Option<At>,
     #[serde(default)]
     pub(super) refers: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    session: Option<String>,
     /// The messages of an archived topic.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) messages: Vec<String>,
@@ -71,8 +75,10 @@ impl TopicFile {
     /// Reads a file that was written before, and perhaps edited since.
     pub fn read(path: &str, text: &str) -> Result<Self> {
         let lines: Vec<String> = text.lines().filter(|line| !line.trim().is_empty()).map(ToOwned::to_owned).collect();
-        let mut file = Self { topic: TopicId(MessageId(0)), path: path.to_owned(), lines, days: BTreeSet::new() };
-        file.topic = file.closing()?.topic.parse()?;
+        let (topic, path, days) = (TopicId(MessageId(0)), path.to_owned(), BTreeSet::new());
+        let mut file = Self { topic, path, lines, days, session: None };
+        let closing = file.closing()?;
+        (file.topic, file.session) = (closing.topic.parse()?, closing.session);
         Ok(file)
     }
 
@@ -110,24 +116,24 @@ impl Engine {
         for line in self.topics(session, head).await? {
             let ids = self.topic_messages(session, head, line.card.id).await?;
             let messages = self.store().read(session, Span::Ids(ids)).await?;
-            files.push(file(&line, &messages));
+            files.push(file(session.id, &line, &messages));
         }
         Ok(files)
     }
 }
 
-fn file(line: &TopicLine, messages: &[Stored]) -> TopicFile {
+fn file(session: SessionId, line: &TopicLine, messages: &[Stored]) -> TopicFile {
     let days = messages.iter().map(|stored| day(stored.at)).collect();
     let archived = line.archived.filter(|_| line.state == TopicState::Archived);
     let ids = || messages.iter().map(|stored| stored.id.to_string()).collect();
-    let closing = closing(line, if archived.is_some() { ids() } else { Vec::new() });
+    let closing = closing(session, line, if archived.is_some() { ids() } else { Vec::new() });
     let said = messages.iter().filter(|_| archived.is_none()).map(said);
     let lines = said.chain([json(&closing)]).collect();
     let path = match archived {
         Some(at) => line.card.file().replacen("topics/", &format!("topics/archived/{}/", &day(at)[..7]), 1),
         None => line.card.file(),
     };
-    TopicFile { topic: line.card.id, path, lines, days }
+    TopicFile { topic: line.card.id, path, lines, days, session: Some(session.to_string()) }
 }
 
 fn said(stored: &Stored) -> String {
@@ -135,7 +141,7 @@ fn said(stored: &Stored) -> String {
     json(&Said { id, role, at: stored.at, message: (*stored.raw).to_owned() })
 }
 
-fn closing(line: &TopicLine, messages: Vec<String>) -> Closing {
+fn closing(session: SessionId, line: &TopicLine, messages: Vec<String>) -> Closing {
     let card = &line.card;
     Closing {
         topic: card.id.to_string(),
@@ -147,6 +153,7 @@ fn closing(line: &TopicLine, messages: Vec<String>) -> Closing {
         importance: line.importance,
         archived: line.archived,
         refers: card.refers.iter().map(ToString::to_string).collect(),
+        session: Some(session.to_string()),
         messages,
     }
 }

@@ -69,7 +69,8 @@ const numbered = (branch) => (branch === null ? null : Number(branch));
 
 function hear(turn, event) {
   turn.seen.take(event);
-  if (event.name === 'turn') settleDown(turn, event.data);
+  // A question that was asked before has its new answer on a branch that begins with it.
+  if (event.name === 'turn' || (event.name === 'done' && event.data.message)) settleDown(turn, event.data);
 }
 
 // Where a turn belongs is known when it has begun: a new chat is a session now, words said anew make a branch. Who looks on goes along.

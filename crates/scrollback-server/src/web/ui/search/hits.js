@@ -24,7 +24,8 @@ function group(hits, alike) {
 }
 
 function drawHit(hit) {
-  return h('a', { class: 'hit', href: sessionHref(hit.session, 'chat', { branch: hit.branch, at: hit.message }) },
+  // What branches share is shown where the conversation goes on now.
+  return h('a', { class: 'hit', href: sessionHref(hit.session, 'chat', { at: hit.message }) },
     h('span', { class: 'hit-head' }, h('strong', {}, roleName(hit.role)), h('span', { class: 'id' }, hit.message), h('time', { datetime: hit.at }, moment(hit.at))),
     h('span', { class: 'hit-text', dir: 'auto' }, hit.snippet.map((piece) => (piece.hit ? h('mark', {}, piece.text) : piece.text))));
 }
