@@ -27,6 +27,7 @@ pub(super) struct All {
 #[schemars(rename = "Upstream")]
 struct Line {
     name: String,
+    /// Its address, without what may be a secret; empty for whoever is no admin, and of what is built in.
     url: String,
     wire: WireName,
     /// Whether it can be asked without a key of the client's.
@@ -56,9 +57,11 @@ impl Known {
 pub(super) fn list(room: &Room) -> Result<Value, Refusal> {
     let (serve, proxy) = (&room.serve, room.proxy.as_deref());
     let ready = |name: &str| proxy.and_then(|proxy| proxy.upstream(name)).is_some_and(|upstream| upstream.is_ready());
+    // Where a house has its servers is no business of every token.
+    let address = |url: &str| if room.guest.is_admin { address::bare(url) } else { String::new() };
     let upstreams = serve.upstreams.iter().map(|(name, settings)| Line {
         name: name.clone(),
-        url: address::bare(&settings.url),
+        url: address(&settings.url),
         wire: settings.wire,
         ready: ready(name),
     });

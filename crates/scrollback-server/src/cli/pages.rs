@@ -48,7 +48,7 @@ pub(super) async fn show(desk: &Desk, place: &Where) -> anyhow::Result<ExitCode>
     if fold.summary.is_some() || !fold.artifacts.is_empty() {
         talk(&format!(
             "what is folded has no contents page: `scrollback notes {}` shows what stands for it",
-            place.session
+            place.typed()
         ));
         return Ok(ExitCode::SUCCESS);
     }

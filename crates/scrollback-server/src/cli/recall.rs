@@ -106,11 +106,7 @@ impl Recall {
         }
         if let RecallCall::Summary { number, .. } = call {
             let had = room.engine.had_summary(&place.key, MessageId(number)).await?;
-            ensure!(
-                had,
-                "there is no summary s{number}: `scrollback notes {}` lists what there is",
-                typed(&self.session)
-            );
+            ensure!(had, "there is no summary s{number}: `scrollback notes {}` lists what there is", meant.typed());
         }
         if desk.json {
             say_json(&serde_json::json!({"text": told}))?;

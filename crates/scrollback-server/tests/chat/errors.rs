@@ -149,6 +149,14 @@ fn a_model_has_to_be_named_where_none_is_known() {
 }
 
 #[test]
+fn whoever_names_another_upstream_than_the_settings_is_told_to_set_both() {
+    let upstream = Upstream::new(|_, _| speaks("Hello."));
+    let server = server(&upstream, &format!("[upstreams.other]\nurl = \"http://127.0.0.1:{}/v1\"\n", upstream.port));
+    let said = chat(&server, &json!({"message": "hello", "upstream": "other"}));
+    assert!(said.status() == 400 && told(&said).contains("chat.upstream and chat.model"), "{}", said.text());
+}
+
+#[test]
 fn web_pages_from_elsewhere_are_refused() {
     let upstream = Upstream::new(|_, _| speaks("Hello."));
     let server = server(&upstream, "");

@@ -87,6 +87,15 @@ fn with_a_key_of_anthropic_alone_they_answer() {
 }
 
 #[test]
+fn a_key_that_goes_nowhere_else_is_not_advised() {
+    let server = Server::bare("[upstreams.openai]\nurl = \"https://proxy.invalid/v1\"\n");
+    let refused = chat(&server, &json!({"message": "hello", "upstream": "openai", "model": "gpt-5"}));
+    let told = refused.text();
+    assert!(refused.status() == 502 && told.contains("upstreams.openai.key_env"), "{told}");
+    assert!(!told.contains("OPENAI_API_KEY"), "{told}");
+}
+
+#[test]
 fn a_model_is_asked_where_it_is_at_home() {
     let ((_one, openai), (_other, anthropic)) = (known("openai"), known("anthropic"));
     let server = Server::bare(&(openai + &anthropic));

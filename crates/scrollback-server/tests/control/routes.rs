@@ -98,6 +98,8 @@ fn what_cannot_be_done_is_refused_with_a_word() {
         ("GET /api/sessions?cursor=x", "", 400, "no cursor"),
         ("GET /api/sessions/petrel/views?cursor=zzz", "", 400, "no cursor"),
         ("GET /api/sessions/petrel/views?branch=0&cursor=zzz", "", 400, "no cursor"),
+        ("GET /api/sessions/petrel/views?after=v42&cursor=v92", "", 400, "as the next “after”"),
+        ("GET /api/sessions/petrel/views?around=v42&cursor=x", "", 400, "go on with “cursor” alone"),
         ("GET /api/sessions/petrel/ledger?cursor=zzz", "", 400, "no cursor"),
         ("GET /api/sessions/petrel/topics/events?cursor=zzz", "", 400, "no cursor"),
         ("GET /api", "", 404, "/api/openapi.json"),

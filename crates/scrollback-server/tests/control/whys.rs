@@ -1,6 +1,6 @@
 //! What was sent, told truly: kept blocks, messages left out, summaries and artifacts.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::home::{Home, Server, text};
 
@@ -81,4 +81,22 @@ fn two_windows_are_compared_block_by_block() {
     let compared = home.says(&["diff", "harbour", name(0), name(22)]);
     assert!(compared.contains("pins 1") && compared.contains("contents ·"), "{compared}");
     drop(server);
+}
+
+#[test]
+fn a_command_that_is_advised_names_the_branch_it_is_about() {
+    let home = Home::new("");
+    let server = Server::start(&home);
+    let say = |body: Value| server.asks("POST /api/chat", &body.to_string());
+    let first = say(json!({"session": "tides", "message": "And today?", "stream": false}));
+    home.says(&["exclude", "tides", "m3"]);
+    let second = say(json!({"session": "tides", "message": "Sure?", "stream": false}));
+    let why = || {
+        let view = second["view"].as_str().unwrap();
+        let told = server.asks(&format!("GET /api/sessions/tides/messages/m3?view={view}"), "");
+        told["standing"]["why"].as_str().unwrap().to_owned()
+    };
+    assert!(why().contains(" m3` shows it again"), "{}", why());
+    say(json!({"session": "tides", "message": "And tomorrow?", "after": first["message"], "stream": false}));
+    assert!(why().contains(" m3 --branch 0` shows it again"), "{}", why());
 }

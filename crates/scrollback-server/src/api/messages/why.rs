@@ -6,6 +6,7 @@ use scrollback::view::{Standing, reason_word};
 use scrollback::window::{Block, Body, Ours, Reason, Tells};
 use scrollback::{At, Engine, MessageId, Result, SessionKey};
 
+use crate::api::place::limit_of;
 use crate::api::{Telling, tellings};
 
 /// A message and the view it is asked about.
@@ -41,8 +42,10 @@ impl Case<'_> {
                 "held",
                 format!(
                     "held. Its {} tokens are too large to show again and again, so a placeholder stands in its place.\n\
-                     To read it: `scrollback recall {name} hold h{}`; the model calls load_tool_history.",
-                    self.stored.measure.tokens, id.0
+                     To read it: `scrollback recall {name} hold h{}{}`; the model calls load_tool_history.",
+                    self.stored.measure.tokens,
+                    id.0,
+                    self.branch()
                 ),
             ),
             Some(Standing::Shown(reason)) => ("shown", format!("shown as it came: {}.", reason_word(*reason))),
@@ -51,7 +54,7 @@ impl Case<'_> {
                 ("quoted", format!("quoted word for word, because it matters to this turn{}.", self.folded().await?))
             }
             Some(Standing::LeftOut) => {
-                let how = format!("`scrollback include {name} {id}` shows it again.");
+                let how = format!("`scrollback include {name} {id}{}` shows it again.", self.branch());
                 ("left out", format!("not shown: the person wants it left out.\n{how}"))
             }
             Some(Standing::Later) => {
@@ -75,10 +78,11 @@ impl Case<'_> {
             return Ok(("kept", format!("{why}{folded}.{within}")));
         }
         if engine.controls(key).await?.excluded.contains(&id) {
-            let how = format!("`scrollback include {name} {id}` lets it be recalled again.");
+            let how = format!("`scrollback include {name} {id}{}` lets it be recalled again.", self.branch());
             return Ok(("left out", format!("not shown: the person wants it left out{folded}.{within}\n{how}")));
         }
-        let by_page = |page: u32| format!("To read it: `scrollback recall {name} page {page}`; the model");
+        let place = self.place().await?;
+        let by_page = |page: u32| format!("To read it: `scrollback recall {name} page {page}{place}`; the model");
         Ok(match (standing, told.first()) {
             (Some(Standing::Listed { page }), _) => {
                 let how = format!("{} calls recall_page({page}).", by_page(*page));
@@ -86,7 +90,8 @@ impl Case<'_> {
             }
             (_, Some(Telling { note, section: None })) => {
                 let how = format!(
-                    "To read it: `scrollback recall {name} summary {note} --from {id}`; the model calls expand_summary."
+                    "To read it: `scrollback recall {name} summary {note} --from {id}{place}`; the model calls \
+                     expand_summary."
                 );
                 ("told", format!("not shown. It is told in summary {note}{folded}.\n{how}"))
             }
@@ -119,6 +124,21 @@ impl Case<'_> {
         let topic = self.engine.topic_of(self.key, self.recorded.view.head, position).await?;
         let topic = topic.map(|card| format!(", in the topic {} “{}”", card.id, card.name));
         Ok(folded.into_iter().chain(topic).collect())
+    }
+
+    /// What a command needs to look where the view does, if that is not where it would look by itself.
+    async fn place(&self) -> Result<String> {
+        let newest = self.engine.newest_view(self.key).await?;
+        let limit = limit_of(self.recorded).filter(|limit| newest.as_ref().and_then(limit_of) != Some(*limit));
+        let limit = limit.map(|limit| format!(" --limit {limit}")).unwrap_or_default();
+        Ok(self.branch() + &limit)
+    }
+
+    /// The same for a command that only needs the branch.
+    fn branch(&self) -> String {
+        let newest = self.session.branches.iter().max_by_key(|branch| branch.head.id).map(|branch| branch.id);
+        let own = self.recorded.view.head.branch;
+        if newest == Some(own) { String::new() } else { format!(" --branch {}", own.0) }
     }
 
     fn elsewhere(&self) -> String {

@@ -20,6 +20,7 @@ type Stretch = (Vec<Recorded>, Option<String>);
 pub(in crate::api) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<Value, Refusal> {
     let (session, key) = room.session(name).await?;
     let page = ask.page()?;
+    goes_on(ask, &page)?;
     let (found, next) = match (ask.text("after"), ask.text("around"), ask.number("branch")?) {
         (None, None, None) => before(room, &key, page.key(VIEW_KEY)?, page.count).await?,
         (None, None, Some(number)) => {
@@ -32,6 +33,22 @@ pub(in crate::api) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<V
         _ => return Err(Refusal::invalid("name one of after, around and branch, not more")),
     };
     Ok(serde_json::to_value(Page { views: found.iter().map(Line::of).collect(), next })?)
+}
+
+/// That a cursor is not named beside what takes none: it would be ignored, and the same page come again for ever.
+fn goes_on(ask: &Ask, page: &Asked) -> Result<(), Refusal> {
+    if page.cursor.is_empty() {
+        return Ok(());
+    }
+    match (ask.text("after"), ask.text("around")) {
+        (Some(_), _) => {
+            Err(Refusal::invalid("“after” takes no cursor: name the `next` of the page before as the next “after”"))
+        }
+        (None, Some(_)) => {
+            Err(Refusal::invalid("“around” takes no cursor: go on with “cursor” alone, without “around”"))
+        }
+        (None, None) => Ok(()),
+    }
 }
 
 /// The views of the path of a branch: a page of them and one more.

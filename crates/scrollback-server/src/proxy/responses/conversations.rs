@@ -134,7 +134,7 @@ impl Proxy {
             return Ok(Some(told(&json!({"id": id, "object": "conversation.deleted", "deleted": true}))));
         }
         let session = key.id.to_string();
-        let what = format!("nothing is deleted here; `scrollback forget {session}` forgets this conversation for good");
+        let what = format!("nothing is deleted here; `DELETE /api/sessions/{session}` erases all of it for good");
         Ok(Some(error(&Responses, StatusCode::METHOD_NOT_ALLOWED, "not_supported", &what)))
     }
 

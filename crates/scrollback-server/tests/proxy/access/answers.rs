@@ -132,6 +132,10 @@ fn settings_of_the_machine_are_for_admins() {
         let told = server.get_as(&admin, path).text();
         assert!(told.contains("http://127.0.0.1:9/v1") && !told.contains("hunter"), "{path}: {told}");
     }
+    let told = server.get_as(&token, "/api/models").json();
+    let addresses: Vec<&str> =
+        told["upstreams"].as_array().unwrap().iter().map(|line| line["url"].as_str().unwrap()).collect();
+    assert_eq!(addresses, [""; 4], "{told}");
 }
 
 #[test]
