@@ -105,6 +105,7 @@ fn a_scorecard_tells_what_is_found_with_all_conversations_in_one_session() {
     let (apart, pooled) = text.split_once("### Recall, pets, pooled\n").unwrap();
     let columns = |text: &str| text.lines().find(|line| line.starts_with("| |")).unwrap().to_owned();
     assert_eq!(columns(apart.split_once("### Recall, pets\n").unwrap().1), columns(pooled), "of the same sizes");
+    assert_eq!(columns(pooled), "| | 8k | 8k, all | 16k | 16k, all |", "that of which costs are told as well");
     assert!(pooled.contains("2 questions about 1 conversation"), "{pooled}");
 }
 

@@ -26,6 +26,8 @@ pub enum Baseline {
     Even,
     /// Where the words before and after differ most.
     TextTiling,
+    /// The same by the stems of words that tell something, with more of them on either side.
+    StemTiling,
 }
 
 impl Baseline {
@@ -33,7 +35,7 @@ impl Baseline {
     pub const INTERLEAVED: [Self; 6] =
         [Self::Singletons, Self::One, Self::Previous, Self::Gaps, Self::Speaker, Self::Addressee];
     /// Those that make sense where one topic follows another.
-    pub const LINEAR: [Self; 3] = [Self::One, Self::Even, Self::TextTiling];
+    pub const LINEAR: [Self; 4] = [Self::One, Self::Even, Self::TextTiling, Self::StemTiling];
 
     /// What it is called in a report.
     pub const fn name(self) -> &'static str {
@@ -46,6 +48,7 @@ impl Baseline {
             Self::Addressee => "addressee, else same speaker within 15 min",
             Self::Even => "cut every 5 units",
             Self::TextTiling => "TextTiling over words",
+            Self::StemTiling => "TextTiling over stems, blocks of four",
         }
     }
 
@@ -59,7 +62,8 @@ impl Baseline {
             Self::Speaker => interleaved::speaker(units),
             Self::Addressee => interleaved::addressee(units),
             Self::Even => linear::even(units.len()),
-            Self::TextTiling => linear::text_tiling(units),
+            Self::TextTiling => linear::text_tiling(units, linear::PLAIN),
+            Self::StemTiling => linear::text_tiling(units, linear::STEMMED),
         }
     }
 }

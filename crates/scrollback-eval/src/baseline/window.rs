@@ -40,12 +40,16 @@ pub enum Choosing {
     Fused,
     /// The same, what people said first.
     FusedPeople,
+    /// By their ranks by three neighbours and size, and by meaning.
+    FusedBySize,
+    /// The same, what people said first.
+    FusedPeopleBySize,
     /// The evidence itself, the shortest first, so that nothing can hold more of it.
     Oracle,
 }
 
 impl Choosing {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 15] = [
         Self::Last,
         Self::Words,
         Self::Neighbours,
@@ -58,13 +62,18 @@ impl Choosing {
         Self::Meaning,
         Self::Fused,
         Self::FusedPeople,
+        Self::FusedBySize,
+        Self::FusedPeopleBySize,
         Self::Oracle,
     ];
 
     /// All of them, or all that need no embeddings.
     pub fn all(embedded: bool) -> impl Iterator<Item = Self> {
-        let needs = |choosing: Self| matches!(choosing, Self::Meaning | Self::Fused | Self::FusedPeople);
-        Self::ALL.into_iter().filter(move |choosing| embedded || !needs(*choosing))
+        Self::ALL.into_iter().filter(move |choosing| embedded || !choosing.needs_embeddings())
+    }
+
+    const fn needs_embeddings(self) -> bool {
+        matches!(self, Self::Meaning | Self::Fused | Self::FusedPeople | Self::FusedBySize | Self::FusedPeopleBySize)
     }
 
     /// What it is called in a report.
@@ -82,6 +91,8 @@ impl Choosing {
             Self::Meaning => "embeddings",
             Self::Fused => "BM25 with neighbours and embeddings",
             Self::FusedPeople => "BM25 with neighbours and embeddings, people first",
+            Self::FusedBySize => "BM25 with three neighbours, by size, and embeddings",
+            Self::FusedPeopleBySize => "BM25 with three neighbours, by size, and embeddings, people first",
             Self::Oracle => "oracle",
         }
     }
@@ -101,8 +112,9 @@ impl Choosing {
         let words = || index.bm25(&asked.text);
         let around = || best_first(&with_neighbours(&words(), &NEAR));
         let wide = || with_neighbours(&words(), &WIDE);
-        let by_size = || best_first(&over_size(&talk.messages, wide()));
+        let by_size = || over_size(&talk.messages, wide());
         let joined = || best_first(&fused([&with_neighbours(&words(), &NEAR), near]));
+        let joined_by_size = || best_first(&fused([&by_size(), near]));
         match self {
             Self::Last => (0..index.len()).rev().collect(),
             Self::Words => best_first(&words()),
@@ -110,12 +122,14 @@ impl Choosing {
             Self::People => people_first(&talk.messages, &best_first(&words())),
             Self::PeopleAround => people_first(&talk.messages, &around()),
             Self::PeopleWide => people_first(&talk.messages, &best_first(&wide())),
-            Self::BySize => by_size(),
-            Self::PeopleBySize => people_first(&talk.messages, &by_size()),
+            Self::BySize => best_first(&by_size()),
+            Self::PeopleBySize => people_first(&talk.messages, &best_first(&by_size())),
             Self::Sessions => sessions(&talk.messages, &words()),
             Self::Meaning => best_first(near),
             Self::Fused => joined(),
             Self::FusedPeople => people_first(&talk.messages, &joined()),
+            Self::FusedBySize => joined_by_size(),
+            Self::FusedPeopleBySize => people_first(&talk.messages, &joined_by_size()),
             Self::Oracle => shortest_first(&talk.messages, &asked.evidence),
         }
     }
@@ -210,6 +224,28 @@ mod tests {
         };
         let scores = over_size(&[said(6_000), said(60), said(6)], vec![1.0; 3]);
         assert!((scores[1] / scores[0] - 10.0).abs() < 1e-9 && (scores[1] - scores[2]).abs() < 1e-9, "{scores:?}");
+    }
+
+    #[test]
+    fn meaning_is_fused_with_words_and_size() {
+        let said = |text: &str| {
+            let (speaker, tokens) = ("Ann".to_owned(), crate::window::line_tokens(0, "Ann", text));
+            let voice = scrollback::search::gather::Voice::Person;
+            Said { voice, is_reply: false, speaker, is_named: true, at: None, session: 0, text: text.into(), tokens }
+        };
+        let mut messages = vec![said("A kettle whistles."); 12];
+        messages[2] = said(&format!("The boiler {}", "hums and hums ".repeat(200)));
+        messages[9] = said("The boiler hums.");
+        let talk = Talk { messages, questions: Vec::new() };
+        let asked = Asked { kind: String::new(), text: "boiler?".into(), evidence: vec![9], answer: None, at: None };
+        let mut near = [0.0; 12];
+        (near[2], near[6], near[9]) = (0.5, 0.9, 0.5);
+        let order = |choosing: Choosing| choosing.order((&talk, &Index::of(&talk)), (&asked, &near));
+        for choosing in [Choosing::FusedBySize, Choosing::FusedPeopleBySize] {
+            assert!(choosing.needs_embeddings() && !Choosing::all(false).any(|other| other == choosing));
+            assert_eq!(order(choosing)[0], 9, "{choosing:?}");
+        }
+        assert_eq!(order(Choosing::Meaning)[0], 6);
     }
 
     #[test]

@@ -5,11 +5,12 @@
 //! and `session` stay here.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::path::Path;
 
 use scrollback::At;
 use scrollback::search::gather::Voice;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::published::Entry;
@@ -17,12 +18,43 @@ use super::{Error, array, name, rows, time};
 use crate::window::line_tokens;
 
 /// A file of conversations.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Dataset {
     /// The name of the file, without its ending.
     pub name: String,
     /// Its conversations.
     pub talks: Vec<Talk>,
+    /// What of it nobody can find.
+    pub left_out: LeftOut,
+}
+
+/// What of a file is not measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LeftOut {
+    /// How often evidence names no message of its conversation.
+    pub references: usize,
+    /// How many questions have no evidence, or no other.
+    pub questions: usize,
+}
+
+impl LeftOut {
+    fn plus(self, other: Self) -> Self {
+        Self { references: self.references + other.references, questions: self.questions + other.questions }
+    }
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { references, questions } = self;
+        if *self == Self::default() {
+            return f.write_str("No question and no evidence of the data is left out.");
+        }
+        write!(
+            f,
+            "Left out: evidence that names no message of the data ({references}), and questions without any other \
+             ({questions})."
+        )
+    }
 }
 
 /// A conversation and what is asked about it.
@@ -126,8 +158,9 @@ pub fn read(path: &Path) -> Result<Dataset, Error> {
     } else {
         rows(path)?
     };
-    let talks = rows.into_iter().map(talk).collect();
-    Ok(Dataset { name: name(path), talks })
+    let (talks, left_out): (Vec<Talk>, Vec<LeftOut>) = rows.into_iter().map(talk).unzip();
+    let left_out = left_out.into_iter().fold(LeftOut::default(), LeftOut::plus);
+    Ok(Dataset { name: name(path), talks, left_out })
 }
 
 /// All conversations one after the other, as if they were one.
@@ -146,10 +179,10 @@ pub fn pooled(dataset: &Dataset) -> Dataset {
         };
         all.questions.extend(talk.questions.iter().map(moved));
     }
-    Dataset { name: format!("{}, pooled", dataset.name), talks: vec![all] }
+    Dataset { name: format!("{}, pooled", dataset.name), talks: vec![all], left_out: dataset.left_out }
 }
 
-fn talk(row: Row) -> Talk {
+fn talk(row: Row) -> (Talk, LeftOut) {
     let places: HashMap<String, usize> =
         row.messages.iter().enumerate().map(|(i, message)| (message.id.clone(), i)).collect();
     let (mut at, mut session, mut label) = (None, 0, None);
@@ -165,8 +198,11 @@ fn talk(row: Row) -> Talk {
         Said { voice, is_reply, speaker, is_named, at, session, text: message.text, tokens }
     };
     let messages = row.messages.into_iter().enumerate().map(said).collect();
+    let mut left_out = LeftOut::default();
     let asked = |question: Question| {
         let mut evidence: Vec<usize> = question.evidence.iter().filter_map(|id| places.get(id).copied()).collect();
+        left_out.references += question.evidence.len() - evidence.len();
+        left_out.questions += usize::from(evidence.is_empty());
         evidence.sort_unstable();
         evidence.dedup();
         let at = question.time.as_deref().and_then(time::read);
@@ -174,7 +210,7 @@ fn talk(row: Row) -> Talk {
     };
     // A question whose answer is nowhere says nothing about windows; evidence that is no message is nobody's to find.
     let questions = row.questions.into_iter().map(asked).filter(|asked| !asked.evidence.is_empty()).collect();
-    Talk { messages, questions }
+    (Talk { messages, questions }, left_out)
 }
 
 /// An answer as people write it; numbers are answers too.
@@ -211,6 +247,25 @@ mod tests {
         assert_eq!(talk.messages[0].at, talk.messages[1].at);
         let pooled = pooled(&set);
         assert_eq!(pooled.talks[0].questions[1].evidence, [2, 3]);
+        assert_eq!(pooled.left_out, LeftOut { references: 0, questions: 2 });
         assert_eq!(pooled.talks[0].messages.iter().map(|said| said.session).collect::<Vec<_>>(), [0, 1, 2, 3]);
+    }
+
+    #[test]
+    fn what_is_left_out_is_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pets.jsonl");
+        let left_out = |evidence: &str, other: &str| {
+            let line = LINE.replace(r#"["b","a","b"]"#, evidence).replace(r#""evidence":[]"#, other).replace('\n', " ");
+            std::fs::write(&path, line).unwrap();
+            let set = read(&path).unwrap();
+            (set.talks[0].questions.len(), set.left_out)
+        };
+        let (asked, lost) = left_out(r#"["b","z","z"]"#, r#""evidence":["y"]"#);
+        assert_eq!((asked, lost), (1, LeftOut { references: 3, questions: 1 }));
+        assert!(lost.to_string().contains("(3)") && lost.to_string().ends_with("(1)."), "{lost}");
+        let (asked, lost) = left_out(r#"["b"]"#, r#""evidence":["a"]"#);
+        assert_eq!((asked, lost), (2, LeftOut::default()));
+        assert!(lost.to_string().starts_with("No question"), "{lost}");
     }
 }

@@ -11,13 +11,13 @@ impl recall::Measured {
     /// For each size of window the mean share of the evidence, and the share of questions with all of it, in percent.
     /// Nothing where nothing is asked.
     pub fn tables(&self) -> Vec<Table> {
-        let Self { dataset, conversations, tokens, questions, .. } = self;
+        let Self { dataset, conversations, tokens, questions, left_out, .. } = self;
         if *questions == 0 {
             return Vec::new();
         }
         let about = format!(
             "{questions} questions about {conversations} conversations of {tokens} tokens on average. For each size of window: the mean \
-             share of the evidence that stands in it, and the share of questions all of whose evidence does (all); in percent."
+             share of the evidence that stands in it, and the share of questions all of whose evidence does (all); in percent. {left_out}"
         );
         let row = |result: &recall::Result| {
             let (name, cells) = (result.method.to_owned(), cells(&result.sizes));
@@ -113,6 +113,7 @@ mod tests {
 
     use super::super::markdown;
     use super::*;
+    use crate::dataset::recall::LeftOut;
     use crate::metrics::Cuts;
 
     #[test]
@@ -128,11 +129,13 @@ mod tests {
             conversations: 1,
             tokens: 90,
             questions: 2,
+            left_out: LeftOut { references: 7, questions: 4 },
             rooms: vec![1_000],
             results: vec![result("BM25", 0.5, 0.5), result("oracle", 1.0, 1.0), result("topics", 0.75, 0.5)],
         };
         let table = &measured.tables()[0];
         let text = markdown::table(table);
+        assert!(table.about.contains("(7)") && table.about.contains("(4)"), "{}", table.about);
         let rows = "| | 1k | 1k, all |\n|---|---:|---:|\n| BM25 | 50.0 | 50.0 |\n| oracle | 100.0 | 100.0 |\n\
             | topics | **75.0** | **50.0** |\n";
         assert!(text.starts_with("### Recall, small\n") && text.ends_with(rows), "{text}");

@@ -193,7 +193,7 @@ mod tests {
             }
         };
         let talk = Talk { messages: (0..80).map(said).collect(), questions: Vec::new() };
-        Dataset { name: "small".into(), talks: vec![talk] }
+        Dataset { name: "small".into(), talks: vec![talk], ..Dataset::default() }
     }
 
     #[test]
@@ -205,6 +205,7 @@ mod tests {
         let cost = |name: &str| cells(name)[1].unwrap();
         assert!((cost("passthrough") - 1.0).abs() < 1e-9);
         assert!(cost("trim to half when full") < cost("slide"));
+        assert!(cost("trim to a fifth when full") < cost("trim to half when full"));
         assert!(cost("trim to half, recall before the newest") < cost("trim to half, recall in front"));
         assert!(cost("pages") < 1.0 && cells("pages")[7].unwrap() <= 2_500.0, "{:?}", cells("pages"));
         let again = measure(&dataset, &EngineSettings::default(), &STRATEGIES, 2_500, || ()).unwrap();

@@ -45,25 +45,45 @@ pub fn measure(
     let spoken: [(Language, &[&str]); 2] = [(Language::English, &ENGLISH), (Language::Chinese, &CHINESE)];
     let jobs: Vec<_> = spoken.into_iter().flat_map(|spoken| rooms.iter().map(move |room| (spoken, *room))).collect();
     let work = |(spoken, room): &((Language, &[&str]), Room), step: &dyn Fn()| {
-        let cells = run(kept(settings, *room, *spoken, folds))?;
+        let found = run(kept(settings, *room, *spoken, folds))?;
         step();
         let Room { strategy, limit_tokens, .. } = room;
         let (name, ours) = (format!("{strategy}, {limit_tokens}"), super::is_ours(*strategy));
-        Ok(Row { name, ours, limit: false, cells })
+        let cells = found.iter().copied().map(Found::percent).collect();
+        Ok((Row { name, ours, limit: false, cells }, found))
     };
     let rows = abreast(&jobs, work, step)?;
     let languages = spoken.iter().zip(rows.chunks(rooms.len().max(1)));
-    Ok(languages.map(|((language, _), rows)| table(*language, folds, rows.to_vec())).collect())
+    let tables = languages.map(|((language, rules), rows)| table(*language, folds, rows, rules.chunks(RULES).count()));
+    Ok(tables.collect())
 }
 
-/// The share of rules that stand in the window after so many folds, over some conversations, in hundredths.
+/// What some conversations had after so many folds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Found {
+    /// How many of them folded so often.
+    talks: usize,
+    /// How many rules those stated.
+    stated: usize,
+    /// How many of these stand in their windows.
+    shown: usize,
+}
+
+impl Found {
+    /// The share of rules that stand in the window; none if no conversation folded so often.
+    fn percent(self) -> Option<f64> {
+        (self.stated > 0).then(|| 100.0 * crate::meter::ratio(self.shown as u64, self.stated as u64))
+    }
+}
+
+/// Which rules stand in the window after so many folds, over some conversations.
 async fn kept(
     settings: &EngineSettings,
     room: Room,
     (language, rules): (Language, &[&str]),
     folds: &[usize],
-) -> Result<Vec<Option<f64>>> {
-    let mut found = vec![(0, 0); folds.len()];
+) -> Result<Vec<Found>> {
+    let mut found = vec![Found::default(); folds.len()];
     for (seed, stated) in (1..).zip(rules.chunks(RULES)) {
         let mut talk = Talk::new(settings, room, language, seed)?;
         for rule in stated {
@@ -71,12 +91,12 @@ async fn kept(
         }
         for (look, found) in folds.iter().zip(&mut found) {
             if let Some(shown) = talk.rules_after(*look, stated).await? {
-                *found = (found.0 + shown, found.1 + stated.len());
+                let (talks, stated, shown) = (found.talks + 1, found.stated + stated.len(), found.shown + shown);
+                *found = Found { talks, stated, shown };
             }
         }
     }
-    let share = |(shown, all): (usize, usize)| (all > 0).then(|| 100.0 * crate::meter::ratio(shown as u64, all as u64));
-    Ok(found.into_iter().map(share).collect())
+    Ok(found)
 }
 
 /// A conversation that goes on and on.
@@ -131,14 +151,19 @@ impl Talk {
     }
 }
 
-fn table(language: Language, folds: &[usize], rows: Vec<Row>) -> Table {
-    let name = |count: &usize| if *count == 1 { "1 fold".to_owned() } else { format!("{count} folds") };
-    let column = |count: &usize| Column { name: name(count), good: Good::High, digits: 1 };
+fn named(folds: usize) -> String {
+    if folds == 1 { "1 fold".to_owned() } else { format!("{folds} folds") }
+}
+
+fn table(language: Language, folds: &[usize], rows: &[(Row, Vec<Found>)], talks: usize) -> Table {
+    let column = |count: &usize| Column { name: named(*count), good: Good::High, digits: 1 };
     let about = format!(
         "Share of {} rules, stated {RULES} to a conversation, that stand in the window word for word after so many folds, in percent. \
-         Rows name the strategy and the size of the window in tokens.",
-        3 * RULES
+         Rows name the strategy and the size of the window in tokens. {}",
+        talks * RULES,
+        reached(folds, rows, talks)
     );
+    let rows: Vec<Row> = rows.iter().map(|(row, _)| row.clone()).collect();
     let plot = Plot {
         x: "folds".into(),
         y: "rules in the window, %".into(),
@@ -152,6 +177,20 @@ fn table(language: Language, folds: &[usize], rows: Vec<Row>) -> Table {
         rows,
         plot: Some(plot),
     }
+}
+
+/// How many conversations folded so often, where it was not all of them.
+fn reached(folds: &[usize], rows: &[(Row, Vec<Found>)], talks: usize) -> String {
+    let mut fewer = Vec::new();
+    for (row, found) in rows {
+        let short = folds.iter().zip(found).filter(|(_, found)| found.talks < talks);
+        fewer.extend(short.map(|(folds, found)| format!("{} of “{}” to {}", found.talks, row.name, named(*folds))));
+    }
+    if fewer.is_empty() {
+        return format!("All {talks} conversations of every row came to so many folds.");
+    }
+    let fewer = fewer.join("; ");
+    format!("Fewer than {talks} conversations came to so many folds, and only those count: {fewer}.")
 }
 
 #[expect(clippy::cast_precision_loss, reason = "folds are few")]
@@ -171,17 +210,21 @@ mod tests {
             let rules = (Language::English, &["Never put tomatoes into my soup.", "All times must be in UTC."][..]);
             run(kept(&settings, room(strategy), rules, &[1, 3])).unwrap()
         };
-        assert_eq!(share(StrategyName::Pages), [Some(100.0); 2]);
+        assert_eq!(share(StrategyName::Pages), [Found { talks: 1, stated: 2, shown: 2 }; 2]);
         let truncated = share(StrategyName::Truncate);
-        assert!(truncated[1] < Some(100.0), "{truncated:?}");
+        assert!(truncated[1].percent() < Some(100.0), "{truncated:?}");
     }
 
     #[test]
     fn every_strategy_has_a_row_and_a_line() {
-        let rows = vec![Row { name: "pages, 4000".into(), ours: true, limit: false, cells: vec![Some(100.0), None] }];
-        let table = table(Language::Chinese, &[1, 2], rows);
-        assert_eq!(table.columns[1].name, "2 folds");
-        assert_eq!(table.plot.unwrap().lines[0].points, [(1.0, 100.0)]);
+        let row = Row { name: "pages, 4000".into(), ours: true, limit: false, cells: vec![Some(100.0), None] };
+        let whole = Found { talks: 3, stated: 24, shown: 24 };
+        let drawn = table(Language::Chinese, &[1, 2], &[(row.clone(), vec![whole, Found::default()])], 3);
+        assert_eq!(drawn.columns[1].name, "2 folds");
+        assert!(drawn.about.ends_with("only those count: 0 of “pages, 4000” to 2 folds."), "{}", drawn.about);
+        assert_eq!(drawn.plot.unwrap().lines[0].points, [(1.0, 100.0)]);
+        let about = table(Language::Chinese, &[1], &[(row, vec![whole])], 3).about;
+        assert!(about.starts_with("Share of 24 rules") && about.contains("All 3 conversations"), "{about}");
         assert_eq!(steps(&STRATEGIES, &[4_000]), 10);
     }
 }

@@ -14,7 +14,7 @@ use serde::Serialize;
 use crate::abreast::abreast;
 use crate::baseline::meaning::Meanings;
 use crate::baseline::window::Choosing;
-use crate::dataset::recall::{Dataset, Talk};
+use crate::dataset::recall::{Dataset, LeftOut, Talk};
 use crate::index::Index;
 use crate::metrics::{Evidence, Tally};
 use crate::player::{Room, run};
@@ -106,6 +106,8 @@ pub struct Measured {
     pub tokens: u64,
     /// How many questions are asked.
     pub questions: usize,
+    /// What is not asked for.
+    pub left_out: LeftOut,
     /// The sizes of the windows.
     pub rooms: Vec<u32>,
     /// Every way of choosing, ours last.
@@ -173,6 +175,7 @@ pub fn measure(
         conversations: dataset.talks.len(),
         tokens: tokens / dataset.talks.len().max(1) as u64,
         questions,
+        left_out: dataset.left_out,
         rooms: rooms.to_vec(),
         results,
     })
@@ -273,7 +276,7 @@ mod tests {
 
     #[test]
     fn every_method_is_measured_and_ours_comes_last() {
-        let dataset = Dataset { name: "small".into(), talks: vec![talk()] };
+        let dataset = Dataset { name: "small".into(), talks: vec![talk()], ..Dataset::default() };
         let (settings, mut taken) = (EngineSettings::default(), 0);
         let with = With { settings: &settings, embedding: None };
         let wanted: (&[StrategyName], &[u32]) = (&[StrategyName::Topics], &[20, 2_000]);
@@ -287,7 +290,8 @@ mod tests {
 
     #[test]
     fn baselines_are_not_ours_and_what_keeps_to_no_size_is_a_bound() {
-        let (dataset, settings) = (Dataset { name: "small".into(), talks: vec![talk()] }, EngineSettings::default());
+        let dataset = Dataset { name: "small".into(), talks: vec![talk()], ..Dataset::default() };
+        let settings = EngineSettings::default();
         let with = With { settings: &settings, embedding: None };
         let strategies = [StrategyName::Passthrough, StrategyName::Truncate, StrategyName::Topics];
         let measured = measure(&dataset, &with, (&strategies, &[20]), || ()).unwrap();

@@ -70,7 +70,8 @@ pub async fn measure(dataset: &Dataset, plan: &Plan<'_>, models: &dyn Models, st
     }
     let about = cast(models)
         + &missing(models, "questions", (done, all))
-        + " Verdicts are shares of what was judged, in percent; evidence is what stood in the window before the model recalled.";
+        + " Verdicts are shares of what was judged, in percent; evidence is what stood in the window before the model recalled. "
+        + &dataset.left_out.to_string();
     let table = |title: &str, columns: Vec<Column>, rows| Table {
         title: format!("{title}, {}", dataset.name),
         about: about.clone(),

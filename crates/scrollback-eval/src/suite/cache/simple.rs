@@ -20,21 +20,33 @@ pub(super) enum Simple {
     Slide,
     /// When the window is full, all but the newer half of it is dropped.
     Half,
-    /// The same with what BM25 finds in front of the rest.
+    /// When the window is full, all but the newest fifth of it is dropped: as much as pages fold at once.
+    Fifth,
+    /// Trimmed to half, with what BM25 finds in front of the rest.
     RecallInFront,
-    /// The same with what BM25 finds before the newest message.
+    /// The same before the newest message.
     RecallAtEnd,
 }
 
 impl Simple {
-    pub(super) const ALL: [Self; 4] = [Self::Slide, Self::Half, Self::RecallInFront, Self::RecallAtEnd];
+    pub(super) const ALL: [Self; 5] = [Self::Slide, Self::Half, Self::Fifth, Self::RecallInFront, Self::RecallAtEnd];
 
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Slide => "slide",
             Self::Half => "trim to half when full",
+            Self::Fifth => "trim to a fifth when full",
             Self::RecallInFront => "trim to half, recall in front",
             Self::RecallAtEnd => "trim to half, recall before the newest",
+        }
+    }
+
+    /// What is left of a room once the oldest is dropped.
+    const fn left_of(self, room: u32) -> u32 {
+        match self {
+            Self::Slide => room,
+            Self::Half | Self::RecallInFront | Self::RecallAtEnd => room / 2,
+            Self::Fifth => room / 5,
         }
     }
 
@@ -49,7 +61,7 @@ impl Simple {
             meter.wait(script.at(call));
             let cost = |from: usize| all[from..].iter().map(|link| link.tokens).fold(0, u32::saturating_add);
             if cost(start) > room {
-                let most = if self == Self::Slide { room } else { room / 2 };
+                let most = self.left_of(room);
                 let fits = |from: &usize| cost(*from) <= most && talk.messages[*from].voice == Voice::Person;
                 start = (start..all.len()).find(fits).unwrap_or(all.len() - 1);
                 meter.folds += 1;

@@ -22,6 +22,9 @@ use super::plan::Suite;
 const SHORT_TOKENS: u64 = 50_000;
 /// Conversations of more tokens than this are long.
 const LONG_TOKENS: u64 = 250_000;
+/// The sizes that a scorecard is content with for conversations in between: the largest, and that of which costs are
+/// told.
+const MIDDLING: [u32; 2] = [8_000, cache::LIMIT];
 
 /// What is measured: the engine's settings, and what makes vectors for it.
 #[derive(Clone, Debug)]
@@ -233,11 +236,13 @@ fn said_or<T: Clone>(said: &[T], usual: &[T]) -> Vec<T> {
     if said.is_empty() { usual.to_vec() } else { said.to_vec() }
 }
 
-/// The sizes that a scorecard is content with: of long conversations, where the small ones hold next to nothing, the
-/// largest alone.
+/// The sizes that a scorecard is content with: where conversations are not short, small windows hold next to nothing;
+/// where they are long, the largest alone.
 fn few<'a>(set: &dataset::recall::Dataset, limits: &'a [u32]) -> &'a [u32] {
-    if set.talks.iter().any(|talk| tokens(talk) > SHORT_TOKENS) {
+    if set.talks.iter().any(is_long) {
         &limits[limits.len().saturating_sub(1)..]
+    } else if set.talks.iter().any(|talk| tokens(talk) > SHORT_TOKENS) {
+        &MIDDLING
     } else {
         limits
     }
