@@ -672,9 +672,26 @@ async fn a_quotation_is_no_summary() {
     bench.answer(&asked, &assistant(SUMMED)).await;
     let quoted = user(&format!("Write a title for this:\n{SUMMED}"));
     assert_eq!(bench.send(Some("s"), std::slice::from_ref(&quoted)).await.outcome, Outcome::New);
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let in_pieces = brought(&[text(&format!("Here:\n{SUMMED}")), text("Write a title for it.")]);
+    assert_eq!(bench.send(Some("s"), &[in_pieces]).await.outcome, Outcome::New);
     let elsewhere = [quoted.clone(), assistant("Lamp and glass"), user("Shorter.")];
     assert_eq!(bench.send(Some("t"), &elsewhere).await.outcome, Outcome::New);
     assert_eq!(bench.send(None, &elsewhere).await.outcome, Outcome::New);
+}
+
+/// Whoever asks once more instead of a question, and quotes what was answered to it, makes a branch.
+#[tokio::test]
+async fn a_question_said_anew_that_quotes_its_reply_is_a_branch() {
+    let bench = Bench::sqlite();
+    let told = talk("ann", 2);
+    let asked = bench.send(Some("s"), &with(told.clone(), &[user("Write the plan down.")])).await;
+    bench.answer(&asked, &assistant(SUMMED)).await;
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let anew = brought(&[text(&format!("plan.md:\n{SUMMED}")), text("Shorter, and without the lamp.")]);
+    let next = bench.send(Some("s"), &with(told, &[anew])).await;
+    assert_eq!(next.outcome, Outcome::Branch);
+    assert_eq!(bench.texts(&next).await.len(), 5);
 }
 
 /// Some agents go on with the reply itself, behind a question of their own: it was said once, and is shown once.

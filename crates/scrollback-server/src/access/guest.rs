@@ -43,6 +43,11 @@ impl Guest {
         self.rate.as_ref().map_or(Ok(()), |rate| rate.take(requests, now))
     }
 
+    /// How many it may count at once at most, if there is a limit.
+    pub(super) fn most_at_once(&self) -> Option<u32> {
+        self.rate.as_ref().and_then(|rate| rate.most())
+    }
+
     /// All seats of a token, free.
     pub(super) fn seats() -> Arc<Semaphore> {
         Arc::new(Semaphore::new(SEATS))

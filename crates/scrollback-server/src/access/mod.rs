@@ -112,6 +112,10 @@ impl Access {
 /// That requests which came as one count as many as they are; one was counted when they came.
 pub(crate) fn counted(guest: &Guest, requests: usize) -> Result<(), Refusal> {
     let more = u32::try_from(requests.saturating_sub(1)).unwrap_or(u32::MAX);
+    if let Some(most) = guest.most_at_once().filter(|most| more >= *most) {
+        let what = format!("a batch has at most {most} requests here, as many as this token may send in a minute");
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, "too_many_requests", what));
+    }
     let why = "this token asks too often, and each request of a batch counts";
     guest.asks(more, Instant::now()).map_err(|wait| too_often(why, wait))
 }

@@ -17,6 +17,11 @@ impl Rate {
         Self { per_minute, bucket: Mutex::new(Bucket::full(per_minute, now)) }
     }
 
+    /// How many it can ever count at once, if there is a limit.
+    pub(super) fn most(&self) -> Option<u32> {
+        (self.per_minute > 0).then_some(self.per_minute)
+    }
+
     /// Counts some requests, or says how long to wait for as many.
     pub(super) fn take(&self, requests: u32, now: Instant) -> Result<(), Duration> {
         let mut bucket = self.bucket.lock().unwrap_or_else(PoisonError::into_inner);

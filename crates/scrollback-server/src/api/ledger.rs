@@ -118,21 +118,13 @@ struct Asked {
     cost: Option<Cost>,
 }
 
-impl Asked {
-    /// What it cost, if that is known; nothing, where the model was not heard of.
-    fn cost(&self) -> Option<Cost> {
-        let is_nothing = self.input_tokens == 0 && self.output_tokens == 0;
-        self.cost.or(is_nothing.then_some(Cost(0)))
-    }
-}
-
 impl Task {
     fn add(&mut self, asked: &Asked) {
         self.questions += 1;
-        self.unpriced += u64::from(asked.cost().is_none());
+        self.unpriced += u64::from(asked.cost.is_none());
         self.input_tokens += u64::from(asked.input_tokens);
         self.output_tokens += u64::from(asked.output_tokens);
-        self.spent = self.spent.plus(asked.cost().unwrap_or_default());
+        self.spent = self.spent.plus(asked.cost.unwrap_or_default());
         self.cost = self.spent.dollars();
     }
 }
@@ -233,7 +225,7 @@ pub(crate) async fn tasks(
         for asked in records.iter().filter_map(|record| serde_json::from_str::<Asked>(record.body.get()).ok()) {
             let none = Task { task: asked.task.clone(), ..Task::default() };
             tasks.entry(asked.task.clone()).or_insert(none).add(&asked);
-            totals.add_helper(asked.cost());
+            totals.add_helper(asked.cost);
         }
         match records.pop() {
             Some(last) if more && records.len() + 1 == LATELY => cursor = last.key,

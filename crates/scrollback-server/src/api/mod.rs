@@ -282,7 +282,7 @@ async fn recalled(State(door): State<Door>, request: Request) -> Response<Body> 
 async fn opened(request: Request, limit: usize) -> Result<(Parts, Bytes), Refusal> {
     let (parts, body) = request.into_parts();
     body::is_plain(&parts.headers)?;
-    let body = body::read(body, limit, &parts.headers).await?;
+    let body = body::read(body, limit, &parts).await?;
     Ok((parts, body))
 }
 

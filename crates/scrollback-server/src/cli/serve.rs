@@ -208,7 +208,7 @@ fn keyless(settings: &Settings) -> anyhow::Result<Option<String>> {
     let known = settings.upstreams.get(name).and_then(|upstream| KnownUpstream::at(name, &upstream.url));
     let variable = known.map(|known| format!("set {}, or ", known.key_env)).unwrap_or_default();
     Ok(Some(format!(
-        "there is no key to ask the helper with at the upstream “{name}”: {variable}add an upstream with a key_env for \
+        "no key is known for the helper at the upstream “{name}”; if it needs one, {variable}add an upstream with a key_env for \
          the helper alone, and name it in helper.upstream; what the helper cannot do is done offline"
     )))
 }

@@ -61,7 +61,7 @@ async fn asked(State(door): State<Door>, request: Request) -> Response<Body> {
 async fn answered(door: Door, request: Request) -> Result<Response<Body>, Refusal> {
     let (mut parts, body) = request.into_parts();
     readable(&parts)?;
-    let body = body::read(body, BODY_BYTES, &parts.headers).await.map_err(of_mcp)?;
+    let body = body::read(body, BODY_BYTES, &parts).await.map_err(of_mcp)?;
     if serde_json::from_slice::<IgnoredAny>(&body).is_err() {
         return Ok(faulty(&Value::Null, ErrorCode::PARSE_ERROR, "the body is no JSON"));
     }

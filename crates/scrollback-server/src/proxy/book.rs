@@ -94,11 +94,12 @@ impl Book {
     }
 
     /// What a turn's first call saves in dollars, as far as it can be foretold: both ways in a cache that has lost
-    /// nothing, but after a fold no cache has what is sent.
+    /// nothing, but after a fold no cache has what stands behind the instructions.
     pub(super) fn foretold(&self, turn: &Turn, model: &str, tools: u32, met: bool) -> Option<f64> {
         let price = self.prices.of(model)?;
         let new = if met { turn.new_tokens() } else { u32::MAX };
-        let new_in_window = if turn.has_folded() { u32::MAX } else { new };
+        let behind = turn.window().tokens() - tokens(turn.window(), 0).instructions;
+        let new_in_window = if turn.has_folded() && met { behind } else { new };
         let cost = |tokens: u32, new: u32| price.cost(price.ideal(tokens + tools, new), 0).dollars();
         Some(cost(turn.path_tokens(), new) - cost(turn.window().tokens(), new_in_window))
     }

@@ -127,9 +127,12 @@ impl Learned {
     }
 }
 
-/// Whether a block shows a message that brings a picture or a file.
+/// Whether a block shows a picture or a file.
 fn has_attachments(block: &Block) -> bool {
-    block.message().is_some_and(|stored| stored.has_attachments())
+    match &block.body {
+        Body::Original(stored) | Body::Whole(stored, _) => stored.has_attachments(),
+        Body::Held(..) | Body::Round(_) | Body::Note(_) | Body::Nothing(_) => false,
+    }
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count that is not negative")]

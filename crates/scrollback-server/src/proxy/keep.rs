@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use scrollback::engine::Finish;
 use scrollback::ledger::{Call, Cost};
 use scrollback::store::Urgency;
-use scrollback::{Message, Part};
+use scrollback::{Error, Message, Part};
 use serde_json::{Value, json};
 
 use super::book::{self, Ended};
@@ -172,8 +172,10 @@ impl Exchange {
         let kept = match proxy.engine.finish(turn, finish).await {
             Ok(kept) => kept,
             Err(error) => {
-                let then = if plan.is_new() { "whoever asked is told so" } else { "the client will send it again" };
+                let then = if plan.is_new() { "it is lost" } else { "the client will send it again" };
                 tracing::error!(%error, "a reply could not be kept; {then}");
+                // Who erased the conversation wants no reply of it kept, and what is too large stays so.
+                is_kept.store(matches!(error, Error::NotFound(_) | Error::TooLarge(_)), Ordering::Release);
                 plan.ours.iter().filter(|_| says).for_each(|ours| ours.tell(Word::Unkept));
                 return;
             }

@@ -27,7 +27,7 @@ pub(super) type Ending = watch::Receiver<()>;
 /// A reply that is being kept.
 pub(super) struct Keeping {
     pub(super) end: Ending,
-    /// Set once it is kept; `None` if its client sends it again anyway.
+    /// Set once nobody need be told that it is lost; `None` for whoever sends it again, or is told in other words.
     pub(super) is_kept: Option<Arc<AtomicBool>>,
 }
 

@@ -6,12 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::Body;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
 use bytes::Bytes;
 use futures_util::StreamExt;
+use scrollback::Tenant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
+use crate::access::Guest;
 use crate::api::Refusal;
 use crate::proxy::RETRY_SECONDS;
 
@@ -24,29 +27,51 @@ const WHOLE: Duration = Duration::from_mins(2);
 const BYTES_A_SECOND: u64 = 10_000;
 /// Room is made for no more than this before it comes: anybody can say that much will.
 const RESERVED: usize = 1 << 20;
-/// All bodies together have so much room, or so many times what one of them is allowed if that is more.
+/// Bodies of a kind have so much room together, or so many times what one of them is allowed if that is more; those of
+/// one tenant have a part of it in so many.
 const TOGETHER: usize = 1 << 30;
 const TIMES_ALLOWED: usize = 8;
+const SHARES: usize = 2;
 /// Room is taken in pieces of so many bytes. Smaller bodies take none.
 const PIECE: usize = 64 << 10;
 
-/// The room for all bodies, by how much it is. Those that are allowed much more than others, such as files to import,
-/// have a room of their own and keep no request out.
-static ROOMS: Mutex<BTreeMap<usize, Arc<Semaphore>>> = Mutex::new(BTreeMap::new());
+/// The room for bodies by whose it is and how much. Those that are allowed much more than others, such as files to
+/// import, have a room of their own and keep no request out.
+static ROOMS: Mutex<Rooms> = Mutex::new(BTreeMap::new());
 
-/// The room for bodies that are allowed so many bytes.
-fn room(limit: usize) -> Arc<Semaphore> {
-    let most = limit.saturating_mul(TIMES_ALLOWED).max(TOGETHER);
-    let pieces = most.div_ceil(PIECE).min(Semaphore::MAX_PERMITS);
-    let mut rooms = ROOMS.lock().unwrap_or_else(PoisonError::into_inner);
-    rooms.entry(pieces).or_insert_with(|| Arc::new(Semaphore::new(pieces))).clone()
+type Rooms = BTreeMap<(Option<Tenant>, usize), Arc<Semaphore>>;
+
+/// The room that somebody has, and the room of all in which that is.
+struct Room {
+    own: Arc<Semaphore>,
+    all: Arc<Semaphore>,
+}
+
+impl Room {
+    /// The room for bodies that are allowed so many bytes.
+    fn of(tenant: Tenant, limit: usize) -> Self {
+        let most = limit.saturating_mul(TIMES_ALLOWED).max(TOGETHER);
+        let pieces = most.div_ceil(PIECE).min(Semaphore::MAX_PERMITS);
+        let mut rooms = ROOMS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut room = |whose, pieces| rooms.entry((whose, pieces)).or_insert_with(|| with(pieces)).clone();
+        Self { own: room(Some(tenant), pieces / SHARES), all: room(None, pieces) }
+    }
+
+    fn take(&self, pieces: u32) -> Option<[OwnedSemaphorePermit; 2]> {
+        let take = |room: &Arc<Semaphore>| room.clone().try_acquire_many_owned(pieces).ok();
+        Some([take(&self.own)?, take(&self.all)?])
+    }
+}
+
+fn with(pieces: usize) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(pieces))
 }
 
 /// A body as far as it has come, and the room that it takes.
 #[derive(Default)]
 struct Whole {
     bytes: Vec<u8>,
-    room: Option<OwnedSemaphorePermit>,
+    room: Option<[OwnedSemaphorePermit; 2]>,
 }
 
 impl AsRef<[u8]> for Whole {
@@ -57,14 +82,14 @@ impl AsRef<[u8]> for Whole {
 
 impl Whole {
     /// Adds a piece, if there is room for it.
-    fn add(&mut self, piece: &[u8], room: &Arc<Semaphore>) -> bool {
-        let taken = self.room.as_ref().map_or(0, OwnedSemaphorePermit::num_permits);
+    fn add(&mut self, piece: &[u8], room: &Room) -> bool {
+        let taken = self.room.as_ref().map_or(0, |[own, _]| own.num_permits());
         let more = ((self.bytes.len() + piece.len()) / PIECE).saturating_sub(taken);
         if more > 0 {
             let more = u32::try_from(more).unwrap_or(u32::MAX);
-            let Ok(more) = room.clone().try_acquire_many_owned(more) else { return false };
+            let Some(more) = room.take(more) else { return false };
             match &mut self.room {
-                Some(taken) => taken.merge(more),
+                Some(taken) => taken.iter_mut().zip(more).for_each(|(taken, more)| taken.merge(more)),
                 None => self.room = Some(more),
             }
         }
@@ -90,11 +115,12 @@ pub(crate) fn is_plain(headers: &HeaderMap) -> Result<(), Refusal> {
 
 /// A whole body. One that is too large, or finds no room, is read to its end even so, as clients do not listen while
 /// they talk.
-pub(crate) async fn read(body: Body, limit: usize, headers: &HeaderMap) -> Result<Bytes, Refusal> {
-    read_into(&room(limit), body, limit, headers).await
+pub(crate) async fn read(body: Body, limit: usize, parts: &Parts) -> Result<Bytes, Refusal> {
+    let tenant = parts.extensions.get::<Guest>().map_or_else(Tenant::local, |guest| guest.tenant.clone());
+    read_into(&Room::of(tenant, limit), body, limit, &parts.headers).await
 }
 
-async fn read_into(room: &Arc<Semaphore>, body: Body, limit: usize, headers: &HeaderMap) -> Result<Bytes, Refusal> {
+async fn read_into(room: &Room, body: Body, limit: usize, headers: &HeaderMap) -> Result<Bytes, Refusal> {
     let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     let expected = length.unwrap_or(0).min(limit).min(RESERVED);
     let (mut whole, mut has_room) = (Whole { bytes: Vec::with_capacity(expected), room: None }, true);
@@ -152,6 +178,10 @@ mod tests {
 
     use super::*;
 
+    async fn read(body: Body, limit: usize, headers: &HeaderMap) -> Result<Bytes, Refusal> {
+        read_into(&Room::of(Tenant::local(), limit), body, limit, headers).await
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_body_that_stalls_is_given_up_and_a_slow_one_is_not() {
         let first = || stream::iter([Ok::<_, std::io::Error>(Bytes::from("first"))]);
@@ -198,34 +228,36 @@ mod tests {
 
     #[tokio::test]
     async fn bodies_take_no_more_room_together_than_there_is() {
-        let (room, none, limit) = (Arc::new(Semaphore::new(3)), HeaderMap::new(), 10 * PIECE);
+        let (room, none, limit) = (Room { own: with(3), all: with(9) }, HeaderMap::new(), 10 * PIECE);
         let of = |bytes: usize| {
             let pieces = vec![vec![b'x'; PIECE / 2]; bytes * 2 / PIECE];
             Body::from_stream(stream::iter(pieces.into_iter().map(|piece| Ok::<_, std::io::Error>(Bytes::from(piece)))))
         };
         let first = read_into(&room, of(2 * PIECE), limit, &none).await.unwrap();
-        assert_eq!((first.len(), room.available_permits()), (2 * PIECE, 1));
+        assert_eq!((first.len(), room.own.available_permits()), (2 * PIECE, 1));
         let refusal = read_into(&room, of(2 * PIECE), limit, &none).await.unwrap_err();
         assert_eq!((refusal.status.as_u16(), refusal.code), (503, "server_busy"));
         assert!(refusal.header.is_some_and(|(name, _)| name == header::RETRY_AFTER));
-        assert_eq!(room.available_permits(), 1, "what was refused takes none");
+        assert_eq!(room.own.available_permits(), 1, "what was refused takes none");
         let refusal = read_into(&room, of(limit + PIECE), limit, &none).await.unwrap_err();
         assert_eq!(refusal.code, "request_too_large");
         let part = first.slice(..1);
         drop(first);
-        assert_eq!(room.available_permits(), 1, "a part holds all of it");
+        assert_eq!(room.own.available_permits(), 1, "a part holds all of it");
         drop(part);
-        assert_eq!(room.available_permits(), 3);
-        let full = Arc::new(Semaphore::new(0));
+        assert_eq!((room.own.available_permits(), room.all.available_permits()), (3, 9));
+        let full = Room { own: with(9), all: with(0) };
         let small = read_into(&full, of(PIECE / 2), limit, &none).await.unwrap();
         assert_eq!(small.len(), PIECE / 2, "small ones take none");
     }
 
     #[test]
     fn files_to_import_keep_no_request_out() {
-        let (requests, files) = (room(64 << 20), room(1 << 30));
-        assert!(Arc::ptr_eq(&requests, &room(4 << 20)) && !Arc::ptr_eq(&requests, &files));
-        let bytes = [requests, files, room(usize::MAX)].map(|room| room.available_permits().saturating_mul(PIECE));
+        let of = |limit: usize| Room::of(Tenant::local(), limit);
+        let (requests, files, others) = (of(64 << 20), of(1 << 30), Room::of(Tenant::new("mira"), 64 << 20));
+        assert!(Arc::ptr_eq(&requests.all, &of(4 << 20).all) && !Arc::ptr_eq(&requests.all, &files.all));
+        assert!(Arc::ptr_eq(&requests.all, &others.all) && !Arc::ptr_eq(&requests.own, &others.own));
+        let bytes = [requests, files, of(usize::MAX)].map(|room| room.all.available_permits().saturating_mul(PIECE));
         assert!(bytes[0] <= TOGETHER && bytes[1] <= TIMES_ALLOWED << 30 && bytes[2] > bytes[1], "{bytes:?}");
     }
 

@@ -219,7 +219,7 @@ async fn answer(desk: Desk, name: Option<String>, request: Request) -> Response<
         if proxy::is_managed(&parts.method, &path) {
             body::is_plain(&parts.headers)?;
         }
-        body::read(body, desk.proxy.serve.body_bytes, &parts.headers).await
+        body::read(body, desk.proxy.serve.body_bytes, &parts).await
     };
     let body = match read.await {
         Ok(body) => body,

@@ -10,7 +10,7 @@ use super::turn::Ask;
 use super::writing::editions;
 use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
-use crate::log::{Outcome, Received};
+use crate::log::{Outcome, Received, prompts};
 use crate::note::{Author, Fold};
 use crate::store::{Position, Span, unkept};
 use crate::strategy::{KeepLimits, Kept, QuoteNeed, Scene, StrategyName, turns};
@@ -325,7 +325,8 @@ impl Engine {
             let count = (folded.open().0 - known.open().0) as usize;
             folded.original_tokens =
                 open[..count].iter().fold(known.original_tokens, |sum, leaf| sum.saturating_add(leaf.tokens()));
-            let folded = folded.needing(known, &lane.pinned, open.split_at(count));
+            let prompts = prompts(self.store(), session).await?;
+            let folded = folded.needing(known, &lane.pinned, open.split_at(count), &prompts);
             covered += count;
             lane.pinned = self.pinned(session, lane, &folded).await?;
             fold = Some(folded);

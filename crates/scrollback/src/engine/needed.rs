@@ -1,7 +1,7 @@
 //! What a fold remembers of the messages under it because no turn can do without it: instructions, what began the turn
 //! that goes on after it, and what the person said in that turn since.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -19,24 +19,26 @@ const INSTRUCTIONS: usize = 64;
 const SAID_SINCE: usize = 4;
 
 impl Fold {
-    /// The same with what is needed of more messages that went under it, beside what was before; `known` of that are
-    /// read. Behind what is folded stands what stays open.
+    /// The same with what is needed of more messages that went under it, beside what was before; `known` are those of
+    /// `before` that were read. Behind what is folded stands what stays open. What clients ask for a summary
+    /// (`prompts`) is said by nobody.
     #[must_use]
     pub(super) fn needing(
         self,
         before: &Self,
         known: &[Arc<Stored>],
         (folded, open): (&[Arc<Leaf>], &[Arc<Leaf>]),
+        prompts: &HashSet<MessageId>,
     ) -> Self {
         let instructions = instructed(&before.instructions, known, folded);
         if open.first().is_none_or(|leaf| leaf.begins_turn) {
             return Self { instructions, question: None, said_since: Vec::new(), ..self };
         }
         let Some(began) = folded.iter().rposition(|leaf| leaf.begins_turn) else {
-            let said_since = said(&before.said_since, known, folded);
+            let said_since = said(&before.said_since, known, folded, prompts);
             return Self { instructions, question: before.question, said_since, ..self };
         };
-        let said_since = said(&[], &[], &folded[began + 1..]);
+        let said_since = said(&[], &[], &folded[began + 1..], prompts);
         Self { instructions, question: Some(folded[began].stored.id), said_since, ..self }
     }
 }
@@ -55,10 +57,16 @@ fn instructed(before: &[MessageId], known: &[Arc<Stored>], more: &[Arc<Leaf>]) -
 
 /// The newest messages of a turn in which the person speaks beside results or right behind them, none of which begins a
 /// turn.
-fn said(before: &[MessageId], known: &[Arc<Stored>], more: &[Arc<Leaf>]) -> Vec<MessageId> {
+fn said(
+    before: &[MessageId],
+    known: &[Arc<Stored>],
+    more: &[Arc<Leaf>],
+    prompts: &HashSet<MessageId>,
+) -> Vec<MessageId> {
     let words = |stored: &Arc<Stored>| (own_words(&stored.message()), stored.id);
     let known = known.iter().filter(|stored| before.contains(&stored.id)).map(words);
-    let spoken = more.iter().map(|leaf| &leaf.stored).filter(|stored| stored.role == Role::User).map(words);
+    let speaks = |stored: &&Arc<Stored>| stored.role == Role::User && !prompts.contains(&stored.id);
+    let spoken = more.iter().map(|leaf| &leaf.stored).filter(speaks).map(words);
     let mut held = remembered(before, known, spoken.filter(|(words, _)| !words.is_empty()));
     held.drain(..held.len().saturating_sub(SAID_SINCE));
     held

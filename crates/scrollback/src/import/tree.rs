@@ -2,12 +2,14 @@
 //!
 //! Nodes that say nothing (empty roots, progress lines) are links of the chain and appear on no path. Links that run in
 //! a circle are cut, so every node that says something is on at least one path, whatever the file claims.
-//!
 //! Only of a tree with very many branches the oldest are left out: each repeats what is above it, so that a small file
 //! could fill all memory.
 
-/// The paths to all leaves have at most so many times as many nodes as there are: no tree with fewer leaves loses one.
+/// The paths to all leaves have at most so many times as many nodes as there are: a tree with at most so many leaves
+/// loses none.
 const REPEATED: usize = 100;
+/// Nor does one whose paths have at most so many nodes together.
+const FEW: usize = 200_000;
 
 /// Nodes by number, each with its parent.
 pub(super) struct Tree {
@@ -129,7 +131,7 @@ impl Tree {
         let through = self.through(selected);
         let mut leaves = self.leaves();
         leaves.sort_by_key(|leaf| (through[*leaf], age(*leaf)));
-        let mut room = self.says.len().saturating_mul(REPEATED);
+        let mut room = self.says.len().saturating_mul(REPEATED).max(FEW);
         let fits = |leaf: &&usize| {
             let left = room.checked_sub(self.lengths[**leaf]);
             room = left.unwrap_or(0);

@@ -20,8 +20,8 @@ const TELLING_CHARS: usize = 24;
 /// So many characters of a reply must stand in a message, and so much of it, in hundredths.
 const EVIDENCE_CHARS: usize = 200;
 const EVIDENCE_PERCENT: usize = 60;
-/// It may be so much of a part of the reply, if that is a part in so many at least: what a model thinks before it sums
-/// up is left behind.
+/// Or so much of the reply's end alone, if that is a third of it at least: what a model thinks before it sums up is left
+/// behind.
 const EVIDENCE_PART: usize = 3;
 /// Where it is noted which messages asked for such summaries.
 const PROMPTS: &str = "prompt/";
@@ -43,10 +43,12 @@ impl Finding<'_> {
         let first = self.base.map_or(0, |base| base.depth.0 + 1);
         let replies = self.replies().await?;
         let later = replies.iter().filter(|reply| reply.at.depth.0 >= first);
-        let mut held = later.filter_map(|reply| Some((holding(&reply.text, &self.rest)?, reply)));
+        let begins = self.base.is_none();
+        let mut held = later.filter_map(|reply| Some((holding(&reply.text, &self.rest, begins)?, reply)));
         // Who sums up leaves out what was said. Where nothing is left out, the reply stands in its own place, behind
-        // words that somebody changed: then those count.
-        let found = held.find(|(index, reply)| *index < (reply.at.depth.0 - first) as usize);
+        // words that somebody changed: then those count. A single message must leave out more than what it quotes.
+        let least = |index: usize| if index + 1 == self.rest.len() { 2 } else { 0 };
+        let found = held.find(|(index, reply)| index + least(*index) < (reply.at.depth.0 - first) as usize);
         Ok(found.map(|(index, Reply { text, at, to })| {
             // The message with the summary may say more than that: then it is shown like all that follows. If it is the
             // reply, that stands there.
@@ -95,8 +97,9 @@ fn texts(message: &Message) -> Vec<&str> {
     words.collect()
 }
 
-/// The last message at the head of a history that holds most of a text.
-fn holding(text: &str, history: &[Link]) -> Option<usize> {
+/// The last message at the head of a history that holds most of a text. Only of a history that begins anew it may be the
+/// last of all.
+fn holding(text: &str, history: &[Link], begins: bool) -> Option<usize> {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| line.chars().count() >= TELLING_CHARS).collect();
     if lines.iter().map(|line| line.chars().count()).sum::<usize>() < EVIDENCE_CHARS {
         return None;
@@ -112,7 +115,7 @@ fn holding(text: &str, history: &[Link]) -> Option<usize> {
     };
     let found = head.iter().rposition(|link| may(link) && tells(&link.message.to_text(), &lines));
     // Some clients say all that follows in the same message.
-    let is_last = || head.len() == before.len() && goes_on(last, &lines);
+    let is_last = || begins && head.len() == before.len() && goes_on(last, &lines);
     found.or_else(|| is_last().then_some(before.len()))
 }
 
@@ -128,11 +131,14 @@ fn tells(said: &str, lines: &[&str]) -> bool {
     })
 }
 
-/// Whether a person's message tells these lines in one piece and says more in a later one.
+/// Whether a person's message tells these lines in a piece that says little else, and says more in a later one.
 fn goes_on(link: &Link, lines: &[&str]) -> bool {
     let pieces: Vec<&str> = texts(&link.message).into_iter().filter(|text| !text.trim().is_empty()).collect();
     let earlier = pieces.split_last().map_or(&[][..], |(_, earlier)| earlier);
-    *link.message.role() == Role::User && earlier.iter().any(|text| tells(text, lines))
+    let told =
+        |text: &str| lines.iter().filter(|line| text.contains(**line)).map(|line| line.chars().count()).sum::<usize>();
+    let is_it = |text: &&str| tells(text, lines) && told(text) * 2 >= text.chars().count();
+    *link.message.role() == Role::User && earlier.iter().any(is_it)
 }
 
 /// The note that a message asked for a summary which its client has gone on with: it is the client's own.

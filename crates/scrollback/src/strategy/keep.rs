@@ -19,8 +19,8 @@ const OF_THE_PERSON: &str = "What the person said earlier and wants kept in mind
 /// What stands above them.
 const STATED: &str = "Rules the person stated; they hold until the person says otherwise:";
 /// What stands above what the person said since the turn began that goes on.
-const SINCE: &str = "What the person said while the work that goes on was under way, the newest last; where it differs \
-                     from what that work began with, it holds:";
+const SINCE: &str = "Said in the person's role while the work that goes on was under way, the newest last; where the \
+                     person's own words differ from what that work began with, they hold:";
 /// How much of that is told at most, in tokens.
 const SINCE_MOST: u32 = 1_000;
 /// How what does not fit is found.
@@ -173,15 +173,28 @@ pub fn kept(keeping: &Keeping<'_>, limits: KeepLimits) -> Option<Kept> {
 }
 
 /// The newest of what the person said since, in at most half of the room for rules, and what it takes with what stands
-/// above it. The last is cut where it must be.
+/// above it. Long ones are cut where they must be.
 fn since(said: &[Arc<Stored>], limits: KeepLimits, no_tools: bool) -> (Vec<String>, u32) {
     let most = SINCE_MOST.min(limits.found.saturating_sub(DRESS) / 2);
     let room = most.saturating_sub(tokens_of(SINCE));
-    let told: Vec<String> = said.iter().map(|stored| spoken(stored, room, no_tools)).collect();
+    let told = shared_out(said, room, no_tools);
     let mut left = room;
     let fitting = newest(&told, &mut left, |piece| tokens_of(piece)).to_vec();
     let taken = if fitting.is_empty() { 0 } else { most - left };
     (fitting, taken)
+}
+
+/// What messages say in the person's own words: the short ones whole, so that a long one pushes none of them out.
+fn shared_out(said: &[Arc<Stored>], mut room: u32, no_tools: bool) -> Vec<String> {
+    let mut by_size: Vec<usize> = (0..said.len()).collect();
+    by_size.sort_by_key(|place| own_words(&said[*place].message()).len());
+    let mut told = vec![String::new(); said.len()];
+    for (others, place) in (1..=by_size.len()).rev().zip(by_size) {
+        let share = room / u32::try_from(others).unwrap_or(u32::MAX);
+        told[place] = spoken(&said[place], share, no_tools);
+        room = room.saturating_sub(tokens_of(&told[place]));
+    }
+    told
 }
 
 /// What a message says in the person's own words, in at most so many tokens, as long as its name fits.

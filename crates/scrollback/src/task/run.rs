@@ -304,6 +304,7 @@ impl Helper {
         let aside = self.set_aside(question)?;
         let heard = unharmed("the helper", async { self.model.ask(question).await }).await;
         self.settle(aside, &heard);
+        let is_free = matches!(heard, Err(Error::Unreachable(_)));
         let (said, answer) = match heard {
             Ok(said) if said.text.trim().is_empty() => (said, Err(Why::Failed("it answered without any words".into()))),
             Ok(said) => {
@@ -318,7 +319,8 @@ impl Helper {
             Err(Why::Failed(reason)) => Heard::Nothing(reason.clone()),
             Err(Why::NoHelper | Why::BreakerOpen | Why::SpendLimit | Why::NoTime) => return answer,
         };
-        calls.push(self.asked::<T>(&said, outcome));
+        let asked = self.asked::<T>(&said, outcome);
+        calls.push(if is_free { Asked { cost: Some(Cost(0)), ..asked } } else { asked });
         answer
     }
 
@@ -330,7 +332,9 @@ impl Helper {
     }
 
     fn asked<T: Task>(&self, said: &Said, outcome: Heard) -> Asked {
-        let cost = self.price.as_ref().map(|price| price.cost(said.hit(), said.output_tokens));
+        // What nobody reports may have cost something.
+        let is_told = said.input_tokens > 0 || said.output_tokens > 0;
+        let cost = self.price.as_ref().filter(|_| is_told).map(|price| price.cost(said.hit(), said.output_tokens));
         let (input_tokens, output_tokens) = (said.input_tokens, said.output_tokens);
         Asked { task: T::NAME, model: self.name.clone(), input_tokens, output_tokens, cost, outcome }
     }

@@ -163,7 +163,7 @@ fn why_kept(block: &Block, id: MessageId) -> Option<&'static str> {
             Some("kept word for word, however old it is, because it is pinned")
         }
         Body::Note(Ours { tells: Tells::Kept(words), .. }) if words.earlier.contains(&id) => {
-            Some("kept word for word, however old it is, because the turn goes on from it")
+            Some("its own words are kept, however old they are, because the turn goes on from them")
         }
         Body::Note(Ours { tells: Tells::Kept(words), .. }) if words.rules.contains(&id) => {
             Some("not shown whole, but the rule it states is kept word for word")

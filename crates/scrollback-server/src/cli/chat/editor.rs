@@ -106,7 +106,7 @@ impl ConditionalEventHandler for GoOn {
 
 /// A line without what stands in it for its new lines.
 fn unmarked(line: &str) -> String {
-    line.replace(&format!("\\{TYPED}\n"), "\n").replace(&format!("\\{TYPED}"), "\\")
+    line.replace(&format!("\\{TYPED}\n"), "\n").replace(TYPED, "")
 }
 
 /// Completes commands.

@@ -15,8 +15,9 @@ use crate::engine::lanes::Lane;
 use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
 use crate::log::prompts;
+use crate::message::Part;
 use crate::rule::{Rule, rules};
-use crate::store::{Batch, Expect, Keys, Kind, Position, Put, Record, Scope, Span};
+use crate::store::{Batch, Expect, Keys, Kind, Position, Put, Record, Scope, Span, Stored};
 use crate::strategy::Leaf;
 
 /// How many messages are looked through at once in the background.
@@ -89,20 +90,20 @@ impl Engine {
         // import, the newest of it is read now, and the rest in the background once it is folded.
         let from = known.upto.max(Depth(head.depth.0.saturating_sub(CHUNK * PIECES - 1)));
         known.add(self.read_rules(session, head, from).await?);
-        let prompts = prompts(self.store(), session).await?;
-        known.stated.retain(|stated| stated.depth <= head.depth && !prompts.contains(&stated.rule.message));
+        known.stated.retain(|stated| stated.depth <= head.depth);
         Ok(known.stated)
     }
 
     /// The rules that the messages of a path state from a depth on, read a piece at a time.
     async fn read_rules(&self, session: &SessionKey, head: Position, from: Depth) -> Result<Vec<Stated>> {
         let (mut found, mut from) = (Vec::new(), from);
+        let prompts = prompts(self.store(), session).await?;
         while from <= head.depth {
             let to = Depth(from.0 + (CHUNK - 1)).min(head.depth);
             let messages = self.store().read(session, Span::Path { head, from, to }).await?;
             for stored in &messages {
                 let depth = stored.position().map_or(from, |position| position.depth);
-                found.extend(rules(stored).into_iter().map(|rule| Stated { depth, rule }));
+                found.extend(own_rules(stored, &prompts).into_iter().map(|rule| Stated { depth, rule }));
                 // It may be very much, and somebody may be waiting for something else.
                 tokio::task::yield_now().await;
             }
@@ -149,7 +150,6 @@ impl Engine {
         let first = lane.open.first().and_then(|leaf| leaf.stored.position()).map_or(before, |first| first.depth);
         let from = known.upto.max(first);
         let mut stated = known.stated.clone();
-        // What a client asks its model for a summary is no word of the person's.
         let prompts = prompts(self.store(), session).await?;
         stated.extend(found_in(&lane.open, from..before, &prompts));
         let mut next = Rules::clone(&known).with(stated.clone(), from, before);
@@ -195,8 +195,7 @@ impl Engine {
             let mut found = Vec::new();
             for stored in &messages {
                 let depth = stored.position().map_or(from, |position| position.depth);
-                let stated = if prompts.contains(&stored.id) { Vec::new() } else { rules(stored) };
-                found.extend(stated.into_iter().map(|rule| Stated { depth, rule }));
+                found.extend(own_rules(stored, &prompts).into_iter().map(|rule| Stated { depth, rule }));
                 // It may be very much, and somebody may be waiting for something else.
                 tokio::task::yield_now().await;
             }
@@ -215,11 +214,29 @@ impl Engine {
     }
 }
 
-/// The rules that messages of a stretch state, but for what clients asked.
+/// The rules that messages of a stretch state.
 fn found_in(open: &[Arc<Leaf>], stretch: Range<Depth>, prompts: &HashSet<MessageId>) -> Vec<Stated> {
     let positioned = open.iter().filter_map(|leaf| Some((leaf.stored.position()?.depth, &leaf.stored)));
-    let within = positioned.filter(|(depth, stored)| stretch.contains(depth) && !prompts.contains(&stored.id));
-    within.flat_map(|(depth, stored)| rules(stored).into_iter().map(move |rule| Stated { depth, rule })).collect()
+    let within = positioned.filter(|(depth, _)| stretch.contains(depth));
+    let stated = |(depth, stored): (Depth, &Arc<Stored>)| {
+        own_rules(stored, prompts).into_iter().map(move |rule| Stated { depth, rule })
+    };
+    within.flat_map(stated).collect()
+}
+
+/// The rules that a message states. What a client asks for a summary is its last text, and no word of the person's;
+/// what a person said just before may stand in the same message.
+fn own_rules(stored: &Stored, prompts: &HashSet<MessageId>) -> Vec<Rule> {
+    let mut found = rules(stored);
+    if prompts.contains(&stored.id) {
+        let message = stored.message();
+        let texts =
+            message.parts().iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
+        let texts: Vec<&String> = texts.collect();
+        let own = texts.split_last().map_or(&[][..], |(_, own)| own);
+        found.retain(|rule| own.iter().any(|text| text.contains(&rule.text)));
+    }
+    found
 }
 
 fn key(branch: BranchId) -> String {

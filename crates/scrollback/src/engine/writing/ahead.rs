@@ -127,8 +127,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Archives the next stretch, if that has not been done. How far it reaches moves with the budget; wherever it
-    /// ended when it was archived, the fold will end, unless all is wanted now.
+    /// Archives the next stretch, if that has not been done. How far it reaches moves with the budget: wherever it ended
+    /// when it was archived, the fold will end, unless that is too far or all is wanted now.
     async fn archive_ahead(
         &self,
         upkeep: &Upkeep<'_>,
@@ -139,7 +139,8 @@ impl Engine {
         let Upkeep { session, lane, .. } = *upkeep;
         let ready = self.ahead(session, lane).await?;
         let enough = if forced { leaves.len() } else { 1 };
-        if leaves.is_empty() || ready.is_some_and(|ready| ready.covers.count() as usize >= enough) {
+        let most = leaves.len().max(turns::last(&lane.open));
+        if leaves.is_empty() || ready.is_some_and(|ready| (enough..=most).contains(&(ready.covers.count() as usize))) {
             return Ok(());
         }
         let (changed, calls) = self.archive(lane, leaves).await;

@@ -163,6 +163,10 @@ fn what_the_person_said_since_is_told_without_results_and_reminders() {
     assert!(told.text.contains("[m4] Count the gulls.") && told.text.contains("[r1.1] Never sail"), "{}", told.text);
     assert!(!told.text.contains("burns") && !told.text.contains("tide") && told.tokens() <= 400, "{}", told.text);
     assert_eq!(told.words.earlier, [MessageId(4)]);
+    let short = stored(3, &Role::User, "Leave the ferry, count the gulls.");
+    let both = [short, stored(6, &Role::User, &"This skill is about ferries. ".repeat(2_000))];
+    let told = kept(&Keeping { said: &both, ..Keeping::default() }, limits).unwrap();
+    assert!(told.text.contains("[m3] Leave the ferry") && told.text.contains("[m6] This skill"), "{}", told.text);
     let long = [stored(5, &Role::User, &"Count the gulls of pier four. ".repeat(2_000))];
     let cut = kept(&Keeping { rules: &rules, said: &long, ..Keeping::default() }, limits).unwrap();
     assert!(cut.text.contains("[m5] Count the gulls") && cut.text.contains("[cut: "), "{}", cut.text);
