@@ -271,8 +271,8 @@ mod tests {
         let (store, key) = helped().await;
         let mut totals = Totals::default();
         let all = tasks(&*store, &key, None, &mut totals).await.unwrap().remove(0);
-        assert_eq!((all.questions, all.unpriced, all.spent), (1_200, 1, Cost(5_990)));
-        assert_eq!((totals.cost, totals.helper_cost, totals.helper_unpriced), (Cost(5_990), Cost(5_990), 1));
+        assert_eq!((all.questions, all.unpriced, all.spent), (1_200, 2, Cost(5_990)));
+        assert_eq!((totals.cost, totals.helper_cost, totals.helper_unpriced), (Cost(5_990), Cost(5_990), 2));
         let told = serde_json::to_value(&all).unwrap();
         assert_eq!((&told["cost"], &told["spent"]), (&json!(Cost(5_990).dollars()), &json!(null)));
         let mut lately = Totals::default();

@@ -1,5 +1,7 @@
 //! Laying out a turn's window: fold if it is time, let topics say what matters, fit; then record the fold.
 
+use std::collections::HashSet;
+
 use super::Engine;
 use super::control::LESS_KEPT;
 use super::folds::Folds;
@@ -325,7 +327,8 @@ impl Engine {
             let count = (folded.open().0 - known.open().0) as usize;
             folded.original_tokens =
                 open[..count].iter().fold(known.original_tokens, |sum, leaf| sum.saturating_add(leaf.tokens()));
-            let prompts = prompts(self.store(), session).await?;
+            let is_parted = open.get(count).is_some_and(|leaf| !leaf.begins_turn);
+            let prompts = if is_parted { prompts(self.store(), session).await? } else { HashSet::default() };
             let folded = folded.needing(known, &lane.pinned, open.split_at(count), &prompts);
             covered += count;
             lane.pinned = self.pinned(session, lane, &folded).await?;
