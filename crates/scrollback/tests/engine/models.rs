@@ -152,13 +152,13 @@ fn a_long_turn_is_cut_into_the_same_pages_though_its_budget_moves_a_little() {
         let store = Arc::new(MemoryStore::default());
         let mut desk = Desk::with_tasks(store, settings(StrategyName::Pages), 8_000, tasks);
         let (mut history, mut next, mut told) = (Vec::new(), user("Look at all rows."), String::new());
-        for row in 0..40 {
+        for row in 0..120 {
             // A model's tokens are estimated anew after each reply.
             desk.budget = if row % 2 == 0 { 8_000 - row } else { 7_600 + row };
-            let id = format!("call-{row:02}-abcdef");
+            let id = format!("call-{row:03}-abcdef");
             let window = desk.turn(&mut history, next, call(&id, "look", &json!({"row": row}))).await;
             told = contents(&window).unwrap_or(told);
-            next = result(&id, &format!("row {row} of the table of boats\n").repeat(45));
+            next = result(&id, &format!("row {row} of the table of boats\n").repeat(12));
         }
         let digested = told.matches("] A title by the helper").count();
         assert!(digested > 3 && !told.contains("] row"), "{told}");
