@@ -67,6 +67,23 @@ fn the_library_has_no_clock_no_environment_and_no_network() {
     }
 }
 
+/// What an `async fn` returns is compiled anew wherever it is awaited; see docs/decisions/0015-boxed-futures.md.
+#[test]
+fn public_functions_of_the_library_return_boxed_futures() {
+    for (path, text) in library() {
+        for (at, _) in code(&text).match_indices("pub async fn ") {
+            let head = text[at..].split('{').next().unwrap();
+            assert!(is_generic(head), "{}: {head}", path.display());
+        }
+    }
+}
+
+/// Whether a function has parameters whose types its caller chooses.
+fn is_generic(head: &str) -> bool {
+    let named = head.split('(').next().unwrap();
+    named.contains('<') || head.contains("impl Fn")
+}
+
 #[test]
 fn a_store_cannot_delete() {
     let text = std::fs::read_to_string(root().join("crates/scrollback/src/store/mod.rs")).unwrap();

@@ -40,6 +40,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
+use futures_util::future::LocalBoxFuture;
 use indicatif::{ProgressBar, ProgressStyle};
 use scrollback::store::Session;
 use scrollback::task::Tasks;
@@ -191,46 +192,48 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<ExitCode> {
 }
 
 /// Does what a command says.
-async fn perform(command: Command, desk: &Desk) -> anyhow::Result<ExitCode> {
-    match command {
-        Command::Demo(command) => command.run(desk).await,
-        Command::Chat(command) => Box::pin(command.run(desk)).await,
-        Command::Import(command) => command.run(desk).await,
-        Command::Export(command) => command.run(desk).await,
-        Command::Serve(command) => command.run(desk).await,
-        Command::Mcp(command) => command.run(desk.clone()).await,
-        Command::Sessions(command) => command.run(desk).await,
-        Command::Show(command) => command.run(desk).await,
-        Command::Diff(command) => command.run(desk).await,
-        Command::Why(command) => command.run(desk).await,
-        Command::Recall(command) => command.run(desk).await,
-        Command::Undo(command) => command.run(desk).await,
-        Command::Redo(command) => command.run(desk).await,
-        Command::Compress(command) => command.run(desk).await,
-        Command::Strategy(command) => command.run(desk).await,
-        Command::Pin(command) => command.run(desk, &control::PIN).await,
-        Command::Unpin(command) => command.run(desk, &control::UNPIN).await,
-        Command::Exclude(command) => command.run(desk, &control::EXCLUDE).await,
-        Command::Include(command) => command.run(desk, &control::INCLUDE).await,
-        Command::Pins(command) => command.run(desk).await,
-        Command::Rules(command) => command.run(desk).await,
-        Command::Notes(command) => command.run(desk).await,
-        Command::Edit(command) => command.run(desk).await,
-        Command::Artifacts(command) => command.run(desk).await,
-        Command::Holds(command) => command.run(desk).await,
-        Command::Window(command) => command.run(desk).await,
-        Command::Topics(command) => command.run(desk).await,
-        Command::Review(command) => command.run(desk).await,
-        Command::Jobs(command) => command.run(desk).await,
-        Command::Models(command) => command.run(desk),
-        Command::Search(command) => command.run(desk).await,
-        Command::Doctor(command) => command.run(desk).await,
-        Command::Backup(command) => command.run(desk).await,
-        Command::MigrateStore(command) => Box::pin(command.run(desk)).await,
-        Command::Eval(command) => command.run(desk).await,
-        Command::Tokens(command) => command.run(desk).await,
-        Command::Forget(command) => command.run(desk).await,
-    }
+fn perform(command: Command, desk: &Desk) -> LocalBoxFuture<'_, anyhow::Result<ExitCode>> {
+    Box::pin(async move {
+        match command {
+            Command::Demo(command) => command.run(desk).await,
+            Command::Chat(command) => command.run(desk).await,
+            Command::Import(command) => command.run(desk).await,
+            Command::Export(command) => command.run(desk).await,
+            Command::Serve(command) => command.run(desk).await,
+            Command::Mcp(command) => command.run(desk.clone()).await,
+            Command::Sessions(command) => command.run(desk).await,
+            Command::Show(command) => command.run(desk).await,
+            Command::Diff(command) => command.run(desk).await,
+            Command::Why(command) => command.run(desk).await,
+            Command::Recall(command) => command.run(desk).await,
+            Command::Undo(command) => command.run(desk).await,
+            Command::Redo(command) => command.run(desk).await,
+            Command::Compress(command) => command.run(desk).await,
+            Command::Strategy(command) => command.run(desk).await,
+            Command::Pin(command) => command.run(desk, &control::PIN).await,
+            Command::Unpin(command) => command.run(desk, &control::UNPIN).await,
+            Command::Exclude(command) => command.run(desk, &control::EXCLUDE).await,
+            Command::Include(command) => command.run(desk, &control::INCLUDE).await,
+            Command::Pins(command) => command.run(desk).await,
+            Command::Rules(command) => command.run(desk).await,
+            Command::Notes(command) => command.run(desk).await,
+            Command::Edit(command) => command.run(desk).await,
+            Command::Artifacts(command) => command.run(desk).await,
+            Command::Holds(command) => command.run(desk).await,
+            Command::Window(command) => command.run(desk).await,
+            Command::Topics(command) => command.run(desk).await,
+            Command::Review(command) => command.run(desk).await,
+            Command::Jobs(command) => command.run(desk).await,
+            Command::Models(command) => command.run(desk),
+            Command::Search(command) => command.run(desk).await,
+            Command::Doctor(command) => command.run(desk).await,
+            Command::Backup(command) => command.run(desk).await,
+            Command::MigrateStore(command) => command.run(desk).await,
+            Command::Eval(command) => command.run(desk).await,
+            Command::Tokens(command) => command.run(desk).await,
+            Command::Forget(command) => command.run(desk).await,
+        }
+    })
 }
 
 impl Desk {

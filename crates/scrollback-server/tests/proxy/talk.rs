@@ -1,5 +1,7 @@
 //! Long conversations, and what can be told of the windows they lead to.
 
+use std::time::{Duration, Instant};
+
 use scrollback::tokens::Vocabulary;
 use serde_json::{Value, json};
 
@@ -32,13 +34,23 @@ pub(crate) fn talk(server: &Server, history: &mut Vec<Value>, turns: std::ops::R
     turns.for_each(|turn| drop(say(server, history, &question(turn))));
 }
 
-/// The same with pauses, in which the helper works.
+/// The same with pauses, in which the helper works: until it has nothing to do, or for as long as it may hang.
 pub(crate) fn talk_slowly(server: &Server, history: &mut Vec<Value>, turns: std::ops::Range<usize>) {
     for turn in turns {
         talk(server, history, turn..turn + 1);
-        let pause = if turn % 4 == 3 { 1_200 } else { 20 };
-        std::thread::sleep(std::time::Duration::from_millis(pause));
+        std::thread::sleep(Duration::from_millis(20));
+        let begun = Instant::now();
+        while turn % 4 == 3 && is_busy(server) && begun.elapsed() < Duration::from_millis(1_200) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
+}
+
+/// Whether work is under way, or was never begun.
+fn is_busy(server: &Server) -> bool {
+    let jobs = server.send("GET /api/jobs", "", "").json()["jobs"].clone();
+    let is_open = |job: &Value| job["state"].get("claimed").is_some() || job["tries"] == 0;
+    jobs.as_array().unwrap().iter().any(is_open)
 }
 
 /// Says something and hears the answer.

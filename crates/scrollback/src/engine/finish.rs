@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
 
 use super::Engine;
@@ -86,32 +87,34 @@ impl<'a> Finish<'a> {
 
 impl Engine {
     /// Keeps the reply, the view and the ledger, all in one commit. Returns the reply's last message on the path.
-    pub async fn finish(&self, mut turn: Turn, mut finish: Finish<'_>) -> Result<Option<Arc<Stored>>> {
-        let view = viewed(&turn, &mut finish);
-        let (session, at) = (&turn.received.session.clone(), finish.at);
-        let mut records = vec![Put::new(session, Kind::View, View::key(turn.head.id, at), at, &view)];
-        // What a model said is paid for: it is kept although what is counted beside it cannot be read just now.
-        records.extend(self.recalled(&turn, at).await.unwrap_or_default());
-        records.extend(self.scored(&mut turn, at).await);
-        if finish.messages.is_empty() {
-            if let Some(response) = finish.response {
-                records.extend(self.log.wordless(&turn.received, response, at).await);
+    pub fn finish<'a>(&'a self, mut turn: Turn, mut finish: Finish<'a>) -> BoxFuture<'a, Result<Option<Arc<Stored>>>> {
+        Box::pin(async move {
+            let view = viewed(&turn, &mut finish);
+            let (session, at) = (&turn.received.session.clone(), finish.at);
+            let mut records = vec![Put::new(session, Kind::View, View::key(turn.head.id, at), at, &view)];
+            // What a model said is paid for: it is kept although what is counted beside it cannot be read just now.
+            records.extend(self.recalled(&turn, at).await.unwrap_or_default());
+            records.extend(self.scored(&mut turn, at).await);
+            if finish.messages.is_empty() {
+                if let Some(response) = finish.response {
+                    records.extend(self.log.wordless(&turn.received, response, at).await);
+                }
+                self.store().commit(Batch::of_records(session.clone(), records)).await?;
+                self.lanes.forget(Some(session.id));
+                return Ok(None);
             }
-            self.store().commit(Batch::of_records(session.clone(), records)).await?;
-            self.lanes.forget(Some(session.id));
-            return Ok(None);
-        }
-        let hidden = hidden(&mut turn, &mut finish);
-        records.extend(parked(session, &hidden, at));
-        let Finish { messages, model, response, urgency, bound, .. } = finish;
-        let answer = Answer { messages, model, response, records, urgency, at };
-        let replied = self.log.replied(&turn.received, answer).await?;
-        if replied.fresh.is_empty() || !replied.stint.lasts_since(turn.lane.stint) {
-            self.lanes.forget(Some(session.id));
-        } else {
-            self.keep_replied(turn, &replied, &hidden, bound);
-        }
-        Ok(replied.fresh.last().cloned())
+            let hidden = hidden(&mut turn, &mut finish);
+            records.extend(parked(session, &hidden, at));
+            let Finish { messages, model, response, urgency, bound, .. } = finish;
+            let answer = Answer { messages, model, response, records, urgency, at };
+            let replied = self.log.replied(&turn.received, answer).await?;
+            if replied.fresh.is_empty() || !replied.stint.lasts_since(turn.lane.stint) {
+                self.lanes.forget(Some(session.id));
+            } else {
+                self.keep_replied(turn, &replied, &hidden, bound);
+            }
+            Ok(replied.fresh.last().cloned())
+        })
     }
 
     /// Has a turn's lane in mind with its reply.

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::Engine;
@@ -68,51 +69,57 @@ impl Held {
     }
 
     /// The holds of a session, in order.
-    pub async fn all(store: &dyn Store, session: &SessionKey) -> Result<Vec<Self>> {
-        let records =
-            store.records(&Scope::Session(session.clone()), Kind::Note, Keys::Under(PREFIX.to_owned())).await?;
-        records.iter().map(Self::read).collect()
+    pub fn all<'a>(store: &'a dyn Store, session: &'a SessionKey) -> BoxFuture<'a, Result<Vec<Self>>> {
+        Box::pin(async move {
+            let records =
+                store.records(&Scope::Session(session.clone()), Kind::Note, Keys::Under(PREFIX.to_owned())).await?;
+            records.iter().map(Self::read).collect()
+        })
     }
 
     /// A page of the holds of a session: those after a message, in order.
-    pub async fn page(
-        store: &dyn Store,
-        session: &SessionKey,
+    pub fn page<'a>(
+        store: &'a dyn Store,
+        session: &'a SessionKey,
         after: Option<MessageId>,
         count: usize,
-    ) -> Result<Vec<Self>> {
-        let scope = Scope::Session(session.clone());
-        let from = after.map_or_else(|| PREFIX.to_owned(), Self::key);
-        let records = store.records(&scope, Kind::Note, Keys::After(from, count)).await?;
-        records.iter().take_while(|record| record.key.starts_with(PREFIX)).map(Self::read).collect()
+    ) -> BoxFuture<'a, Result<Vec<Self>>> {
+        Box::pin(async move {
+            let scope = Scope::Session(session.clone());
+            let from = after.map_or_else(|| PREFIX.to_owned(), Self::key);
+            let records = store.records(&scope, Kind::Note, Keys::After(from, count)).await?;
+            records.iter().take_while(|record| record.key.starts_with(PREFIX)).map(Self::read).collect()
+        })
     }
 
     /// The large results of a session that nothing is on record of, in order: no window had them yet. This reads the
     /// whole session.
-    pub async fn unrecorded(
-        store: &dyn Store,
-        session: &SessionKey,
-        holds: &HoldSettings,
-        recorded: &[Self],
-    ) -> Result<Vec<Self>> {
-        let recorded: HashSet<MessageId> = recorded.iter().map(|held| held.id).collect();
-        let (mut found, mut leaves, mut from) = (Vec::new(), Vec::new(), MessageId(0));
-        loop {
-            let page = store.read(session, Span::Arrival { from, limit: LOOKED_THROUGH }).await?;
-            let Some(last) = page.last() else { return Ok(found) };
-            from = MessageId(last.id.0 + 1);
-            // The calls may stand in what was read before.
-            let before = leaves.len();
-            for stored in page {
-                leaves.push(Arc::new(Leaf::new(Arc::new(stored), &leaves, holds)));
+    pub fn unrecorded<'a>(
+        store: &'a dyn Store,
+        session: &'a SessionKey,
+        holds: &'a HoldSettings,
+        recorded: &'a [Self],
+    ) -> BoxFuture<'a, Result<Vec<Self>>> {
+        Box::pin(async move {
+            let recorded: HashSet<MessageId> = recorded.iter().map(|held| held.id).collect();
+            let (mut found, mut leaves, mut from) = (Vec::new(), Vec::new(), MessageId(0));
+            loop {
+                let page = store.read(session, Span::Arrival { from, limit: LOOKED_THROUGH }).await?;
+                let Some(last) = page.last() else { return Ok(found) };
+                from = MessageId(last.id.0 + 1);
+                // The calls may stand in what was read before.
+                let before = leaves.len();
+                for stored in page {
+                    leaves.push(Arc::new(Leaf::new(Arc::new(stored), &leaves, holds)));
+                }
+                let is_fresh = |leaf: &&Arc<Leaf>| {
+                    leaf.large.is_some() && leaf.stored.position().is_some() && !recorded.contains(&leaf.stored.id)
+                };
+                let fresh = leaves[before..].iter().filter(is_fresh);
+                found.extend(fresh.map(|leaf| Self::of(leaf, leaf.large.as_ref(), holds.told(&leaf.result()))));
+                leaves.drain(..before);
             }
-            let is_fresh = |leaf: &&Arc<Leaf>| {
-                leaf.large.is_some() && leaf.stored.position().is_some() && !recorded.contains(&leaf.stored.id)
-            };
-            let fresh = leaves[before..].iter().filter(is_fresh);
-            found.extend(fresh.map(|leaf| Self::of(leaf, leaf.large.as_ref(), holds.told(&leaf.result()))));
-            leaves.drain(..before);
-        }
+        })
     }
 
     fn read(record: &Record) -> Result<Self> {

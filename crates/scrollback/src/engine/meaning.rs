@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+
 use super::Engine;
 use super::quotes::{spoken, voice_of};
 use crate::embed::{Block, Code, EmbedSettings, Embedder, Row, Scan, Similar, Sought, TextKind, passages};
@@ -194,10 +196,12 @@ impl Engine {
     }
 
     /// Embeds what was not embedded yet of a session, block by block. What is done when it fails stays done.
-    pub async fn embed_session(&self, session: &SessionKey, at: At) -> Result<()> {
-        let Some(meaning) = &self.meaning else { return Ok(()) };
-        while self.embed_block(meaning, session, at).await? {}
-        Ok(())
+    pub fn embed_session<'a>(&'a self, session: &'a SessionKey, at: At) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let Some(meaning) = &self.meaning else { return Ok(()) };
+            while self.embed_block(meaning, session, at).await? {}
+            Ok(())
+        })
     }
 
     /// Embeds the messages that follow, as many as their block takes; whether there may be more.

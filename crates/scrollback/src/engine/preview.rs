@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+
 use super::control::Folding;
 use super::lanes::Lane;
 use super::lay::Budgets;
@@ -25,24 +27,26 @@ pub struct Preview {
 
 impl Engine {
     /// Looks at a request as if it were to be answered; `None` if it holds no message and follows none.
-    pub async fn preview(&self, ask: &Ask<'_>) -> Result<Option<Preview>> {
-        if ask.history.is_empty() && ask.after.is_none() {
-            return Ok(None);
-        }
-        let seen = self.log.foresee(ask.arrival, ask.after, ask.history).await?;
-        let Some(base) = seen.base else {
-            let instructions = seen.preamble.iter().flatten().map(|stored| stored.message());
-            return Ok(Some(Preview { window: None, fresh: instructions.chain(seen.fresh).collect() }));
-        };
-        let mut lane = self.lane_seen(ask, &seen.session, base).await?;
-        if let Some(preamble) = seen.preamble {
-            lane.preamble = preamble;
-        }
-        if seen.fresh.iter().any(Message::begins_turn) {
-            lane.hidden.clear();
-        }
-        let window = self.window_seen(&lane, ask.budget)?;
-        Ok(Some(Preview { window: Some(window), fresh: seen.fresh }))
+    pub fn preview<'a>(&'a self, ask: &'a Ask<'a>) -> BoxFuture<'a, Result<Option<Preview>>> {
+        Box::pin(async move {
+            if ask.history.is_empty() && ask.after.is_none() {
+                return Ok(None);
+            }
+            let seen = self.log.foresee(ask.arrival, ask.after, ask.history).await?;
+            let Some(base) = seen.base else {
+                let instructions = seen.preamble.iter().flatten().map(|stored| stored.message());
+                return Ok(Some(Preview { window: None, fresh: instructions.chain(seen.fresh).collect() }));
+            };
+            let mut lane = self.lane_seen(ask, &seen.session, base).await?;
+            if let Some(preamble) = seen.preamble {
+                lane.preamble = preamble;
+            }
+            if seen.fresh.iter().any(Message::begins_turn) {
+                lane.hidden.clear();
+            }
+            let window = self.window_seen(&lane, ask.budget)?;
+            Ok(Some(Preview { window: Some(window), fresh: seen.fresh }))
+        })
     }
 
     /// The lane that ends in `base`, with all that its window needs.

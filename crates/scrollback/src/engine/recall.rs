@@ -5,6 +5,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+
 use super::Engine;
 use super::topics::{Wanted, Woken, recorded};
 use super::turn::Turn;
@@ -92,25 +94,39 @@ impl Turn {
 impl Engine {
     /// Answers calls of a model that is sent the window again with the answers, each with a text; a call that cannot be
     /// carried out is told why.
-    pub async fn recall(&self, turn: &mut Turn, calls: &[Result<RecallCall, String>]) -> Vec<String> {
-        // Where no room can be made, what is recalled is cut to the room there is.
-        Box::pin(self.make_room(turn)).await.unwrap_or_default();
-        self.recall_for_later(turn, calls).await
+    pub fn recall<'a>(
+        &'a self,
+        turn: &'a mut Turn,
+        calls: &'a [Result<RecallCall, String>],
+    ) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(async move {
+            // Where no room can be made, what is recalled is cut to the room there is.
+            Box::pin(self.make_room(turn)).await.unwrap_or_default();
+            self.recall_for_later(turn, calls).await
+        })
     }
 
     /// The same where the client goes on first: the window stays as it was sent.
-    pub async fn recall_for_later(&self, turn: &mut Turn, calls: &[Result<RecallCall, String>]) -> Vec<String> {
-        let room = Budget { tokens: turn.window.room() }.share(100 - KEEP);
-        let each = room / u32::try_from(calls.len().clamp(1, CALLS_MAX)).unwrap_or(1);
-        let mut answers = Vec::with_capacity(calls.len());
-        for (i, call) in calls.iter().enumerate() {
-            answers.push(match call {
-                _ if i >= CALLS_MAX => format!("Too many calls at once; ask again for this one (at most {CALLS_MAX})."),
-                Err(complaint) => complaint.clone(),
-                Ok(call) => self.answer(turn, call, each).await,
-            });
-        }
-        answers
+    pub fn recall_for_later<'a>(
+        &'a self,
+        turn: &'a mut Turn,
+        calls: &'a [Result<RecallCall, String>],
+    ) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(async move {
+            let room = Budget { tokens: turn.window.room() }.share(100 - KEEP);
+            let each = room / u32::try_from(calls.len().clamp(1, CALLS_MAX)).unwrap_or(1);
+            let mut answers = Vec::with_capacity(calls.len());
+            for (i, call) in calls.iter().enumerate() {
+                answers.push(match call {
+                    _ if i >= CALLS_MAX => {
+                        format!("Too many calls at once; ask again for this one (at most {CALLS_MAX}).")
+                    }
+                    Err(complaint) => complaint.clone(),
+                    Ok(call) => self.answer(turn, call, each).await,
+                });
+            }
+            answers
+        })
     }
 
     async fn answer(&self, turn: &mut Turn, call: &RecallCall, room: u32) -> String {
@@ -138,16 +154,18 @@ impl Engine {
     }
 
     /// What a person is told of a path who asks as a model would: all of it, also what they want left out.
-    pub async fn recall_at(
-        &self,
-        session: &SessionKey,
+    pub fn recall_at<'a>(
+        &'a self,
+        session: &'a SessionKey,
         head: Position,
-        fold: &Fold,
-        call: &RecallCall,
-    ) -> Result<String> {
-        let sight =
-            Sight { session, head, fold, window: None, excluded: &BTreeSet::new(), is_person: true, sorted: true };
-        self.looked_up(&sight, call, ROOM, &mut Vec::new()).await.map(|answered| answered.text)
+        fold: &'a Fold,
+        call: &'a RecallCall,
+    ) -> BoxFuture<'a, Result<String>> {
+        Box::pin(async move {
+            let sight =
+                Sight { session, head, fold, window: None, excluded: &BTreeSet::new(), is_person: true, sorted: true };
+            self.looked_up(&sight, call, ROOM, &mut Vec::new()).await.map(|answered| answered.text)
+        })
     }
 
     async fn looked_up(

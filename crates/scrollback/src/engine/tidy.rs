@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::Engine;
@@ -92,26 +93,28 @@ impl Chores {
 
 impl Engine {
     /// Does what can wait. Errors are for a log book: the next turn does not depend on it.
-    pub async fn tidy(&self, chores: Chores, at: At) -> Result<()> {
-        let Some(lane) = self.in_mind(&chores.session, chores.head, &chores.layout).await? else { return Ok(()) };
-        let tenant = &chores.session.tenant;
-        if lane.rules.has_gaps() {
-            self.submit(tenant, chores.job(JobKind::Rules, &lane), at).await?;
-        }
-        // A person who took such a fold back does not want it again.
-        if !lane.folded.fold.untold.is_empty() && !lane.folded.undone {
-            self.submit(tenant, chores.job(JobKind::Tell, &lane), at).await?;
-        }
-        if self.meaning.is_some() {
-            self.submit(tenant, chores.job(JobKind::Embed, &lane), at).await?;
-        }
-        if !self.tasks.has_helper() {
-            let (session, budget) = (&chores.session, chores.budget);
-            self.tidy_lane(&Upkeep { session, lane: &lane, budget, at }).await?;
-        } else if self.has_chores(&lane, chores.budget) {
-            self.submit(tenant, chores.job(JobKind::Tidy, &lane), at).await?;
-        }
-        Ok(())
+    pub fn tidy(&self, chores: Chores, at: At) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            let Some(lane) = self.in_mind(&chores.session, chores.head, &chores.layout).await? else { return Ok(()) };
+            let tenant = &chores.session.tenant;
+            if lane.rules.has_gaps() {
+                self.submit(tenant, chores.job(JobKind::Rules, &lane), at).await?;
+            }
+            // A person who took such a fold back does not want it again.
+            if !lane.folded.fold.untold.is_empty() && !lane.folded.undone {
+                self.submit(tenant, chores.job(JobKind::Tell, &lane), at).await?;
+            }
+            if self.meaning.is_some() {
+                self.submit(tenant, chores.job(JobKind::Embed, &lane), at).await?;
+            }
+            if !self.tasks.has_helper() {
+                let (session, budget) = (&chores.session, chores.budget);
+                self.tidy_lane(&Upkeep { session, lane: &lane, budget, at }).await?;
+            } else if self.has_chores(&lane, chores.budget) {
+                self.submit(tenant, chores.job(JobKind::Tidy, &lane), at).await?;
+            }
+            Ok(())
+        })
     }
 
     /// Whether the helper could have anything to do for a lane.

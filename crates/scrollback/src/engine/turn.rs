@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
 
 use super::Engine;
@@ -197,21 +198,21 @@ impl Turn {
 
 impl Engine {
     /// Takes a request into the log and lays out its window. When this returns, nothing of the request can be lost.
-    pub async fn begin(&self, ask: Ask<'_>) -> Result<Turn> {
-        Box::pin(self.begin_within(ask, |_| ask)).await
+    pub fn begin<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Result<Turn>> {
+        Box::pin(self.begin_within(ask, move |_| ask))
     }
 
     /// Like [`Engine::begin`], for a model whose limit is only assumed; see [`Engine::unsure`].
-    pub async fn begin_unsure(&self, ask: Ask<'_>) -> Result<Turn> {
-        let bounded = |controls: &Controls| {
+    pub fn begin_unsure<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Result<Turn>> {
+        let bounded = move |controls: &Controls| {
             let (budget, limit_tokens) = self.unsure(controls, ask.budget, ask.limit_tokens);
             Ask { budget, limit_tokens, ..ask }
         };
-        Box::pin(self.begin_within(ask, bounded)).await
+        Box::pin(self.begin_within(ask, bounded))
     }
 
     /// Begins a turn, with the budget and the limit that `bounded` makes of what a person decided.
-    async fn begin_within<'a>(&self, ask: Ask<'a>, bounded: impl FnOnce(&Controls) -> Ask<'a>) -> Result<Turn> {
+    async fn begin_within<'a>(&self, ask: Ask<'a>, bounded: impl FnOnce(&Controls) -> Ask<'a> + Send) -> Result<Turn> {
         let received = match ask.after {
             None => self.log.receive(ask.arrival, ask.history).await?,
             Some(after) => self.log.receive_new(ask.arrival, after, ask.history).await?,
@@ -249,8 +250,8 @@ impl Engine {
     }
 
     /// Lays a turn out again within fewer tokens, because its model counted more of them than we did.
-    pub async fn shrink(&self, turn: &mut Turn, tokens: u32) -> Result<()> {
-        self.lay_again(turn, Budget { tokens }, Room::Any).await
+    pub fn shrink<'a>(&'a self, turn: &'a mut Turn, tokens: u32) -> BoxFuture<'a, Result<()>> {
+        Box::pin(self.lay_again(turn, Budget { tokens }, Room::Any))
     }
 
     /// Lays a turn out again if its window has little room for what the model recalls: with fewer quotes, or folded if

@@ -4,6 +4,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+
 use super::beside::{joined, owners};
 use crate::control::Controls;
 use crate::engine::control;
@@ -25,16 +27,25 @@ pub struct Whole {
 
 impl Whole {
     /// Reads a session.
-    pub async fn read(store: &dyn Store, key: &SessionKey, session: Session) -> Result<Self> {
-        let all = store.read(key, Span::Arrival { from: MessageId(0), limit: usize::MAX >> 1 }).await?;
-        let controls = control::controlled(store, key).await?.controls;
-        Ok(Self::of(session, all, controls))
+    pub fn read<'a>(store: &'a dyn Store, key: &'a SessionKey, session: Session) -> BoxFuture<'a, Result<Self>> {
+        Box::pin(async move {
+            let all = store.read(key, Span::Arrival { from: MessageId(0), limit: usize::MAX >> 1 }).await?;
+            let controls = control::controlled(store, key).await?.controls;
+            Ok(Self::of(session, all, controls))
+        })
     }
 
     /// A damaged session: the messages that can be read, and what a person decided, if that can.
-    pub async fn rest(store: &dyn Store, key: &SessionKey, session: Session, messages: Vec<Stored>) -> Self {
-        let controls = control::controlled(store, key).await.unwrap_or_default().controls;
-        Self::of(session, messages, controls)
+    pub fn rest<'a>(
+        store: &'a dyn Store,
+        key: &'a SessionKey,
+        session: Session,
+        messages: Vec<Stored>,
+    ) -> BoxFuture<'a, Self> {
+        Box::pin(async move {
+            let controls = control::controlled(store, key).await.unwrap_or_default().controls;
+            Self::of(session, messages, controls)
+        })
     }
 
     fn of(session: Session, all: Vec<Stored>, controls: Arc<Controls>) -> Self {

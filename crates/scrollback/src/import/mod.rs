@@ -26,6 +26,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
@@ -238,13 +239,20 @@ fn parsed(format: Format, text: &str, others: Others<'_>) -> Import {
 }
 
 /// Stores one conversation; `at` stands for times that the file does not tell.
-pub async fn store(log: &Log, tenant: &Tenant, conversation: &Conversation, at: At) -> Result<Received> {
-    if !conversation.follows.is_empty() {
-        let messages = follow::whole(log, tenant, conversation).await?;
-        let whole = Conversation { messages, follows: Vec::new(), ..conversation.clone() };
-        return stored(log, tenant, &whole, at).await;
-    }
-    stored(log, tenant, conversation, at).await
+pub fn store<'a>(
+    log: &'a Log,
+    tenant: &'a Tenant,
+    conversation: &'a Conversation,
+    at: At,
+) -> BoxFuture<'a, Result<Received>> {
+    Box::pin(async move {
+        if !conversation.follows.is_empty() {
+            let messages = follow::whole(log, tenant, conversation).await?;
+            let whole = Conversation { messages, follows: Vec::new(), ..conversation.clone() };
+            return stored(log, tenant, &whole, at).await;
+        }
+        stored(log, tenant, conversation, at).await
+    })
 }
 
 async fn stored(log: &Log, tenant: &Tenant, conversation: &Conversation, at: At) -> Result<Received> {

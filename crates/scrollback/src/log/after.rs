@@ -1,5 +1,7 @@
 //! Requests that hold only what is new: what they follow, and what they tell.
 
+use futures_util::future::BoxFuture;
+
 use super::reply::Followed;
 use super::strand::Strand;
 use super::{Arrival, History, Log, Outcome, Received};
@@ -77,14 +79,21 @@ fn placed(received: &Received) -> Outcome {
 
 impl Log {
     /// Takes only what is new, after the last message of a declared session or after an earlier response.
-    pub async fn receive_new(&self, arrival: Arrival<'_>, after: After<'_>, history: &History<'_>) -> Result<Received> {
-        for _ in 0..TIMES {
-            match self.receive_at(arrival, after, history, after.branching()).await {
-                Err(Error::Conflict(_)) => {}
-                received => return received,
+    pub fn receive_new<'a>(
+        &'a self,
+        arrival: Arrival<'a>,
+        after: After<'a>,
+        history: &'a History<'a>,
+    ) -> BoxFuture<'a, Result<Received>> {
+        Box::pin(async move {
+            for _ in 0..TIMES {
+                match self.receive_at(arrival, after, history, after.branching()).await {
+                    Err(Error::Conflict(_)) => {}
+                    received => return received,
+                }
             }
-        }
-        self.receive_at(arrival, after, history, Branching::Free).await
+            self.receive_at(arrival, after, history, Branching::Free).await
+        })
     }
 
     async fn receive_at(

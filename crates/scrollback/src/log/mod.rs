@@ -21,6 +21,8 @@ mod summed;
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+
 pub use after::After;
 pub use declared::{Declared, SESSION_HEADER};
 pub use history::{History, array_of};
@@ -149,18 +151,20 @@ impl Log {
     }
 
     /// Takes a whole history and stores what is new in it. When this returns, nothing of it can be lost.
-    pub async fn receive(&self, arrival: Arrival<'_>, history: &History<'_>) -> Result<Received> {
-        let received = self.receive_seen(arrival, history).await;
-        // Another process has erased what was seen here lately; if it was begun again, its places are others.
-        let is_gone = history.known.is_some_and(|seen| match &received {
-            Ok(received) => seen.session == received.session.id && seen.arrived != received.arrived,
-            Err(error) => matches!(error, Error::NotFound(_)),
-        });
-        if !is_gone {
-            return received;
-        }
-        self.recent.clear();
-        self.receive_seen(arrival, &history.whole()?).await
+    pub fn receive<'a>(&'a self, arrival: Arrival<'a>, history: &'a History<'a>) -> BoxFuture<'a, Result<Received>> {
+        Box::pin(async move {
+            let received = self.receive_seen(arrival, history).await;
+            // Another process has erased what was seen here lately; if it was begun again, its places are others.
+            let is_gone = history.known.is_some_and(|seen| match &received {
+                Ok(received) => seen.session == received.session.id && seen.arrived != received.arrived,
+                Err(error) => matches!(error, Error::NotFound(_)),
+            });
+            if !is_gone {
+                return received;
+            }
+            self.recent.clear();
+            self.receive_seen(arrival, &history.whole()?).await
+        })
     }
 
     async fn receive_seen(&self, arrival: Arrival<'_>, history: &History<'_>) -> Result<Received> {
@@ -216,22 +220,24 @@ impl Log {
     }
 
     /// The standing instructions of a whole history, as they are stored.
-    pub async fn instructions(
-        &self,
-        arrival: Arrival<'_>,
-        session: &SessionKey,
-        history: &History<'_>,
-    ) -> Result<Vec<Arc<Stored>>> {
-        if history.preamble == 0 {
-            return Ok(Vec::new());
-        }
-        let mut strand = Strand::new(arrival, Batch::new(session.clone()), None);
-        for message in (0..history.preamble).map(|index| history.message(index)) {
-            strand.beside(Beside::Preamble, 0, arrival.at, message);
-        }
-        let mut received = Received::nothing_new(Outcome::Replay, session.clone(), None);
-        self.append(&mut received, strand.end()).await?;
-        Ok(received.preamble.unwrap_or_default())
+    pub fn instructions<'a>(
+        &'a self,
+        arrival: Arrival<'a>,
+        session: &'a SessionKey,
+        history: &'a History<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Arc<Stored>>>> {
+        Box::pin(async move {
+            if history.preamble == 0 {
+                return Ok(Vec::new());
+            }
+            let mut strand = Strand::new(arrival, Batch::new(session.clone()), None);
+            for message in (0..history.preamble).map(|index| history.message(index)) {
+                strand.beside(Beside::Preamble, 0, arrival.at, message);
+            }
+            let mut received = Received::nothing_new(Outcome::Replay, session.clone(), None);
+            self.append(&mut received, strand.end()).await?;
+            Ok(received.preamble.unwrap_or_default())
+        })
     }
 
     /// Whether what is in mind of a session still holds, and a place in it is there.

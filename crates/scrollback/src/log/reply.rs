@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::strand::Strand;
@@ -60,22 +61,26 @@ impl Followed {
 
 impl Log {
     /// Stores what the model answered, as the client will echo it. Returns its last message on the path.
-    pub async fn reply(&self, to: &Received, answer: Answer<'_>) -> Result<Arc<Stored>> {
-        let mut replied = self.replied(to, answer).await?;
-        replied.fresh.pop().ok_or_else(|| Error::Invalid("the reply holds no message but reasoning".into()))
+    pub fn reply<'a>(&'a self, to: &'a Received, answer: Answer<'a>) -> BoxFuture<'a, Result<Arc<Stored>>> {
+        Box::pin(async move {
+            let mut replied = self.replied(to, answer).await?;
+            replied.fresh.pop().ok_or_else(|| Error::Invalid("the reply holds no message but reasoning".into()))
+        })
     }
 
     /// Gives the last message of a request a name by which a later request may follow it.
-    pub async fn name(&self, received: &Received, name: &str, at: At) -> Result<()> {
-        let answer = Answer {
-            messages: Vec::new(),
-            model: "",
-            response: Some(name),
-            records: Vec::new(),
-            urgency: Urgency::Now,
-            at,
-        };
-        self.replied(received, answer).await.map(drop)
+    pub fn name<'a>(&'a self, received: &'a Received, name: &'a str, at: At) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let answer = Answer {
+                messages: Vec::new(),
+                model: "",
+                response: Some(name),
+                records: Vec::new(),
+                urgency: Urgency::Now,
+                at,
+            };
+            self.replied(received, answer).await.map(drop)
+        })
     }
 
     /// What lets a later request follow a response that said nothing that could be kept: it goes on behind the last

@@ -5,6 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use futures_util::future::BoxFuture;
+
 use super::snippet::Snippet;
 use super::words::{bare, each_run, lower, pairs, small};
 use super::{Need, Probe, Reach, Term, each_term, folded, is_unspaced};
@@ -81,20 +83,22 @@ impl Found {
 }
 
 /// Searches a store.
-pub async fn find(store: &dyn Store, tenant: &Tenant, query: &Query) -> Result<Vec<Found>> {
-    let mut terms = query_terms(&query.text);
-    terms.truncate(TERMS);
-    if terms.is_empty() {
-        return Err(Error::Invalid(format!("“{}” has no word to search for", query.text)));
-    }
-    let mut matches = store.matching(tenant, query.probe(terms.clone(), Need::All)).await?;
-    if matches.messages.len() < query.limit && terms.len() > 1 {
-        let more = store.matching(tenant, query.probe(rarest(&terms, &matches.frequencies), Need::Any)).await?;
-        let known: HashSet<_> = matches.messages.iter().map(|(session, message)| (*session, message.id)).collect();
-        let fresh = more.messages.into_iter().filter(|(session, message)| !known.contains(&(*session, message.id)));
-        matches.messages.extend(fresh);
-    }
-    Ok(ranked(query, &terms, matches))
+pub fn find<'a>(store: &'a dyn Store, tenant: &'a Tenant, query: &'a Query) -> BoxFuture<'a, Result<Vec<Found>>> {
+    Box::pin(async move {
+        let mut terms = query_terms(&query.text);
+        terms.truncate(TERMS);
+        if terms.is_empty() {
+            return Err(Error::Invalid(format!("“{}” has no word to search for", query.text)));
+        }
+        let mut matches = store.matching(tenant, query.probe(terms.clone(), Need::All)).await?;
+        if matches.messages.len() < query.limit && terms.len() > 1 {
+            let more = store.matching(tenant, query.probe(rarest(&terms, &matches.frequencies), Need::Any)).await?;
+            let known: HashSet<_> = matches.messages.iter().map(|(session, message)| (*session, message.id)).collect();
+            let fresh = more.messages.into_iter().filter(|(session, message)| !known.contains(&(*session, message.id)));
+            matches.messages.extend(fresh);
+        }
+        Ok(ranked(query, &terms, matches))
+    })
 }
 
 /// The terms of a query: words whole, runs without spaces as their pairs, a lone character as a prefix. Each is a term

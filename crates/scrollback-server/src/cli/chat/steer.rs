@@ -72,7 +72,7 @@ impl Talk<'_> {
         let arguments = Arguments::try_parse_from(words).map_err(|error| complaint(&error))?;
         self.server.renewed(self.desk).await?;
         tokio::select! {
-            done = Box::pin(perform(arguments.command, self.desk)) => done.map(drop),
+            done = perform(arguments.command, self.desk) => done.map(drop),
             _ = tokio::signal::ctrl_c() => self.screen.aside("stopped"),
         }
     }

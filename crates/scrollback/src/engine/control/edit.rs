@@ -4,6 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+
 use crate::artifact::{Artifact, ArtifactId};
 use crate::engine::Engine;
 use crate::engine::lanes::Lane;
@@ -69,24 +71,32 @@ pub struct Folding<'a> {
 
 impl Engine {
     /// Puts a person's words in the place of a note, as a fold of its own. Of a page, the first line is the title.
-    pub async fn edit(&self, folding: Folding<'_>, note: NoteName, text: &str, at: At) -> Result<Fold> {
-        if text.trim().is_empty() {
-            return Err(Error::Invalid("a note needs words".into()));
-        }
-        let mut lane = self.lane_at(folding, at).await?;
-        let mut fold = Fold::clone(&lane.folded.fold);
-        match note {
-            NoteName::Page(number) => edit_page(&mut fold, number, text)?,
-            NoteName::Summary(number) => edit_summary(&mut fold, number, text)?,
-            NoteName::Artifact(id) => lane.artifacts = self.edit_artifact(folding.session, &lane, id, text).await?,
-        }
-        let kept = lane.kept_over(&fold, folding.budget);
-        let scene = Scene { kept: kept.as_ref(), fold: &fold, ..lane.scene(folding.budget) };
-        let edited = self.strategy(lane.strategy).file(&scene, Vec::new()).knowing(&fold);
-        whole(note, text, &edited)?;
-        self.put_fold(folding.session, &mut lane, edited, at).await?;
-        self.lanes.forget(Some(folding.session.id));
-        Ok(Fold::clone(&lane.folded.fold))
+    pub fn edit<'a>(
+        &'a self,
+        folding: Folding<'a>,
+        note: NoteName,
+        text: &'a str,
+        at: At,
+    ) -> BoxFuture<'a, Result<Fold>> {
+        Box::pin(async move {
+            if text.trim().is_empty() {
+                return Err(Error::Invalid("a note needs words".into()));
+            }
+            let mut lane = self.lane_at(folding, at).await?;
+            let mut fold = Fold::clone(&lane.folded.fold);
+            match note {
+                NoteName::Page(number) => edit_page(&mut fold, number, text)?,
+                NoteName::Summary(number) => edit_summary(&mut fold, number, text)?,
+                NoteName::Artifact(id) => lane.artifacts = self.edit_artifact(folding.session, &lane, id, text).await?,
+            }
+            let kept = lane.kept_over(&fold, folding.budget);
+            let scene = Scene { kept: kept.as_ref(), fold: &fold, ..lane.scene(folding.budget) };
+            let edited = self.strategy(lane.strategy).file(&scene, Vec::new()).knowing(&fold);
+            whole(note, text, &edited)?;
+            self.put_fold(folding.session, &mut lane, edited, at).await?;
+            self.lanes.forget(Some(folding.session.id));
+            Ok(Fold::clone(&lane.folded.fold))
+        })
     }
 
     async fn edit_artifact(
@@ -105,26 +115,28 @@ impl Engine {
 
     /// Folds now what would be folded when the window is full, by the helper where there is one. `None` if nothing is
     /// old enough.
-    pub async fn compress(&self, folding: Folding<'_>, at: At) -> Result<Option<Fold>> {
-        let Folding { session, budget, .. } = folding;
-        // Who asks for a fold waits for what it tells.
-        self.tell_unread(folding, at).await?;
-        let mut lane = self.lane_at(folding, at).await?;
-        if self.tasks.has_helper() {
+    pub fn compress<'a>(&'a self, folding: Folding<'a>, at: At) -> BoxFuture<'a, Result<Option<Fold>>> {
+        Box::pin(async move {
+            let Folding { session, budget, .. } = folding;
+            // Who asks for a fold waits for what it tells.
+            self.tell_unread(folding, at).await?;
+            let mut lane = self.lane_at(folding, at).await?;
+            if self.tasks.has_helper() {
+                let mut asked = Vec::new();
+                let written = self.write_ahead(&Upkeep { session, lane: &lane, budget, at }, true, &mut asked).await;
+                self.keep_asked(session, &asked, at).await?;
+                written?;
+            }
+            let occasion = Occasion { session, budget, at, forced: true, begins: false };
             let mut asked = Vec::new();
-            let written = self.write_ahead(&Upkeep { session, lane: &lane, budget, at }, true, &mut asked).await;
+            let due = self.due_fold(&mut lane, &occasion, &mut asked).await;
             self.keep_asked(session, &asked, at).await?;
-            written?;
-        }
-        let occasion = Occasion { session, budget, at, forced: true, begins: false };
-        let mut asked = Vec::new();
-        let due = self.due_fold(&mut lane, &occasion, &mut asked).await;
-        self.keep_asked(session, &asked, at).await?;
-        let Some(fold) = due?.fold else { return Ok(None) };
-        let fold = Fold { budget: budget.tokens, ..fold };
-        self.put_fold(session, &mut lane, fold, at).await?;
-        self.lanes.forget(Some(session.id));
-        Ok(Some(Fold::clone(&lane.folded.fold)))
+            let Some(fold) = due?.fold else { return Ok(None) };
+            let fold = Fold { budget: budget.tokens, ..fold };
+            self.put_fold(session, &mut lane, fold, at).await?;
+            self.lanes.forget(Some(session.id));
+            Ok(Some(Fold::clone(&lane.folded.fold)))
+        })
     }
 }
 

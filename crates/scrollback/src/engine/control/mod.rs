@@ -11,6 +11,8 @@ pub(super) mod rules;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+
 pub use edit::{Folding, NoteName};
 pub(super) use kept::{KeptRecord, LESS_KEPT};
 pub use rules::Stated;
@@ -57,8 +59,8 @@ pub(crate) fn put(session: &SessionKey, controls: &Controls, at: At) -> Put {
 
 impl Engine {
     /// What a person decided about a session.
-    pub async fn controls(&self, session: &SessionKey) -> Result<Controls> {
-        self.controlled(session).await.map(|controlled| Controls::clone(&controlled.controls))
+    pub fn controls<'a>(&'a self, session: &'a SessionKey) -> BoxFuture<'a, Result<Controls>> {
+        Box::pin(async move { self.controlled(session).await.map(|controlled| Controls::clone(&controlled.controls)) })
     }
 
     pub(super) async fn controlled(&self, session: &SessionKey) -> Result<Controlled> {
@@ -66,24 +68,31 @@ impl Engine {
     }
 
     /// Makes a change; it counts from the next window on. Returns what counts now.
-    pub async fn change(&self, session: &SessionKey, change: &Change, at: At) -> Result<Controls> {
-        let unit = self.unit(session, change).await?;
-        for _ in 0..TRIES {
-            let Controlled { controls, version } = self.controlled(session).await?;
-            let mut controls = Arc::unwrap_or_clone(controls);
-            apply(&mut controls, change, &unit);
-            let expect = if version == 0 { Expect::Absent } else { Expect::Version(version) };
-            let put = put(session, &controls, at).expecting(expect);
-            match self.store().commit(Batch::of_records(session.clone(), vec![put])).await {
-                Ok(_) => {
-                    self.lanes.forget(Some(session.id));
-                    return Ok(controls);
+    pub fn change<'a>(
+        &'a self,
+        session: &'a SessionKey,
+        change: &'a Change,
+        at: At,
+    ) -> BoxFuture<'a, Result<Controls>> {
+        Box::pin(async move {
+            let unit = self.unit(session, change).await?;
+            for _ in 0..TRIES {
+                let Controlled { controls, version } = self.controlled(session).await?;
+                let mut controls = Arc::unwrap_or_clone(controls);
+                apply(&mut controls, change, &unit);
+                let expect = if version == 0 { Expect::Absent } else { Expect::Version(version) };
+                let put = put(session, &controls, at).expecting(expect);
+                match self.store().commit(Batch::of_records(session.clone(), vec![put])).await {
+                    Ok(_) => {
+                        self.lanes.forget(Some(session.id));
+                        return Ok(controls);
+                    }
+                    Err(Error::Conflict(_)) => {}
+                    Err(error) => return Err(error),
                 }
-                Err(Error::Conflict(_)) => {}
-                Err(error) => return Err(error),
             }
-        }
-        Err(Error::Conflict("the controls of this session change too often; try again".into()))
+            Err(Error::Conflict("the controls of this session change too often; try again".into()))
+        })
     }
 
     /// The messages that a change is about. A call is never parted from its results.
@@ -147,21 +156,37 @@ impl Engine {
     }
 
     /// Goes back to the fold before the one that counts for a path; the next fold waits until it must be.
-    pub async fn undo(&self, session: &SessionKey, head: Position, layout: &str, at: At) -> Result<Fold> {
-        let folds = Folds { store: self.store(), session, layout };
-        let folded = folds.undo(head, at).await;
-        // Also if it failed: a database whose answer was lost may have written it.
-        self.lanes.forget(Some(session.id));
-        Ok(Fold::clone(&folded?.fold))
+    pub fn undo<'a>(
+        &'a self,
+        session: &'a SessionKey,
+        head: Position,
+        layout: &'a str,
+        at: At,
+    ) -> BoxFuture<'a, Result<Fold>> {
+        Box::pin(async move {
+            let folds = Folds { store: self.store(), session, layout };
+            let folded = folds.undo(head, at).await;
+            // Also if it failed: a database whose answer was lost may have written it.
+            self.lanes.forget(Some(session.id));
+            Ok(Fold::clone(&folded?.fold))
+        })
     }
 
     /// Takes up again what was undone last.
-    pub async fn redo(&self, session: &SessionKey, head: Position, layout: &str, at: At) -> Result<Fold> {
-        let folds = Folds { store: self.store(), session, layout };
-        let folded = folds.redo(head, at).await;
-        // Also if it failed: a database whose answer was lost may have written it.
-        self.lanes.forget(Some(session.id));
-        Ok(Fold::clone(&folded?.fold))
+    pub fn redo<'a>(
+        &'a self,
+        session: &'a SessionKey,
+        head: Position,
+        layout: &'a str,
+        at: At,
+    ) -> BoxFuture<'a, Result<Fold>> {
+        Box::pin(async move {
+            let folds = Folds { store: self.store(), session, layout };
+            let folded = folds.redo(head, at).await;
+            // Also if it failed: a database whose answer was lost may have written it.
+            self.lanes.forget(Some(session.id));
+            Ok(Fold::clone(&folded?.fold))
+        })
     }
 }
 

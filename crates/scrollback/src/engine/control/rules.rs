@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Engine;
@@ -84,14 +85,16 @@ impl Rules {
 
 impl Engine {
     /// The rules stated on a path, those that a person let go of included.
-    pub async fn rules(&self, session: &SessionKey, head: Position) -> Result<Vec<Stated>> {
-        let mut known = self.rules_of(session, head).await?;
-        // What is open was not looked through yet: the window shows it anyway. Where that is very much, as after an
-        // import, the newest of it is read now, and the rest in the background once it is folded.
-        let from = known.upto.max(Depth(head.depth.0.saturating_sub(CHUNK * PIECES - 1)));
-        known.add(self.read_rules(session, head, from).await?);
-        known.stated.retain(|stated| stated.depth <= head.depth);
-        Ok(known.stated)
+    pub fn rules<'a>(&'a self, session: &'a SessionKey, head: Position) -> BoxFuture<'a, Result<Vec<Stated>>> {
+        Box::pin(async move {
+            let mut known = self.rules_of(session, head).await?;
+            // What is open was not looked through yet: the window shows it anyway. Where that is very much, as after an
+            // import, the newest of it is read now, and the rest in the background once it is folded.
+            let from = known.upto.max(Depth(head.depth.0.saturating_sub(CHUNK * PIECES - 1)));
+            known.add(self.read_rules(session, head, from).await?);
+            known.stated.retain(|stated| stated.depth <= head.depth);
+            Ok(known.stated)
+        })
     }
 
     /// The rules that the messages of a path state from a depth on, read a piece at a time.

@@ -4,6 +4,7 @@
 //! Whoever finds it due claims it for a while, only if nobody else has meanwhile; a claim that is neither renewed nor
 //! done in time counts for nothing, so that a crashed run is done again.
 
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use super::super::Engine;
@@ -54,34 +55,43 @@ impl Engine {
 
 impl Daily<'_> {
     /// Claims the work if it is due and nobody has it. The first time it only says when it will be.
-    pub async fn due(&self, now: At) -> Result<Option<Claim>> {
-        let Some((job, version)) = self.job().await? else {
-            let job = Job { next: self.next(now), last: None, claimed: None };
-            self.put(&job, Expect::Absent, now).await?;
-            return Ok(None);
-        };
-        // What lies further ahead than it may was noted by a clock that has gone back since.
-        let waits = |until: At, most: i64| until > now && until.0.saturating_sub(now.0) <= most + LEASE_MICROSECONDS;
-        if waits(job.next, DAY_MICROSECONDS) || job.claimed.is_some_and(|until| waits(until, LEASE_MICROSECONDS)) {
-            return Ok(None);
-        }
-        let (last, next) = (job.last, job.next);
-        let claimed = Job { claimed: Some(At(now.0 + LEASE_MICROSECONDS)), ..job };
-        let is_ours = self.put(&claimed, Expect::Version(version), now).await?;
-        Ok(is_ours.then_some(Claim { last, version: version + 1, next }))
+    pub fn due(&self, now: At) -> BoxFuture<'_, Result<Option<Claim>>> {
+        Box::pin(async move {
+            let Some((job, version)) = self.job().await? else {
+                let job = Job { next: self.next(now), last: None, claimed: None };
+                self.put(&job, Expect::Absent, now).await?;
+                return Ok(None);
+            };
+            // What lies further ahead than it may was noted by a clock that has gone back since.
+            let waits =
+                |until: At, most: i64| until > now && until.0.saturating_sub(now.0) <= most + LEASE_MICROSECONDS;
+            if waits(job.next, DAY_MICROSECONDS) || job.claimed.is_some_and(|until| waits(until, LEASE_MICROSECONDS)) {
+                return Ok(None);
+            }
+            let (last, next) = (job.last, job.next);
+            let claimed = Job { claimed: Some(At(now.0 + LEASE_MICROSECONDS)), ..job };
+            let is_ours = self.put(&claimed, Expect::Version(version), now).await?;
+            Ok(is_ours.then_some(Claim { last, version: version + 1, next }))
+        })
     }
 
     /// Keeps a claim for longer; `None` if it counts no more, and the work belongs to somebody else.
-    pub async fn renewed(&self, claim: Claim, now: At) -> Result<Option<Claim>> {
-        let job = Job { next: claim.next, last: claim.last, claimed: Some(At(now.0 + LEASE_MICROSECONDS)) };
-        let is_ours = self.put(&job, Expect::Version(claim.version), now).await?;
-        Ok(is_ours.then_some(Claim { version: claim.version + 1, ..claim }))
+    pub fn renewed(&self, claim: Claim, now: At) -> BoxFuture<'_, Result<Option<Claim>>> {
+        let Claim { last, version, next } = claim;
+        Box::pin(async move {
+            let job = Job { next, last, claimed: Some(At(now.0 + LEASE_MICROSECONDS)) };
+            let is_ours = self.put(&job, Expect::Version(version), now).await?;
+            Ok(is_ours.then_some(Claim { last, version: version + 1, next }))
+        })
     }
 
     /// Notes that the work is done: it is due again at its hour.
-    pub async fn done(&self, claim: Claim, now: At) -> Result<()> {
-        let job = Job { next: self.next(now), last: Some(now), claimed: None };
-        self.put(&job, Expect::Version(claim.version), now).await.map(|_| ())
+    pub fn done(&self, claim: Claim, now: At) -> BoxFuture<'_, Result<()>> {
+        let Claim { version, .. } = claim;
+        Box::pin(async move {
+            let job = Job { next: self.next(now), last: Some(now), claimed: None };
+            self.put(&job, Expect::Version(version), now).await.map(|_| ())
+        })
     }
 
     async fn job(&self) -> Result<Option<(Job, u64)>> {

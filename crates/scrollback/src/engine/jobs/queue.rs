@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use futures_util::future::BoxFuture;
+
 use super::super::Engine;
 use super::job::{Claimed, Job, JobLine, JobState, Kept, LEASE_MICROSECONDS, MOST_PAUSE_MICROSECONDS, WORK};
 use crate::error::{Error, Result};
@@ -24,53 +26,59 @@ impl Engine {
     /// Queues work; false if it waits already or somebody has it. Work that waits is done for the newest head, work
     /// that somebody has once more after that; work that came to an end is queued anew. What a newer version queued and
     /// is not understood is left to it.
-    pub async fn submit(&self, tenant: &Tenant, job: Job, at: At) -> Result<bool> {
-        let key = job.key();
-        // Whoever changed the record meanwhile may have ended what was about to be asked for again.
-        for _ in 0..MOST_ROUNDS {
-            let record = self.job_record(tenant, &key).await?;
-            let expect = record.as_ref().map_or(Expect::Absent, |record| Expect::Version(record.version));
-            let known = record.as_ref().map(Kept::read);
-            let is_foreign = matches!(known, Some(None));
-            let Some((kept, is_new)) = submitted(known.flatten(), &job, at).filter(|_| !is_foreign) else {
-                return Ok(false);
-            };
-            if self.put_job(tenant, &kept, expect, at).await? {
-                return Ok(is_new);
+    pub fn submit<'a>(&'a self, tenant: &'a Tenant, job: Job, at: At) -> BoxFuture<'a, Result<bool>> {
+        Box::pin(async move {
+            let key = job.key();
+            // Whoever changed the record meanwhile may have ended what was about to be asked for again.
+            for _ in 0..MOST_ROUNDS {
+                let record = self.job_record(tenant, &key).await?;
+                let expect = record.as_ref().map_or(Expect::Absent, |record| Expect::Version(record.version));
+                let known = record.as_ref().map(Kept::read);
+                let is_foreign = matches!(known, Some(None));
+                let Some((kept, is_new)) = submitted(known.flatten(), &job, at).filter(|_| !is_foreign) else {
+                    return Ok(false);
+                };
+                if self.put_job(tenant, &kept, expect, at).await? {
+                    return Ok(is_new);
+                }
             }
-        }
-        Err(Error::Conflict(key))
+            Err(Error::Conflict(key))
+        })
     }
 
     /// Waits until work is submitted here that may be claimed at once. Each piece wakes one who waits; what comes while
     /// nobody does wakes the next.
-    pub async fn wait_for_work(&self) {
-        self.due.woken().await;
+    pub fn wait_for_work(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.due.woken().await;
+        })
     }
 
     /// Claims the work that has been due for longest, if there is any.
-    pub async fn claim(&self, tenant: &Tenant, now: At) -> Result<Option<Claimed>> {
-        if !self.due.knows(tenant) {
-            self.resume(tenant).await?;
-        }
-        while let Some(key) = self.due.earliest(tenant, now) {
-            let record = self.job_record(tenant, &key).await?;
-            if record.is_none() {
-                self.unlist_job(tenant, &key).await?;
+    pub fn claim<'a>(&'a self, tenant: &'a Tenant, now: At) -> BoxFuture<'a, Result<Option<Claimed>>> {
+        Box::pin(async move {
+            if !self.due.knows(tenant) {
+                self.resume(tenant).await?;
             }
-            let known = record.and_then(|record| Some((Kept::read(&record)?, record.version)));
-            let wait = known.as_ref().and_then(|(kept, _)| kept.state.wait());
-            match known.filter(|_| wait.is_some_and(|wait| wait.is_over(now))) {
-                None => self.due.note(tenant, &key, wait),
-                Some((kept, version)) => {
-                    let claimed = self.taken(tenant, kept, version, now).await?;
-                    if claimed.is_some() {
-                        return Ok(claimed);
+            while let Some(key) = self.due.earliest(tenant, now) {
+                let record = self.job_record(tenant, &key).await?;
+                if record.is_none() {
+                    self.unlist_job(tenant, &key).await?;
+                }
+                let known = record.and_then(|record| Some((Kept::read(&record)?, record.version)));
+                let wait = known.as_ref().and_then(|(kept, _)| kept.state.wait());
+                match known.filter(|_| wait.is_some_and(|wait| wait.is_over(now))) {
+                    None => self.due.note(tenant, &key, wait),
+                    Some((kept, version)) => {
+                        let claimed = self.taken(tenant, kept, version, now).await?;
+                        if claimed.is_some() {
+                            return Ok(claimed);
+                        }
                     }
                 }
             }
-        }
-        Ok(None)
+            Ok(None)
+        })
     }
 
     /// Takes work that is due; none if somebody else did, or it was cut short too often.
@@ -91,61 +99,69 @@ impl Engine {
     }
 
     /// Keeps a claim for longer; `None` if it counts no more, and the work belongs to somebody else.
-    pub async fn renew(&self, claimed: Claimed, now: At) -> Result<Option<Claimed>> {
-        let until = At(now.0 + LEASE_MICROSECONDS);
-        let renewed = claimed.kept(JobState::Claimed { until });
-        let is_ours = self.end_claim(&claimed, now, |again| Kept { again, ..renewed.clone() }).await?;
-        Ok(is_ours.then_some(Claimed { until, ..claimed }))
+    pub fn renew(&self, claimed: Claimed, now: At) -> BoxFuture<'_, Result<Option<Claimed>>> {
+        Box::pin(async move {
+            let until = At(now.0 + LEASE_MICROSECONDS);
+            let renewed = claimed.kept(JobState::Claimed { until });
+            let is_ours = self.end_claim(&claimed, now, |again| Kept { again, ..renewed.clone() }).await?;
+            Ok(is_ours.then_some(Claimed { until, ..claimed }))
+        })
     }
 
     /// Notes that work is done; what was asked for meanwhile waits. Says nothing if somebody else has it by now.
-    pub async fn done(&self, claimed: Claimed, at: At) -> Result<()> {
-        let done = Kept { last_error: None, ..claimed.kept(JobState::Done) };
-        let ended = |again: Option<Job>| again.map_or_else(|| done.clone(), |job| Kept::new(job, at));
-        self.end_claim(&claimed, at, ended).await.map(drop)
+    pub fn done(&self, claimed: Claimed, at: At) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            let done = Kept { last_error: None, ..claimed.kept(JobState::Done) };
+            let ended = |again: Option<Job>| again.map_or_else(|| done.clone(), |job| Kept::new(job, at));
+            self.end_claim(&claimed, at, ended).await.map(drop)
+        })
     }
 
     /// Notes that work failed: it is tried again after a while, or given up. Says nothing if somebody else has it by
     /// now.
-    pub async fn failed(&self, claimed: Claimed, reason: &str, at: At) -> Result<()> {
-        let state = if claimed.tries >= MOST_TRIES {
-            JobState::Failed { reason: reason.to_owned() }
-        } else {
-            let pause = FIRST_PAUSE_MICROSECONDS * PAUSE_GROWS.pow(claimed.tries.saturating_sub(1));
-            JobState::Waiting { not_before: At(at.0 + pause.min(MOST_PAUSE_MICROSECONDS)) }
-        };
-        let failed = Kept { last_error: Some(reason.to_owned()), ..claimed.kept(state) };
-        let ended = |again: Option<Job>| match (again, &failed.state) {
-            (Some(job), JobState::Failed { .. }) => Kept::new(job, at),
-            (Some(job), _) => Kept { job, ..failed.clone() },
-            (None, _) => failed.clone(),
-        };
-        self.end_claim(&claimed, at, ended).await.map(drop)
+    pub fn failed<'a>(&'a self, claimed: Claimed, reason: &'a str, at: At) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let state = if claimed.tries >= MOST_TRIES {
+                JobState::Failed { reason: reason.to_owned() }
+            } else {
+                let pause = FIRST_PAUSE_MICROSECONDS * PAUSE_GROWS.pow(claimed.tries.saturating_sub(1));
+                JobState::Waiting { not_before: At(at.0 + pause.min(MOST_PAUSE_MICROSECONDS)) }
+            };
+            let failed = Kept { last_error: Some(reason.to_owned()), ..claimed.kept(state) };
+            let ended = |again: Option<Job>| match (again, &failed.state) {
+                (Some(job), JobState::Failed { .. }) => Kept::new(job, at),
+                (Some(job), _) => Kept { job, ..failed.clone() },
+                (None, _) => failed.clone(),
+            };
+            self.end_claim(&claimed, at, ended).await.map(drop)
+        })
     }
 
     /// Looks through the list of what is not done and keeps it in mind; returns its keys. For the start: from then on
     /// what is submitted here is known. What was done is not read.
-    pub async fn resume(&self, tenant: &Tenant) -> Result<Vec<String>> {
-        let mut found = BTreeMap::new();
-        for key in self.open_jobs(tenant).await? {
-            let mut wait = self.due.of(tenant, &key);
-            if wait.is_none() {
-                let record = self.job_record(tenant, &key).await?;
-                if record.is_none() {
-                    self.unlist_job(tenant, &key).await?;
+    pub fn resume<'a>(&'a self, tenant: &'a Tenant) -> BoxFuture<'a, Result<Vec<String>>> {
+        Box::pin(async move {
+            let mut found = BTreeMap::new();
+            for key in self.open_jobs(tenant).await? {
+                let mut wait = self.due.of(tenant, &key);
+                if wait.is_none() {
+                    let record = self.job_record(tenant, &key).await?;
+                    if record.is_none() {
+                        self.unlist_job(tenant, &key).await?;
+                    }
+                    wait = record.as_ref().and_then(Kept::read).and_then(|kept| kept.state.wait());
                 }
-                wait = record.as_ref().and_then(Kept::read).and_then(|kept| kept.state.wait());
+                found.extend(wait.map(|wait| (key, wait)));
             }
-            found.extend(wait.map(|wait| (key, wait)));
-        }
-        let keys = found.keys().cloned().collect();
-        self.due.learn(tenant, found);
-        Ok(keys)
+            let keys = found.keys().cloned().collect();
+            self.due.learn(tenant, found);
+            Ok(keys)
+        })
     }
 
     /// All queued work, done or not, for people.
-    pub async fn jobs(&self, tenant: &Tenant) -> Result<Vec<JobLine>> {
-        Ok(self.job_records(tenant).await?.iter().filter_map(JobLine::of).collect())
+    pub fn jobs<'a>(&'a self, tenant: &'a Tenant) -> BoxFuture<'a, Result<Vec<JobLine>>> {
+        Box::pin(async move { Ok(self.job_records(tenant).await?.iter().filter_map(JobLine::of).collect()) })
     }
 
     /// Puts something in the place of a claim, depending on what was asked for meanwhile; whether the claim still

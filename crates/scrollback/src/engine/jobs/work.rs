@@ -1,5 +1,7 @@
 //! Does queued work: what a turn left for later, and messages nobody has looked through for rules.
 
+use futures_util::future::BoxFuture;
+
 use super::super::Engine;
 use super::job::{Claimed, Job, JobKind};
 use crate::engine::control::Folding;
@@ -12,27 +14,31 @@ use crate::window::Budget;
 impl Engine {
     /// Does work that was claimed; for a session that was erased there is nothing to do. An error means that it may be
     /// tried again.
-    pub async fn work(&self, claimed: &Claimed, at: At) -> Result<()> {
-        let (session, job) = (claimed.session(), &claimed.job);
-        // The end of the path that it is for, as it is now.
-        let Some(head) = self.store().end_of(&session, job.head.branch).await? else { return Ok(()) };
-        match job.kind {
-            JobKind::Tidy => self.tidy_now(&session, job, head, at).await,
-            JobKind::Rules => self.look_through_gaps(&session, head, at).await,
-            JobKind::Embed => self.embed_session(&session, at).await,
-            JobKind::Tell => self.tell_unread(folding(&session, job, head), at).await,
-        }
+    pub fn work<'a>(&'a self, claimed: &'a Claimed, at: At) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let (session, job) = (claimed.session(), &claimed.job);
+            // The end of the path that it is for, as it is now.
+            let Some(head) = self.store().end_of(&session, job.head.branch).await? else { return Ok(()) };
+            match job.kind {
+                JobKind::Tidy => self.tidy_now(&session, job, head, at).await,
+                JobKind::Rules => self.look_through_gaps(&session, head, at).await,
+                JobKind::Embed => self.embed_session(&session, at).await,
+                JobKind::Tell => self.tell_unread(folding(&session, job, head), at).await,
+            }
+        })
     }
 
     /// Does all the work that is due, one piece after another; for programs that have no runner of their own.
-    pub async fn work_through(&self, tenant: &Tenant, at: At) -> Result<()> {
-        while let Some(claimed) = self.claim(tenant, at).await? {
-            match self.work(&claimed, at).await {
-                Ok(()) => self.done(claimed, at).await?,
-                Err(error) => self.failed(claimed, &error.to_string(), at).await?,
+    pub fn work_through<'a>(&'a self, tenant: &'a Tenant, at: At) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            while let Some(claimed) = self.claim(tenant, at).await? {
+                match self.work(&claimed, at).await {
+                    Ok(()) => self.done(claimed, at).await?,
+                    Err(error) => self.failed(claimed, &error.to_string(), at).await?,
+                }
             }
-        }
-        Ok(())
+            Ok(())
+        })
     }
 
     async fn tidy_now(&self, session: &SessionKey, job: &Job, head: Position, at: At) -> Result<()> {

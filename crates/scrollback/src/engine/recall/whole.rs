@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+
 use super::passages::{Passages, lines_of, passages};
 use super::{AROUND, ROOM, Sight};
 use crate::engine::Engine;
@@ -28,57 +30,76 @@ pub struct Lines {
 
 impl Engine {
     /// A stretch of the path that ends in `head`, with the reasoning that led to each message and with what is held.
-    pub async fn stretch(
-        &self,
-        session: &SessionKey,
+    pub fn stretch<'a>(
+        &'a self,
+        session: &'a SessionKey,
         head: Position,
         from: Depth,
         to: Depth,
-    ) -> Result<Vec<Arc<Leaf>>> {
-        let read = |from| self.store().read(session, Span::Path { head, from, to });
-        let leaves = self.leaves(session, read(from).await?).await?;
-        let unknown = |leaf: &Arc<Leaf>| leaf.large.as_ref().is_some_and(|asked| asked.tool.is_none());
-        if from.0 == 0 || !leaves.iter().any(unknown) {
-            return Ok(leaves);
-        }
-        // Whether a result is held depends on its call, which may stand before the stretch.
-        let before = from.0.min(AROUND);
-        let leaves = self.leaves(session, read(Depth(from.0 - before)).await?).await?;
-        Ok(leaves.into_iter().skip(before as usize).collect())
+    ) -> BoxFuture<'a, Result<Vec<Arc<Leaf>>>> {
+        Box::pin(async move {
+            let read = |from| self.store().read(session, Span::Path { head, from, to });
+            let leaves = self.leaves(session, read(from).await?).await?;
+            let unknown = |leaf: &Arc<Leaf>| leaf.large.as_ref().is_some_and(|asked| asked.tool.is_none());
+            if from.0 == 0 || !leaves.iter().any(unknown) {
+                return Ok(leaves);
+            }
+            // Whether a result is held depends on its call, which may stand before the stretch.
+            let before = from.0.min(AROUND);
+            let leaves = self.leaves(session, read(Depth(from.0 - before)).await?).await?;
+            Ok(leaves.into_iter().skip(before as usize).collect())
+        })
     }
 
     /// The messages of the page that a depth of a path is in, folded or not: as it is listed, or else the turn. Of a
     /// turn too long to be read at once, those around.
-    pub async fn page_at(
-        &self,
-        session: &SessionKey,
+    pub fn page_at<'a>(
+        &'a self,
+        session: &'a SessionKey,
         head: Position,
-        fold: &Fold,
+        fold: &'a Fold,
         depth: Depth,
-    ) -> Result<Vec<Stored>> {
-        let excluded = &std::collections::BTreeSet::new();
-        let sight = Sight { session, head, fold, window: None, excluded, is_person: true, sorted: true };
-        Ok(self.page_around(&sight, depth).await?.0)
+    ) -> BoxFuture<'a, Result<Vec<Stored>>> {
+        Box::pin(async move {
+            let excluded = &std::collections::BTreeSet::new();
+            let sight = Sight { session, head, fold, window: None, excluded, is_person: true, sorted: true };
+            Ok(self.page_around(&sight, depth).await?.0)
+        })
     }
 
     /// At most so many lines of a tool result, from one on (counted from 1).
-    pub async fn result_lines(&self, session: &SessionKey, id: MessageId, first: usize, most: usize) -> Result<Lines> {
-        let text = self.result_text(session, id).await?;
-        let lines = lines_of(&text);
-        let (count, first) = (lines.len(), first.max(1));
-        let shown: Vec<&str> = lines.into_iter().skip(first - 1).take(most).collect();
-        Ok(Lines { text: shown.concat(), chars: text.chars().count(), count, first, shown: shown.len() })
+    pub fn result_lines<'a>(
+        &'a self,
+        session: &'a SessionKey,
+        id: MessageId,
+        first: usize,
+        most: usize,
+    ) -> BoxFuture<'a, Result<Lines>> {
+        Box::pin(async move {
+            let text = self.result_text(session, id).await?;
+            let lines = lines_of(&text);
+            let (count, first) = (lines.len(), first.max(1));
+            let shown: Vec<&str> = lines.into_iter().skip(first - 1).take(most).collect();
+            Ok(Lines { text: shown.concat(), chars: text.chars().count(), count, first, shown: shown.len() })
+        })
     }
 
     /// The lines of a tool result that hold most of some words, with their numbers and what is around them, as a model
     /// gets them.
-    pub async fn result_passages(&self, session: &SessionKey, id: MessageId, words: &str) -> Result<Lines> {
-        let text = self.result_text(session, id).await?;
-        let lines = lines_of(&text);
-        let Passages { text: found, complaint } = passages(&lines, words, ROOM);
-        let found = complaint.into_iter().chain([found]).collect::<Vec<_>>().join("\n");
-        let (chars, count) = (text.chars().count(), lines.len());
-        Ok(Lines { text: found, chars, count, first: 1, shown: count })
+    pub fn result_passages<'a>(
+        &'a self,
+        session: &'a SessionKey,
+        id: MessageId,
+        words: &'a str,
+    ) -> BoxFuture<'a, Result<Lines>> {
+        Box::pin(async move {
+            let text = self.result_text(session, id).await?;
+            let lines = lines_of(&text);
+            let Passages { text: found, complaint } = passages(&lines, words, ROOM);
+            let found = complaint.into_iter().chain([found]).collect::<Vec<_>>().join("\n");
+            let (chars, count) = (text.chars().count(), lines.len());
+            Ok(Lines { text: found, chars, count, first: 1, shown: count })
+        })
     }
 
     async fn result_text(&self, session: &SessionKey, id: MessageId) -> Result<String> {

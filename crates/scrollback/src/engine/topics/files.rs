@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -111,14 +112,16 @@ pub fn day_index(files: &[TopicFile]) -> Vec<String> {
 
 impl Engine {
     /// The topics of a path as files.
-    pub async fn topic_files(&self, session: &SessionKey, head: Position) -> Result<Vec<TopicFile>> {
-        let mut files = Vec::new();
-        for line in self.topics(session, head).await? {
-            let ids = self.topic_messages(session, head, line.card.id).await?;
-            let messages = self.store().read(session, Span::Ids(ids)).await?;
-            files.push(file(session.id, &line, &messages));
-        }
-        Ok(files)
+    pub fn topic_files<'a>(&'a self, session: &'a SessionKey, head: Position) -> BoxFuture<'a, Result<Vec<TopicFile>>> {
+        Box::pin(async move {
+            let mut files = Vec::new();
+            for line in self.topics(session, head).await? {
+                let ids = self.topic_messages(session, head, line.card.id).await?;
+                let messages = self.store().read(session, Span::Ids(ids)).await?;
+                files.push(file(session.id, &line, &messages));
+            }
+            Ok(files)
+        })
     }
 }
 

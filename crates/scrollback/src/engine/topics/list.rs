@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use futures_util::future::BoxFuture;
 use serde::Serialize;
 
 use super::editions::{Edition, Editions};
@@ -74,14 +75,17 @@ pub struct Happened {
 
 impl Engine {
     /// Every topic that a path sees, in the order they began; those that became part of another are left out.
-    pub async fn topics(&self, session: &SessionKey, head: Position) -> Result<Vec<TopicLine>> {
-        let lineage = self.store().lineage(session, head).await?;
-        let all = Editions { store: self.store(), session, lineage: &lineage }.newest().await?;
-        let shelf = self.shelf(session, &lineage).await?;
-        let merged = merged_into(&all);
-        let trails: HashMap<TopicId, &Trail> = shelf.activity.trails.iter().map(|trail| (trail.topic, trail)).collect();
-        let own = all.into_iter().filter(|edition| edition.merged.is_none());
-        Ok(own.map(|edition| self.line(edition, &merged, &trails)).collect())
+    pub fn topics<'a>(&'a self, session: &'a SessionKey, head: Position) -> BoxFuture<'a, Result<Vec<TopicLine>>> {
+        Box::pin(async move {
+            let lineage = self.store().lineage(session, head).await?;
+            let all = Editions { store: self.store(), session, lineage: &lineage }.newest().await?;
+            let shelf = self.shelf(session, &lineage).await?;
+            let merged = merged_into(&all);
+            let trails: HashMap<TopicId, &Trail> =
+                shelf.activity.trails.iter().map(|trail| (trail.topic, trail)).collect();
+            let own = all.into_iter().filter(|edition| edition.merged.is_none());
+            Ok(own.map(|edition| self.line(edition, &merged, &trails)).collect())
+        })
     }
 
     fn line(
@@ -112,26 +116,43 @@ impl Engine {
     }
 
     /// The messages of a topic of a path, in the order they were said.
-    pub async fn topic_messages(&self, session: &SessionKey, head: Position, topic: TopicId) -> Result<Vec<MessageId>> {
-        let lineage = self.store().lineage(session, head).await?;
-        let editions = Editions { store: self.store(), session, lineage: &lineage };
-        Ok(editions.members(topic, Depth(u32::MAX)).await?.into_iter().map(|(id, _)| id).collect())
+    pub fn topic_messages<'a>(
+        &'a self,
+        session: &'a SessionKey,
+        head: Position,
+        topic: TopicId,
+    ) -> BoxFuture<'a, Result<Vec<MessageId>>> {
+        Box::pin(async move {
+            let lineage = self.store().lineage(session, head).await?;
+            let editions = Editions { store: self.store(), session, lineage: &lineage };
+            Ok(editions.members(topic, Depth(u32::MAX)).await?.into_iter().map(|(id, _)| id).collect())
+        })
     }
 
     /// A page of what happened to the topics of a session before something (`key`; the empty one is after all), newest
     /// first.
-    pub async fn events_before(&self, session: &SessionKey, key: &str, count: usize) -> Result<Vec<Happened>> {
-        let (scope, keys) = (Scope::Session(session.clone()), Keys::Before(key.to_owned(), count));
-        let records = self.store().records(&scope, Kind::Event, keys).await?;
-        let happened = |record: &Record| Ok(Happened { key: record.key.clone(), at: record.at, event: record.read()? });
-        records.iter().map(happened).collect()
+    pub fn events_before<'a>(
+        &'a self,
+        session: &'a SessionKey,
+        key: &'a str,
+        count: usize,
+    ) -> BoxFuture<'a, Result<Vec<Happened>>> {
+        Box::pin(async move {
+            let (scope, keys) = (Scope::Session(session.clone()), Keys::Before(key.to_owned(), count));
+            let records = self.store().records(&scope, Kind::Event, keys).await?;
+            let happened =
+                |record: &Record| Ok(Happened { key: record.key.clone(), at: record.at, event: record.read()? });
+            records.iter().map(happened).collect()
+        })
     }
 
     /// What happened to the topics of a session, oldest first.
-    pub async fn events(&self, session: &SessionKey) -> Result<Vec<(At, Event)>> {
-        let keys = Keys::After(String::new(), usize::MAX >> 1);
-        let records = self.store().records(&Scope::Session(session.clone()), Kind::Event, keys).await?;
-        records.iter().map(|record| Ok((record.at, record.read()?))).collect()
+    pub fn events<'a>(&'a self, session: &'a SessionKey) -> BoxFuture<'a, Result<Vec<(At, Event)>>> {
+        Box::pin(async move {
+            let keys = Keys::After(String::new(), usize::MAX >> 1);
+            let records = self.store().records(&Scope::Session(session.clone()), Kind::Event, keys).await?;
+            records.iter().map(|record| Ok((record.at, record.read()?))).collect()
+        })
     }
 }
 

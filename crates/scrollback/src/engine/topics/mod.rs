@@ -20,6 +20,7 @@ mod wake;
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
 pub(super) use consult::{Consulted, asked, leans};
@@ -317,15 +318,17 @@ impl Engine {
     }
 
     /// The topic that a message of a path is in.
-    pub async fn topic_of(
-        &self,
-        session: &SessionKey,
+    pub fn topic_of<'a>(
+        &'a self,
+        session: &'a SessionKey,
         head: Position,
         at: Position,
-    ) -> Result<Option<crate::topic::Card>> {
-        let lineage = self.store().lineage(session, head).await?;
-        let editions = Editions { store: self.store(), session, lineage: &lineage };
-        Ok(editions.home_of(at).await?.and_then(|(_, edition)| edition).map(|edition| edition.card))
+    ) -> BoxFuture<'a, Result<Option<crate::topic::Card>>> {
+        Box::pin(async move {
+            let lineage = self.store().lineage(session, head).await?;
+            let editions = Editions { store: self.store(), session, lineage: &lineage };
+            Ok(editions.home_of(at).await?.and_then(|(_, edition)| edition).map(|edition| edition.card))
+        })
     }
 }
 

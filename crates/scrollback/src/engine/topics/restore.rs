@@ -5,6 +5,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+
 use super::editions::{Chunk, Edition, Editions, Mark, put_chunk};
 use super::event::{During, Event, puts};
 use super::files::{Closing, TopicFile};
@@ -70,38 +72,40 @@ fn told_once(files: &[TopicFile]) -> Result<()> {
 
 impl Engine {
     /// Reads topic files back into a path.
-    pub async fn restore_topics(
-        &self,
-        session: &SessionKey,
+    pub fn restore_topics<'a>(
+        &'a self,
+        session: &'a SessionKey,
         head: Position,
-        files: &[TopicFile],
+        files: &'a [TopicFile],
         at: At,
-    ) -> Result<Restored> {
-        told_once(files)?;
-        let lineage = self.lineage_now(session, head).await?;
-        let sorting = Sorting { session, lineage: &lineage, at, until: None };
-        let mut shelf = self.shelf(session, &lineage).await?;
-        let mut restored = Restored::default();
-        let closings = files.iter().map(TopicFile::closing).collect::<Result<Vec<_>>>()?;
-        let places = self.placements(&sorting, files, &closings, &mut restored).await?;
-        let mut asked = Vec::new();
-        let sorted = self.sort_between(&sorting, &mut shelf, &places, &mut asked).await;
-        self.keep_asked(session, &asked, at).await?;
-        sorted?;
-        let editions = Editions { store: self.store(), session, lineage: &lineage }.newest().await?;
-        let mut desk = Desk::new(editions, shelf.progress.frontier, at);
-        let fresh = desk.take(files, &closings, &places);
-        shelf.progress.count = shelf.progress.count.saturating_add(fresh);
-        restored.moved = count(places.iter().filter(|place| place.from.is_some()).count());
-        restored.added = count(places.len()) - restored.moved;
-        restored.changed = desk.changed.iter().copied().collect();
-        restored.changed.sort();
-        restored.circular = std::mem::take(&mut desk.circular);
-        if !restored.changed.is_empty() {
-            self.put_restored(&sorting, shelf, desk, (&closings, &places)).await?;
-            self.lanes.forget(Some(session.id));
-        }
-        Ok(restored)
+    ) -> BoxFuture<'a, Result<Restored>> {
+        Box::pin(async move {
+            told_once(files)?;
+            let lineage = self.lineage_now(session, head).await?;
+            let sorting = Sorting { session, lineage: &lineage, at, until: None };
+            let mut shelf = self.shelf(session, &lineage).await?;
+            let mut restored = Restored::default();
+            let closings = files.iter().map(TopicFile::closing).collect::<Result<Vec<_>>>()?;
+            let places = self.placements(&sorting, files, &closings, &mut restored).await?;
+            let mut asked = Vec::new();
+            let sorted = self.sort_between(&sorting, &mut shelf, &places, &mut asked).await;
+            self.keep_asked(session, &asked, at).await?;
+            sorted?;
+            let editions = Editions { store: self.store(), session, lineage: &lineage }.newest().await?;
+            let mut desk = Desk::new(editions, shelf.progress.frontier, at);
+            let fresh = desk.take(files, &closings, &places);
+            shelf.progress.count = shelf.progress.count.saturating_add(fresh);
+            restored.moved = count(places.iter().filter(|place| place.from.is_some()).count());
+            restored.added = count(places.len()) - restored.moved;
+            restored.changed = desk.changed.iter().copied().collect();
+            restored.changed.sort();
+            restored.circular = std::mem::take(&mut desk.circular);
+            if !restored.changed.is_empty() {
+                self.put_restored(&sorting, shelf, desk, (&closings, &places)).await?;
+                self.lanes.forget(Some(session.id));
+            }
+            Ok(restored)
+        })
     }
 
     /// The messages that files name and that are elsewhere, or nowhere, so far.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use tokio::task::yield_now;
 
 use super::ahead::segment_end;
@@ -34,25 +35,28 @@ pub struct Wanted<'a> {
 
 impl Engine {
     /// Sums up a conversation, segment by segment, by the helper where there is one. Nothing of it is stored.
-    pub async fn summarise(&self, history: &History<'_>, wanted: Wanted<'_>) -> Result<Summary> {
-        let messages = messages_of(history, wanted.model).await?;
-        let leaves = Leaf::all(messages.into_iter().map(Arc::new), &self.settings.strategies.holds);
-        let settings = &self.settings.strategies.summary;
-        let segment = segment_of(settings.of(wanted.model).segment.unwrap_or(settings.segment), leaves.len());
-        let (mut summary, mut done, mut original) = (None::<Summary>, 0, 0_u32);
-        while done < leaves.len() {
-            let end = segment_end(&leaves, done, segment);
-            original = leaves[done..end].iter().fold(original, |sum, leaf| sum.saturating_add(leaf.tokens()));
-            let most_tokens = wanted.most_tokens.unwrap_or_else(|| settings.length(original, ROOM)).min(MOST_TOKENS);
-            let manner = Manner { model: wanted.model, prompt: wanted.style, most_tokens };
-            let said: Vec<Stored> = leaves[done..end].iter().map(|leaf| Stored::clone(&leaf.stored)).collect();
-            let next = self.sum_segment(manner, summary.as_ref(), &leaves[done..end], &said).await;
-            summary = next.map(|(summary, _)| summary);
-            done = end;
-            // Without a helper nothing else waits: others have their turn, and whoever asked may go away.
-            yield_now().await;
-        }
-        summary.ok_or_else(nothing)
+    pub fn summarise<'a>(&'a self, history: &'a History<'a>, wanted: Wanted<'a>) -> BoxFuture<'a, Result<Summary>> {
+        Box::pin(async move {
+            let messages = messages_of(history, wanted.model).await?;
+            let leaves = Leaf::all(messages.into_iter().map(Arc::new), &self.settings.strategies.holds);
+            let settings = &self.settings.strategies.summary;
+            let segment = segment_of(settings.of(wanted.model).segment.unwrap_or(settings.segment), leaves.len());
+            let (mut summary, mut done, mut original) = (None::<Summary>, 0, 0_u32);
+            while done < leaves.len() {
+                let end = segment_end(&leaves, done, segment);
+                original = leaves[done..end].iter().fold(original, |sum, leaf| sum.saturating_add(leaf.tokens()));
+                let most_tokens =
+                    wanted.most_tokens.unwrap_or_else(|| settings.length(original, ROOM)).min(MOST_TOKENS);
+                let manner = Manner { model: wanted.model, prompt: wanted.style, most_tokens };
+                let said: Vec<Stored> = leaves[done..end].iter().map(|leaf| Stored::clone(&leaf.stored)).collect();
+                let next = self.sum_segment(manner, summary.as_ref(), &leaves[done..end], &said).await;
+                summary = next.map(|(summary, _)| summary);
+                done = end;
+                // Without a helper nothing else waits: others have their turn, and whoever asked may go away.
+                yield_now().await;
+            }
+            summary.ok_or_else(nothing)
+        })
     }
 }
 

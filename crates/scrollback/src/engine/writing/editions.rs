@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
 use crate::artifact::{Artifact, ArtifactId};
@@ -53,12 +54,18 @@ impl Engine {
     }
 
     /// All artifacts of a fold, those changed last first.
-    pub async fn artifacts(&self, session: &SessionKey, fold: &Fold) -> Result<Vec<Arc<Artifact>>> {
-        let mut all = Vec::with_capacity(fold.artifacts.len());
-        for edition in &fold.artifacts {
-            all.push(self.issued(session, *edition).await?);
-        }
-        Ok(all)
+    pub fn artifacts<'a>(
+        &'a self,
+        session: &'a SessionKey,
+        fold: &'a Fold,
+    ) -> BoxFuture<'a, Result<Vec<Arc<Artifact>>>> {
+        Box::pin(async move {
+            let mut all = Vec::with_capacity(fold.artifacts.len());
+            for edition in &fold.artifacts {
+                all.push(self.issued(session, *edition).await?);
+            }
+            Ok(all)
+        })
     }
 
     /// A version of an artifact.
@@ -70,25 +77,33 @@ impl Engine {
     }
 
     /// Every version of an artifact, the oldest first, on every branch.
-    pub async fn versions(&self, session: &SessionKey, id: ArtifactId) -> Result<Vec<Version>> {
-        let of = format!("artifact/{:010}/", id.0.0);
-        let keys = Keys::Under(of.clone());
-        let records = self.store().records(&Scope::Session(session.clone()), Kind::Note, keys).await?;
-        let mut versions: Vec<Version> = Vec::new();
-        for record in &records {
-            let branch = record.key[of.len()..].split('/').next().and_then(|branch| branch.parse().ok());
-            let EditionRecord { artifact, before } = record.read()?;
-            let known = |edition: Edition| {
-                versions
-                    .iter()
-                    .find(|known| known.branch == edition.branch && known.artifact.version == edition.version)
-            };
-            let had = before.and_then(known).map(|known| known.artifact.sources()).unwrap_or_default();
-            let added = artifact.sources().difference(&had).copied().collect();
-            versions.push(Version { artifact, branch: BranchId(branch.unwrap_or(0)), before, added, at: record.at });
-        }
-        versions.sort_by_key(|version| (version.at, version.artifact.version));
-        Ok(versions)
+    pub fn versions<'a>(&'a self, session: &'a SessionKey, id: ArtifactId) -> BoxFuture<'a, Result<Vec<Version>>> {
+        Box::pin(async move {
+            let of = format!("artifact/{:010}/", id.0.0);
+            let keys = Keys::Under(of.clone());
+            let records = self.store().records(&Scope::Session(session.clone()), Kind::Note, keys).await?;
+            let mut versions: Vec<Version> = Vec::new();
+            for record in &records {
+                let branch = record.key[of.len()..].split('/').next().and_then(|branch| branch.parse().ok());
+                let EditionRecord { artifact, before } = record.read()?;
+                let known = |edition: Edition| {
+                    versions
+                        .iter()
+                        .find(|known| known.branch == edition.branch && known.artifact.version == edition.version)
+                };
+                let had = before.and_then(known).map(|known| known.artifact.sources()).unwrap_or_default();
+                let added = artifact.sources().difference(&had).copied().collect();
+                versions.push(Version {
+                    artifact,
+                    branch: BranchId(branch.unwrap_or(0)),
+                    before,
+                    added,
+                    at: record.at,
+                });
+            }
+            versions.sort_by_key(|version| (version.at, version.artifact.version));
+            Ok(versions)
+        })
     }
 
     /// The number of the version after one, 0 if none is known: models with other limits make versions of their own.

@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use deadpool_postgres::{Client, Transaction};
+use futures_util::future::BoxFuture;
 use tokio_postgres::Row;
 
 use super::rows::{self, MESSAGE, session_id, stored, unescaped};
@@ -41,10 +42,12 @@ impl PostgresStore {
     }
 
     /// Builds the search index anew, session by session, while others go on.
-    pub async fn reindex(&self) -> Result<()> {
-        let writer = self.writer()?;
-        let mut client = self.patient().await?;
-        words::rebuild(&mut client, writer).await.map_err(|fault| fault.told(self.place()))
+    pub fn reindex(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            let writer = self.writer()?;
+            let mut client = self.patient().await?;
+            words::rebuild(&mut client, writer).await.map_err(|fault| fault.told(self.place()))
+        })
     }
 
     /// A connection for work that may take long. It is not given back, as others must not have its limits.

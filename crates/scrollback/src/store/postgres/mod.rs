@@ -28,6 +28,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use deadpool_postgres::Pool;
+use futures_util::future::BoxFuture;
 use tokio::sync::Mutex;
 
 use attempt::{Lent, Repeat};
@@ -104,25 +105,29 @@ impl std::fmt::Debug for PostgresStore {
 
 impl PostgresStore {
     /// Connects, brings the tables up to date, and writes from then on.
-    pub async fn open(options: &PostgresOptions) -> Result<Self> {
-        let mut store = Self::unchecked(options)?;
-        let migrate = |mut client: Lent| async move {
-            let writer = schema::migrate(&mut client).await;
-            client.back(writer)
-        };
-        store.writer = Some(store.attempt(migrate, Repeat::FREELY).await?);
-        Ok(store)
+    pub fn open(options: &PostgresOptions) -> BoxFuture<'_, Result<Self>> {
+        Box::pin(async move {
+            let mut store = Self::unchecked(options)?;
+            let migrate = |mut client: Lent| async move {
+                let writer = schema::migrate(&mut client).await;
+                client.back(writer)
+            };
+            store.writer = Some(store.attempt(migrate, Repeat::FREELY).await?);
+            Ok(store)
+        })
     }
 
     /// Connects for reading only.
-    pub async fn open_reading(options: &PostgresOptions) -> Result<Self> {
-        let store = Self::unchecked(options)?;
-        let check = |mut client: Lent| async move {
-            let checked = schema::check(&mut client).await;
-            client.back(checked)
-        };
-        store.ask(check).await?;
-        Ok(store)
+    pub fn open_reading(options: &PostgresOptions) -> BoxFuture<'_, Result<Self>> {
+        Box::pin(async move {
+            let store = Self::unchecked(options)?;
+            let check = |mut client: Lent| async move {
+                let checked = schema::check(&mut client).await;
+                client.back(checked)
+            };
+            store.ask(check).await?;
+            Ok(store)
+        })
     }
 
     fn unchecked(options: &PostgresOptions) -> Result<Self> {

@@ -26,6 +26,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use rusqlite::Connection;
 
 use readers::Readers;
@@ -110,13 +111,17 @@ impl SqliteStore {
     }
 
     /// Builds the search index anew.
-    pub async fn reindex(&self) -> Result<()> {
-        self.writer()?.run(Box::new(|connection| words::rebuild(connection).map(|()| 0))).await.map(drop)
+    pub fn reindex(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            self.writer()?.run(Box::new(|connection| words::rebuild(connection).map(|()| 0))).await.map(drop)
+        })
     }
 
     /// Writes the file anew, whether or not something was erased from it.
-    pub async fn rewrite(&self) -> Result<()> {
-        self.writer()?.run(Box::new(|connection| forget::rewrite(connection).map(|()| 0))).await.map(drop)
+    pub fn rewrite(&self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            self.writer()?.run(Box::new(|connection| forget::rewrite(connection).map(|()| 0))).await.map(drop)
+        })
     }
 }
 

@@ -7,6 +7,8 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+
 use super::super::{Answered, Asked, By, Heard, Task, Tasks, Why};
 use super::ask::{Style, Summarise, SummariseShort};
 use super::facts::{Fact, FactKind, facts};
@@ -57,31 +59,33 @@ pub struct Summed {
 }
 
 /// Sums up a segment, in any case.
-pub async fn summed(tasks: &Tasks, segment: &Segment<'_>) -> Summed {
-    let measure = Measure::of(segment);
-    let full = segment.task(&[]);
-    let first = tasks.run_within(&full, segment.most_wait.map(|most| most / 3 * 2)).await;
-    let (best, mut calls) = match &first.by {
-        By::Helper => {
-            let draft = measure.drafted(first.answer, Author::Helper);
-            if measure.is_poor(&draft) {
-                again(tasks, segment, &measure, draft, first.calls).await
-            } else {
-                (draft, first.calls)
+pub fn summed<'a>(tasks: &'a Tasks, segment: &'a Segment<'a>) -> BoxFuture<'a, Summed> {
+    Box::pin(async move {
+        let measure = Measure::of(segment);
+        let full = segment.task(&[]);
+        let first = tasks.run_within(&full, segment.most_wait.map(|most| most / 3 * 2)).await;
+        let (best, mut calls) = match &first.by {
+            By::Helper => {
+                let draft = measure.drafted(first.answer, Author::Helper);
+                if measure.is_poor(&draft) {
+                    again(tasks, segment, &measure, draft, first.calls).await
+                } else {
+                    (draft, first.calls)
+                }
             }
-        }
-        By::Offline(Why::Failed(_) | Why::Nonsense(_)) => {
-            let second = tasks.run_within(&SummariseShort(full), rest(segment)).await;
-            let by = author(&second);
-            (measure.drafted(second.answer, by), [first.calls, second.calls].concat())
-        }
-        By::Offline(Why::NoHelper | Why::BreakerOpen | Why::SpendLimit | Why::NoTime) => {
-            (measure.drafted(first.answer, Author::Offline), first.calls)
-        }
-    };
-    let best = measure.sound(best, segment, &mut calls);
-    let lost = best.lost.into_iter().take(MISSING).map(|fact| fact.text).collect();
-    Summed { text: best.text, by: best.by, lost, calls }
+            By::Offline(Why::Failed(_) | Why::Nonsense(_)) => {
+                let second = tasks.run_within(&SummariseShort(full), rest(segment)).await;
+                let by = author(&second);
+                (measure.drafted(second.answer, by), [first.calls, second.calls].concat())
+            }
+            By::Offline(Why::NoHelper | Why::BreakerOpen | Why::SpendLimit | Why::NoTime) => {
+                (measure.drafted(first.answer, Author::Offline), first.calls)
+            }
+        };
+        let best = measure.sound(best, segment, &mut calls);
+        let lost = best.lost.into_iter().take(MISSING).map(|fact| fact.text).collect();
+        Summed { text: best.text, by: best.by, lost, calls }
+    })
 }
 
 /// Asks once more, with what was lost, and takes the better of both.

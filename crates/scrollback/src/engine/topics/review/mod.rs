@@ -10,6 +10,7 @@ mod merge;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
 use futures_util::future::join_all;
 use serde::Serialize;
 
@@ -83,16 +84,24 @@ pub enum Fate {
 
 impl Engine {
     /// Reviews the topics of a path.
-    pub async fn review(&self, session: &SessionKey, head: Position, at: At, mode: ReviewMode) -> Result<ReviewReport> {
-        let mut sitting = Sitting::begin(self, session, head, at, mode).await?;
-        let done = sitting.go_through().await;
-        // What was asked and written until something failed stays.
-        if sitting.wrote {
-            self.lanes.forget(Some(session.id));
-        }
-        sitting.put_calls().await?;
-        done?;
-        Ok(ReviewReport { verdicts: sitting.verdicts.into_values().collect(), left: sitting.left })
+    pub fn review<'a>(
+        &'a self,
+        session: &'a SessionKey,
+        head: Position,
+        at: At,
+        mode: ReviewMode,
+    ) -> BoxFuture<'a, Result<ReviewReport>> {
+        Box::pin(async move {
+            let mut sitting = Sitting::begin(self, session, head, at, mode).await?;
+            let done = sitting.go_through().await;
+            // What was asked and written until something failed stays.
+            if sitting.wrote {
+                self.lanes.forget(Some(session.id));
+            }
+            sitting.put_calls().await?;
+            done?;
+            Ok(ReviewReport { verdicts: sitting.verdicts.into_values().collect(), left: sitting.left })
+        })
     }
 
     /// What a branch can see up to its last message.
