@@ -479,15 +479,22 @@ await play({
     await page.locator('#m0', { hasText: 'The oar is blue.' }).waitFor();
     await gone.waitFor({ state: 'detached' });
     await until('no complaint', async () => !(await page.getByRole('alert').count()));
+    await field(page).fill('Not sent yet');
     await server.stops();
     await gone.waitFor();
     // A screen that was never opened before has to be fetched first.
     await page.getByRole('link', { name: 'Settings' }).click();
-    await page.locator('.screen-settings').getByRole('alert').filter({ hasText: 'The server does not answer' }).waitFor();
+    const wrong = page.locator('.screen-settings').getByRole('alert').filter({ hasText: 'The server does not answer' });
+    await wrong.waitFor();
+    await button(wrong, 'Try again').click();
+    await page.waitForTimeout(300);
+    await wrong.waitFor();
     await server.returns();
     await button(page.locator('.unreached'), 'Try again').click();
     await page.locator('.settings-part > *').first().waitFor();
     await until('no complaint', async () => !(await page.getByRole('alert').count()));
+    await page.goBack();
+    await holds(page, 'Not sent yet');
   },
 
   async 'a click beside a dialog closes it, but not what somebody writes in'() {

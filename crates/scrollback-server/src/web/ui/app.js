@@ -14,6 +14,8 @@ import { trouble, waiting } from './notice.js';
 import { screens } from './screens/index.js';
 
 const app = document.getElementById('app');
+// Screens that could not be fetched.
+const lacking = new Set();
 let shell = null;
 let head = null;
 let leave = () => {};
@@ -66,15 +68,26 @@ async function fill(root, place, route, isMine) {
   }
 }
 
-// A screen is a file of the server's too: what browsers say when it cannot be fetched helps nobody.
+// A screen is a file of the server's too: what browsers say when it cannot be fetched helps nobody. Some never ask for it again,
+// for as long as the page lives.
 async function loaded(name) {
   const load = Object.hasOwn(screens, name) ? screens[name] : screens.missing;
   try {
     return await load();
   } catch (error) {
     console.error(error);
+    if (lacking.has(name)) await beginAnew();
+    lacking.add(name);
     throw new Problem(0, 'unreachable', null);
   }
+}
+
+// Drafts survive this; the page itself would not, if it were thrown away while the server cannot send it.
+async function beginAnew() {
+  const isThere = await fetch('/', { cache: 'no-store' }).then((answer) => answer.ok, () => false);
+  if (!isThere) return;
+  location.reload();
+  await new Promise(() => {});
 }
 
 function build() {
