@@ -138,6 +138,10 @@ export const deeds = {
     await page.locator('#m1 .chip', { hasText: 'this branch begins here' }).waitFor();
     await accessible(page, 'a branch');
     await picture(page, 'chat-branch');
+    await page.goBack();
+    await page.locator('#m2', { hasText: 'north pier' }).waitFor();
+    await page.goForward();
+    await page.locator('.message-item', { hasText: 'south pier' }).first().waitFor();
     await page.getByRole('combobox', { name: 'Branch' }).selectOption('0');
     await page.locator('#m2', { hasText: 'north pier' }).waitFor();
     await page.getByRole('link', { name: 'branch 1 leaves here' }).waitFor();

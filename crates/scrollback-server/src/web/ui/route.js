@@ -26,6 +26,9 @@ export function go(path, { quietly = false } = {}) {
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
+/** Writes another address for what is shown, without a step in the history. */
+export const replaceAddress = (href) => history.replaceState(history.state, '', href);
+
 function search(query) {
   const said = Object.entries(query).filter(([, value]) => value !== null && value !== undefined && value !== '');
   return said.length ? `?${new URLSearchParams(said)}` : '';

@@ -6,7 +6,7 @@ import { icon } from '../icons.js';
 import { t } from '../i18n.js';
 import { trouble } from '../notice.js';
 import { toast } from '../toast.js';
-import { go, sessionHref } from '../route.js';
+import { go, replaceAddress, sessionHref } from '../route.js';
 import { moveDraft } from './drafts.js';
 import { liveThinking } from './parts.js';
 import { liveText } from './livetext.js';
@@ -76,12 +76,15 @@ function hear(turn, event) {
 // Where a turn belongs is known when it has begun: a new chat is a session now, words said anew make a branch. Who looks on goes along.
 function settleDown(turn, { session, branch }) {
   const isNew = !turn.session;
-  const isMoved = isNew || turn.branch !== branch;
+  const before = turn.branch;
+  const isMoved = isNew || before !== branch;
   if (isNew) moveDraft(null, session);
   Object.assign(turn, { session, branch });
   forgetQuestion(turn);
   if (!isMoved || !isSeen(turn)) return;
   turn.isMoved = true;
+  // An address without a branch means the newest, which is another one now: whoever goes back finds what they left.
+  if (!isNew) replaceAddress(turn.chat.place.href('chat', { branch: before }));
   go(sessionHref(session, 'chat', { branch: isNew ? null : branch }), { quietly: isNew });
 }
 
