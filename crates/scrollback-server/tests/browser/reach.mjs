@@ -107,6 +107,19 @@ export const reach = {
     await page.getByRole('link', { name: 'To the newest session' }).waitFor();
   },
 
+  async 'on a phone no word in a table is broken'() {
+    const { session } = await say(null, '| Strategy | Description | Tokens | Measured | Recommended |\n|---|---|---|---|---|\n| pages | Each turn is a page | 124,428 | September | definitely |');
+    const page = await chat(session, '', PHONE);
+    const lines = await page.locator('#m0 :is(th, td):not(:nth-child(2))').evaluateAll((cells) => cells.map((cell) => {
+      const words = document.createRange();
+      words.selectNodeContents(cell);
+      return words.getClientRects().length;
+    }));
+    assert.deepEqual(lines, Array(8).fill(1));
+    await fits(page);
+    quiet(page);
+  },
+
   async 'what happens elsewhere takes nobody out of their place'() {
     await imported(Array.from({ length: 50 }, (_, at) => JSON.stringify({ id: `one-of-many-${at}`, messages: [{ role: 'user', content: `Conversation ${at}` }] })).join('\n'));
     const page = await chat('deeds');
