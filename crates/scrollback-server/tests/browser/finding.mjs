@@ -83,6 +83,16 @@ await play({
     await hits(20);
     await page.getByRole('button', { name: 'More', exact: true }).click();
     await hits(30);
+    // Whoever goes back from one of them goes on with the next.
+    await page.locator('.hit').nth(25).scrollIntoViewIfNeeded();
+    const down = () => page.locator('.screen').evaluate((node) => node.scrollTop);
+    const before = await down();
+    assert.ok(before > 0);
+    await page.locator('.hit').nth(25).click();
+    await page.locator('.found').waitFor();
+    await page.goBack();
+    await hits(30);
+    await until('the same place', async () => (await down()) === before);
     assert.equal(await page.getByRole('alert').count(), 0);
     quiet(page);
   },

@@ -107,6 +107,33 @@ export const reach = {
     await page.getByRole('link', { name: 'To the newest session' }).waitFor();
   },
 
+  async 'whoever goes back reads on where they were'() {
+    const page = await chat('tale');
+    const log = page.locator('.log');
+    const inSight = () => log.evaluate((node) => {
+      const top = node.getBoundingClientRect().top;
+      const first = [...node.querySelectorAll('.message-item')].find((one) => one.getBoundingClientRect().bottom > top + 1);
+      return [first.id, Math.round(first.getBoundingClientRect().top - top)];
+    });
+    const away = async () => {
+      const before = await inSight();
+      await page.locator('.tabs').getByRole('link', { name: 'Window' }).click();
+      await page.locator('.view-head').waitFor();
+      await page.goBack();
+      await ready(page);
+      await until(`${before} in sight`, async () => String(await inSight()) === String(before));
+    };
+    await away();
+    assert.ok(await log.evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight < 2), 'who reads the end is there again');
+    await page.getByRole('button', { name: 'Show the originals here' }).click();
+    await page.locator('.message-item.under').first().waitFor();
+    await log.evaluate((node) => { node.scrollTop -= 700; });
+    assert.ok(await page.locator(`#${(await inSight())[0]}.under`).count());
+    await away();
+    assert.equal(await page.locator('.found').count(), 0);
+    quiet(page);
+  },
+
   async 'on a phone no word in a table is broken'() {
     const { session } = await say(null, '| Strategy | Description | Tokens | Measured | Recommended |\n|---|---|---|---|---|\n| pages | Each turn is a page | 124,428 | September | definitely |');
     const page = await chat(session, '', PHONE);

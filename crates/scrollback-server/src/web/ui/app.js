@@ -8,6 +8,7 @@ import { frame } from './frame.js';
 import { readRoute } from './route.js';
 import { sessionHead } from './session.js';
 import { makePlace } from './place.js';
+import { arrive, keepSpot } from './spots.js';
 import { listenToKeys } from './keys.js';
 import { listen } from './live.js';
 import { trouble, waiting } from './notice.js';
@@ -27,7 +28,7 @@ async function show() {
   hasFailed = false;
   leave();
   const route = readRoute(location.hash);
-  const place = makePlace(route);
+  const place = makePlace(route, arrive());
   if (!route.session) document.title = t('name');
   const root = h('div', { class: `screen screen-${route.screen}` });
   leave = place.leave;
@@ -54,6 +55,9 @@ async function fill(root, place, route, isMine) {
     if (!isMine()) return;
     const done = await screen.show(root, place);
     if (typeof done === 'function') isMine() ? place.onLeave(done) : done();
+    if (!isMine()) return;
+    if (place.spot) root.scrollTop = place.spot.top;
+    place.onLeave(() => keepSpot({ top: root.scrollTop, ...place.ownSpot() }));
   } catch (error) {
     // Where the session itself cannot be fetched, its head says so, once.
     const isTold = await place.about.then(() => false, () => true);

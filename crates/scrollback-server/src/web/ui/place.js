@@ -4,11 +4,12 @@ import { listen } from './live.js';
 import { go, sessionHref } from './route.js';
 
 /**
- * { session, id, branch, query, about, api(rest), href(screen, query), go(path), live(fn), changed(), onLeave(fn) }.
+ * { session, id, branch, query, about, api(rest), href(screen, query), go(path), live(fn), changed(), onLeave(fn), spot, ownSpot() }.
  * `about` is the promise of GET /api/sessions/{id}; `api('views')` is the path of a route of this session;
  * `changed()` tells the header to fetch the session again. `session` is its name in the address, `id` what the server calls it.
+ * `spot` is where its reader was when they left it, if they come back; a screen sets `ownSpot` to say more than how far down that is.
  */
-export function makePlace(route) {
+export function makePlace(route, spot = null) {
   const { session, query } = route;
   const ends = [];
   const watchers = new Set();
@@ -26,7 +27,8 @@ export function makePlace(route) {
   }
 
   const place = {
-    session, query,
+    session, query, spot,
+    ownSpot: () => ({}),
     get id() { return id; },
     get branch() { return branch; },
     about: session ? fetchAbout() : Promise.resolve(null),

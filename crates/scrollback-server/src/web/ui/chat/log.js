@@ -66,10 +66,25 @@ export function makeLog(place, draw) {
       else end.stick();
       check();
     },
+    /** Where the reader is: the first message in sight and how far down it is, or neither at the end. */
+    spot() {
+      if (end.follows()) return { message: null };
+      const top = node.getBoundingClientRect().top;
+      const first = state.items.find((one) => one.message && one.node.getBoundingClientRect().bottom > top + 1);
+      return { message: first?.id ?? null, below: first ? first.node.getBoundingClientRect().top - top : 0 };
+    },
+    /** Goes back to where a reader was. */
+    async goBack({ message, below }) {
+      if (!message) return log.load();
+      await stretch.load(message, true);
+      drawHead();
+      const found = show(message);
+      if (found) node.scrollTop += found.getBoundingClientRect().top - node.getBoundingClientRect().top - below;
+      return check();
+    },
     /** Fetches what is loaded again, for instance after a fold, and stays where the reader is. */
     async reload() {
-      const top = node.getBoundingClientRect().top;
-      const seen = end.follows() ? undefined : state.items.find((one) => one.message && one.node.getBoundingClientRect().bottom > top)?.id;
+      const seen = log.spot().message ?? undefined;
       await stretch.load(seen, false);
       drawHead();
       if (seen) show(seen);

@@ -35,8 +35,9 @@ export async function show(root, place) {
 // Whoever is led to a message that is on another branch goes there; false if so.
 async function loadLog({ place, log }) {
   const { at } = place.query;
+  place.ownSpot = log.spot;
   try {
-    await log.load(at);
+    if (!place.spot || !(await log.goBack(place.spot).then(() => true, () => false))) await log.load(at);
   } catch (error) {
     const isElsewhere = at && error.status === 404;
     const { branch } = isElsewhere ? await get(place.api(`messages/${encodeURIComponent(at)}`)) : {};

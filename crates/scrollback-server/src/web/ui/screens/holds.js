@@ -4,6 +4,7 @@ import { h, put } from '../dom.js';
 import { ago, moment } from '../format.js';
 import { t } from '../i18n.js';
 import { empty, trouble } from '../notice.js';
+import { replaceAddress } from '../route.js';
 import { makeLines } from '../ledger/lines.js';
 
 export async function show(root, place) {
@@ -33,7 +34,9 @@ export async function show(root, place) {
   function choose(id, isQuiet) {
     if (!root.isConnected) return;
     chosen = id;
-    history[isQuiet ? 'replaceState' : 'pushState'](null, '', place.href('holds', { hold: id }));
+    const address = place.href('holds', { hold: id });
+    if (isQuiet) replaceAddress(address);
+    else history.pushState(null, '', address);
     for (const one of list.querySelectorAll('[data-hold]')) one.setAttribute('aria-current', String(one.dataset.hold === id));
     box.classList.toggle('is-open', Boolean(id));
     put(viewer, id ? makeLines(holds.get(id) ?? { id }, place, () => choose(null, false)) : h('p', { class: 'muted' }, t('holds.hint')));

@@ -3,7 +3,7 @@ import { get } from '../api.js';
 import { h, put } from '../dom.js';
 import { t } from '../i18n.js';
 import { empty, trouble, waiting } from '../notice.js';
-import { screenHref } from '../route.js';
+import { replaceAddress, screenHref } from '../route.js';
 import { drawHits } from '../search/hits.js';
 import { searchForm } from '../search/form.js';
 
@@ -15,10 +15,11 @@ export async function show(root, place) {
   const results = h('div', { class: 'results' });
   const told = h('p', { class: 'muted results-count', role: 'status' });
   const form = searchForm(place.query, changed);
-  let count = STEP;
+  let count = place.spot?.count ?? STEP;
   let running = new AbortController();
   let timer = null;
   place.onLeave(() => { clearTimeout(timer); running.abort(); });
+  place.ownSpot = () => ({ count });
   put(root, h('div', { class: 'search' }, h('h1', {}, t('search.title')), form.node, told, results));
   if (!place.query.words) form.focus();
   await search();
@@ -27,7 +28,7 @@ export async function show(root, place) {
   function changed({ isTyping }) {
     clearTimeout(timer);
     timer = setTimeout(() => {
-      history.replaceState(null, '', screenHref('search', form.said()));
+      replaceAddress(screenHref('search', form.said()));
       count = STEP;
       search();
     }, isTyping ? PAUSE : 0);

@@ -5,6 +5,7 @@ import { h, put } from '../dom.js';
 import { icon } from '../icons.js';
 import { t } from '../i18n.js';
 import { empty, trouble } from '../notice.js';
+import { replaceAddress } from '../route.js';
 import { blockCard, blockWords, howToRead } from '../window/block.js';
 import { makeBlocks } from '../window/blocks.js';
 import { goneList, readChanges } from '../window/changes.js';
@@ -48,7 +49,7 @@ function run(root, place, views, wanted, other) {
 
   function remember(isQuiet) {
     const address = place.href('window', { view: state.isNewest ? null : state.view, with: state.other });
-    if (isQuiet) history.replaceState(null, '', address);
+    if (isQuiet) replaceAddress(address);
     else history.pushState(null, '', address);
   }
 
