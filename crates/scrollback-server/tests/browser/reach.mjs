@@ -35,6 +35,9 @@ export const reach = {
     await page.waitForURL(/\/window/);
     await page.keyboard.press('n');
     await page.waitForURL(/#\/new/);
+    await page.locator('.new-more > summary').click();
+    await page.keyboard.press('i');
+    assert.ok(await field(page).evaluate((node) => node === document.activeElement));
     quiet(page);
   },
 

@@ -27,7 +27,7 @@ function take(key) {
   if (key === '?') return showKeys();
   if (key === '/') return focusOn('#search');
   if (key === 'n') { go('/new'); return true; }
-  if (key === 'i') return focusOn('.composer textarea');
+  if (key === 'i') return focusOn('.composer-box > textarea');
   return false;
 }
 
