@@ -218,6 +218,11 @@ await play({
     await page.locator('.lines mark', { hasText: 'certificate' }).first().waitFor();
     await accessible(page, 'a hold that was searched');
     await picture(page, 'holds-found');
+    const sticksOut = await page.locator('[data-hold]').first().evaluate((row) => {
+      row.querySelector('.tool-name').textContent = 'a_tool_with_a_long_name_'.repeat(9);
+      return row.querySelector('time').getBoundingClientRect().right > row.getBoundingClientRect().right;
+    });
+    assert.ok(!sticksOut, 'a long name pushes the time out of the card');
     quiet(page);
   },
 

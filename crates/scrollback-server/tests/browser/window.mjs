@@ -124,6 +124,7 @@ await play({
       await page.keyboard.press('ArrowRight');
       await page.keyboard.press('ArrowRight');
       await page.locator('.block-card[data-open] .block-text').first().waitFor();
+      assert.ok(await page.locator('.view-compare > span').evaluate((label) => label.offsetHeight < 30), 'the label stands upright');
     };
     await everyLook({ 'window-pages': ['/#/s/w-pages/window', chosen] });
     await everyLook({ 'window-topics': ['/#/s/w-topics/window', chosen] }, FEW);
