@@ -253,6 +253,30 @@ await play({
     assert.deepEqual(page.complaints.filter((words) => !/status of 401/.test(words)), []);
   },
 
+  async 'a token of somebody else, in the place of one that was taken back, finds nothing of theirs'() {
+    const server = await another('[serve]\nupstream = "quote"\naccess = "tokens"\n');
+    const [mira, noa] = ['mira', 'noa'].map((name) => /[\w-]{20,}/.exec(server.command('tokens', 'add', name))[0]);
+    const page = await open('/#/new', { base: server.base });
+    const enters = async (token) => {
+      await page.getByRole('dialog').getByLabel('Token').fill(token);
+      await page.keyboard.press('Enter');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    };
+    await enters(mira);
+    await page.locator('.sessions-foot', { hasText: 'Nothing is kept yet' }).waitFor();
+    await field(page).fill('What only Mira knows');
+    server.command('tokens', 'revoke', 'mira');
+    await page.getByRole('link', { name: 'Settings' }).click();
+    const anew = page.waitForEvent('load');
+    await enters(noa);
+    await anew;
+    await page.locator('.settings-part').getByText('noa').first().waitFor();
+    await page.goto(`${server.base}/#/new`);
+    await field(page).waitFor();
+    assert.equal(await field(page).inputValue(), '');
+    assert.deepEqual(page.complaints.filter((words) => !/status of 401/.test(words)), []);
+  },
+
   async 'each of them is legible in every look'() {
     await everyLook({
       search: [search({ words: '押金' }), (page) => page.locator('.hit').first().waitFor()],

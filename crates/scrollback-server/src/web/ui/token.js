@@ -1,26 +1,40 @@
 // The token of this tab: kept in sessionStorage, asked for when the server wants one.
+import { forgetDrafts } from './chat/drafts.js';
 import { h } from './dom.js';
 import { dialog } from './dialog.js';
 import { t } from './i18n.js';
 import { trouble } from './notice.js';
 
 const NAME = 'scrollback.token';
+const TENANT = 'scrollback.tenant';
 let asking = null;
 
 /** The token that is kept, if any. */
 export const token = () => sessionStorage.getItem(NAME);
 
-/** Keeps a token, or forgets it when there is none. */
-export function keepToken(text) {
-  if (text) sessionStorage.setItem(NAME, text);
-  else sessionStorage.removeItem(NAME);
+/** Forgets it, and whose it was. */
+export function forgetToken() {
+  sessionStorage.removeItem(NAME);
+  sessionStorage.removeItem(TENANT);
 }
 
 /** Asks for a token, once for all who wait; true if another one than `tried` is there now. */
 export async function askToken(tried) {
-  if (token() !== tried) return true;
-  asking ??= open(tried).finally(() => { asking = null; });
+  if (!asking && token() !== tried) return true;
+  asking ??= open(tried).then(isTheirs).finally(() => { asking = null; });
   return asking;
+}
+
+// Whose token it is. What somebody else wrote, read or asked for in this tab is none of theirs: nothing of it goes on.
+async function isTheirs(isNew) {
+  const answer = isNew && await fetch('/api/me', { headers: { authorization: `Bearer ${token()}` }, cache: 'no-store' }).catch(() => null);
+  if (!answer?.ok) return isNew;
+  const [before, { tenant }] = [sessionStorage.getItem(TENANT), await answer.json()];
+  sessionStorage.setItem(TENANT, tenant);
+  if (before === null || before === tenant) return true;
+  forgetDrafts();
+  location.reload();
+  return new Promise(() => {});
 }
 
 // Whoever has tried one is told what came of it: the same empty question again would look as if nothing had happened.
@@ -43,5 +57,7 @@ function use(field, tried) {
     field.select();
     return false;
   }
-  return keepToken(said);
+  if (said) sessionStorage.setItem(NAME, said);
+  else sessionStorage.removeItem(NAME);
+  return true;
 }

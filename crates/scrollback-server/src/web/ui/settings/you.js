@@ -3,7 +3,7 @@ import { forgetDrafts } from '../chat/drafts.js';
 import { h, put } from '../dom.js';
 import { language, languages, setLanguage, t } from '../i18n.js';
 import { setTheme, theme } from '../theme.js';
-import { keepToken, token } from '../token.js';
+import { forgetToken, token } from '../token.js';
 
 /** Shows it. */
 export async function showYou(body, { me, onLeave }) {
@@ -32,6 +32,6 @@ function facts(me) {
 
 function forget() {
   // The page has the sessions, the events and the words of whoever had the token in mind: nothing of that is left to the next.
-  const gone = () => { keepToken(null); forgetDrafts(); location.reload(); };
+  const gone = () => { forgetToken(); forgetDrafts(); location.reload(); };
   return h('p', {}, h('button', { class: 'button', type: 'button', on: { click: gone } }, t('settings.forget')));
 }
