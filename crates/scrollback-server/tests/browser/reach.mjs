@@ -104,10 +104,13 @@ export const reach = {
 
   async 'the address of a session that is not there leads back'() {
     const page = await open('/#/s/nowhere/window');
-    await page.getByText('This session does not exist').waitFor();
+    await page.getByRole('heading', { level: 1, name: 'This session does not exist' }).waitFor();
+    assert.equal(await page.locator('h1:visible').count(), 1);
     assert.equal(await page.getByText('scrollback sessions').count(), 0);
     assert.equal(await page.getByRole('link', { name: 'Ledger' }).isVisible(), false);
     await page.getByRole('link', { name: 'To the newest session' }).waitFor();
+    await page.goto(`${BASE}/#/nothing`);
+    await page.getByRole('heading', { level: 1, name: 'There is nothing at this address' }).waitFor();
   },
 
   async 'whoever goes back reads on where they were'() {

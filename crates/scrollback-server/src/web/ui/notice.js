@@ -22,5 +22,8 @@ export const note = (...children) => h('div', { class: 'notice' }, icon('about')
 /** What stands where there is nothing yet. */
 export const empty = (title, ...more) => h('div', { class: 'empty' }, h('p', { class: 'empty-title' }, title), more);
 
+/** What stands where an address leads nowhere: it has no other heading. */
+export const nowhere = (title, ...more) => h('div', { class: 'empty' }, h('h1', { class: 'empty-title' }, title), more);
+
 /** What stands while something is fetched. */
 export const waiting = () => h('div', { class: 'waiting', role: 'status' }, h('span', { class: 'spinner' }), h('span', {}, t('waiting')));

@@ -5,7 +5,7 @@ import { get } from './api.js';
 import { apart, moment } from './format.js';
 import { t } from './i18n.js';
 import { menuButton } from './menu.js';
-import { empty, trouble } from './notice.js';
+import { nowhere, trouble } from './notice.js';
 import { erase, fold, leaveErased, save, setStrategy } from './actions.js';
 import { tabs } from './screens/index.js';
 
@@ -17,13 +17,13 @@ export function sessionHead() {
   const wrong = h('div', {});
   const here = { place: null, screen: null };
   const tools = h('div', { class: 'session-tools', hidden: true }, branch.node, strategy.node, h('div', { class: 'button-group' }, foldButtons(here), exportMenu(here), eraseButton(here)));
+  const top = h('div', { class: 'session-top' }, h('div', { class: 'session-titles' }, title, facts), tools);
   const bar = tabBar();
-  const node = h('header', { class: 'session-head' },
-    h('div', { class: 'session-top' }, h('div', { class: 'session-titles' }, title, facts), tools), wrong, bar.node);
+  const node = h('header', { class: 'session-head' }, top, wrong, bar.node);
 
   function draw(about) {
     put(wrong);
-    bar.node.hidden = false;
+    top.hidden = bar.node.hidden = false;
     document.title = `${apart(about.title || t('untitled'))} · ${t('name')}`;
     put(title, about.title || t('untitled'));
     title.title = about.title ?? '';
@@ -49,8 +49,9 @@ export function sessionHead() {
   // Of a session that is not there, nothing can be opened.
   function lost(error) {
     const isNowhere = error.status === 404;
-    bar.node.hidden = isNowhere;
-    put(wrong, isNowhere ? empty(t('session.nowhere'), h('p', {}, t('session.nowhere.why')), h('p', {}, h('a', { class: 'button', href: '#/' }, t('home'))))
+    top.hidden = bar.node.hidden = isNowhere;
+    if (isNowhere) document.title = t('name');
+    put(wrong, isNowhere ? nowhere(t('session.nowhere'), h('p', {}, t('session.nowhere.why')), h('p', {}, h('a', { class: 'button', href: '#/' }, t('home'))))
       : trouble(error, () => dispatchEvent(new HashChangeEvent('hashchange'))));
   }
   return { node, show };

@@ -1,8 +1,8 @@
 // Where an address leads nowhere.
 import { h } from '../dom.js';
-import { empty } from '../notice.js';
+import { nowhere } from '../notice.js';
 import { t } from '../i18n.js';
 
 export async function show(root) {
-  root.append(empty(t('missing'), h('p', {}, h('a', { class: 'button', href: '#/' }, t('home')))));
+  root.append(nowhere(t('missing'), h('p', {}, h('a', { class: 'button', href: '#/' }, t('home')))));
 }
