@@ -97,6 +97,22 @@ await play({
     quiet(page);
   },
 
+  async 'a search in one conversation begins there'() {
+    const [, { sessions: [session] }] = [
+      await imported(JSON.stringify({ id: 'terns', title: 'All terns', messages: [{ role: 'user', content: 'The tern dives.' }] })),
+      await imported(JSON.stringify({ id: 'puffins', title: 'All puffins', messages: [{ role: 'user', content: 'No tern is here.' }] })),
+    ];
+    // It may be older than all that are listed.
+    const page = await open('/#/s/puffins/chat');
+    await page.route('**/api/sessions?count=100', (route) => route.fulfill({ json: { sessions: [], next: null } }));
+    await page.getByRole('link', { name: 'Search in this conversation' }).click();
+    await page.locator('[name=session] option:checked', { hasText: 'All puffins' }).waitFor({ state: 'attached' });
+    await page.getByRole('searchbox', { name: 'Words to look for' }).fill('tern');
+    await page.locator('.hit').first().waitFor();
+    assert.deepEqual(await page.locator('.hit-title a').evaluateAll((links) => links.map((link) => link.hash)), [`#/s/${session}/chat`]);
+    quiet(page);
+  },
+
   async 'sessions with the same title are told apart, and found by any word of it'() {
     const one = (id, title) => imported(JSON.stringify({ id, title, messages: [{ role: 'user', content: 'The cormorant dries its wings.' }] }));
     for (const name of ['castor', 'pollux']) await one(name, 'Birds of the harbour');

@@ -7,6 +7,7 @@ import { t } from './i18n.js';
 import { menuButton } from './menu.js';
 import { nowhere, trouble } from './notice.js';
 import { erase, fold, leaveErased, save, setStrategy } from './actions.js';
+import { screenHref } from './route.js';
 import { tabs } from './screens/index.js';
 
 /** Builds it: { node, show(place, screen) }. It stays while one goes from tab to tab, so that nobody loses their place in it. */
@@ -16,7 +17,8 @@ export function sessionHead() {
   const [branch, strategy] = [slot(), slot()];
   const wrong = h('div', {});
   const here = { place: null, screen: null };
-  const tools = h('div', { class: 'session-tools', hidden: true }, branch.node, strategy.node, h('div', { class: 'button-group' }, foldButtons(here), exportMenu(here), eraseButton(here)));
+  const search = h('a', { class: 'icon-button', title: t('search.here'), 'aria-label': t('search.here') }, icon('search'));
+  const tools = h('div', { class: 'session-tools', hidden: true }, branch.node, strategy.node, h('div', { class: 'button-group' }, search, foldButtons(here), exportMenu(here), eraseButton(here)));
   const top = h('div', { class: 'session-top' }, h('div', { class: 'session-titles' }, title, facts), tools);
   const bar = tabBar();
   const node = h('header', { class: 'session-head' }, top, wrong, bar.node);
@@ -28,6 +30,7 @@ export function sessionHead() {
     put(title, about.title || t('untitled'));
     title.title = about.title ?? '';
     put(facts, h('span', {}, t('messages', { n: about.messages })), h('span', {}, moment(about.last)), about.declared ? h('code', {}, about.declared) : null);
+    search.href = screenHref('search', { session: about.id });
     tools.hidden = false;
     branch.draw([about.branches, about.branch], () => branchPicker(here, about));
     strategy.draw([about.strategy, about.layout], () => strategyPicker(here, about));

@@ -524,6 +524,7 @@ export default {
   'search.words': 'Words to look for',
   'search.session': 'In',
   'search.everywhere': 'all sessions',
+  'search.here': 'Search in this conversation',
   'search.role': 'Said by',
   'search.role.any': 'anybody',
   'search.from': 'From',

@@ -524,6 +524,7 @@ export default {
   'search.words': '要查找的词',
   'search.session': '范围',
   'search.everywhere': '所有会话',
+  'search.here': '在此会话中搜索',
   'search.role': '发言者',
   'search.role.any': '不限',
   'search.from': '起始日期',

@@ -48,12 +48,14 @@ const labelled = (name, field, look = '') => h('label', { class: `labelled ${loo
 // A session that is asked for is there at once; the others follow when they are fetched.
 function sessionPicker(chosen, on) {
   const option = (value, label) => h('option', { value, selected: value === (chosen ?? '') }, label);
-  const select = h('select', { class: 'select', name: 'session', on }, option('', t('search.everywhere')), chosen ? option(chosen, chosen) : null);
+  const asked = chosen ? option(chosen, chosen) : null;
+  const select = h('select', { class: 'select', name: 'session', on }, option('', t('search.everywhere')), asked);
   get('/api/sessions', { count: 100 }).then(({ sessions }) => {
     const known = sessions.find((session) => [session.id, session.declared].includes(chosen));
     const alike = doubled(sessions.map((session) => session.title));
     const name = (session) => `${apart(session.title || t('untitled'))}${alike.has(session.title) ? ` · ${called(session)}` : ''}`;
-    if (known) select.lastChild.textContent = name(known);
+    if (known) asked.textContent = name(known);
+    else if (chosen) get(`/api/sessions/${encodeURIComponent(chosen)}`).then((session) => { asked.textContent = name(session); }, () => {});
     select.append(...sessions.filter((session) => session !== known).map((session) => h('option', { value: session.id, dir: 'auto' }, name(session))));
   }, () => {});
   return select;
