@@ -33,7 +33,7 @@ impl Why {
         let stored = stored.with_context(|| format!("session {} has no message {}", session.id, self.message))?;
         let case =
             Case { engine: &engine, key: &key, session: &session, recorded: &recorded, stored: &stored, time: local };
-        let Said { word, why: told } = case.said().await?;
+        let Said { word, why: told, .. } = case.said().await?;
         if desk.json {
             say_json(
                 &serde_json::json!({"message": self.message, "view": recorded.name, "standing": word, "why": told}),

@@ -192,6 +192,26 @@ export const reach = {
     assert.deepEqual(first.map(({ name }) => name.replace(/^upstreams\.[^.]+\./, 'upstreams.')).filter((name) => !told[name]), []);
   },
 
+  async 'what is said of a message and of a window is said in the language of the page'() {
+    const zh = await language('zh');
+    const isChinese = (words) => assert.ok(/[\u4e00-\u9fff]/.test(words) && !/[a-z]{2,} [a-z]{2,} [a-z]{2,}/i.test(words), words);
+    const page = await chat('tale', '?at=m2', { lang: 'zh-CN' });
+    const last = `m${(await api('GET', '/sessions/tale')).messages - 1}`;
+    for (const id of ['m2', last]) {
+      await page.goto(`${BASE}/#/s/tale/chat?at=${id}`);
+      await page.locator(`#${id}.found`).getByRole('button', { name: zh['message.menu'].replace('{id}', id) }).click();
+      await page.getByRole('menuitem', { name: zh.why }).click();
+      isChinese(await page.locator(`#${id} .message-extra .grow`).innerText());
+    }
+    await page.getByRole('button', { name: zh.redo, exact: true }).first().click();
+    await told(page, zh['redo.nothing']);
+    await page.goto(`${BASE}/#/s/tale/window`);
+    await page.locator('.view-head').waitFor();
+    const lines = await page.locator(':is([data-kind=contents], [data-kind=kept]) .blocks-line').allTextContents();
+    assert.ok(lines.length > 1);
+    lines.forEach(isChinese);
+  },
+
   async 'the chat is legible in the dark, in Chinese and on a phone'() {
     const unfolded = async (page) => {
       await page.locator('.fold-card').scrollIntoViewIfNeeded();

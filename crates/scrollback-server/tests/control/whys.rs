@@ -68,6 +68,20 @@ fn artifacts_are_told_of() {
     let told = home.says(&["why", "harbour", "m6"]);
     assert!(told.contains("It is a source of a") && told.contains(" § ") && told.contains("search_history"), "{told}");
     assert_eq!(home.json(&["why", "harbour", "m6"])[0]["standing"], "source");
+    let of =
+        |message: &str| server.asks(&format!("GET /api/sessions/harbour/messages/{message}"), "")["standing"].clone();
+    let parts = &of("m6")["parts"];
+    assert!(
+        parts["fold"].is_u64() && parts["notes"][0]["section"].is_string(),
+        "what is said can be said otherwise: {parts}"
+    );
+    assert_eq!(of("m2")["parts"]["kept"], "pin");
+    let views = server.asks("GET /api/sessions/harbour/views?count=1", "");
+    let view = views["views"][0]["view"].as_str().unwrap();
+    let blocks = server.asks(&format!("GET /api/sessions/harbour/views/{view}"), "")["blocks"].clone();
+    let tells = |kind: &str| blocks.as_array().unwrap().iter().find(|block| block["tells"]["kind"] == kind).cloned();
+    assert_eq!(tells("kept").unwrap()["tells"], json!({"kind": "kept", "rules": 1, "pins": 1, "earlier": 0}));
+    assert!(tells("documents").is_some(), "{blocks}");
     assert!(home.says(&["show", "harbour", "--view"]).contains(" artifacts · every source"));
     drop(server);
 }

@@ -21,6 +21,7 @@ use super::{Ask, Refusal, Room, views};
 use range::Wanted;
 pub(super) use told::{How, Message};
 use told::{Look, shown};
+use why::Parts;
 pub(crate) use why::{Case, Said, places};
 
 /// A page is read so many messages at a time.
@@ -63,6 +64,7 @@ pub(super) struct Whole {
 struct Standing {
     word: &'static str,
     why: String,
+    parts: Parts,
 }
 
 /// Lists messages of a branch: the newest, or those before, after or around one.
@@ -140,15 +142,15 @@ async fn standing(room: &Room, place: &Place, stored: &Stored, view: Option<&str
     let recorded = match (view, &place.newest) {
         (None | Some(views::NEWEST), None) => {
             let why = "no window of this session was ever sent".to_owned();
-            return Ok(Standing { word: "unsent", why });
+            return Ok(Standing { word: "unsent", why, parts: Parts::default() });
         }
         (None, Some(newest)) => newest.clone(),
         (Some(name), _) => views::named(room, &place.key, name).await?,
     };
     let Place { session, key, .. } = place;
     let case = Case { engine: &room.engine, key, session, recorded: &recorded, stored, time: |at| at.to_string() };
-    let Said { word, why } = case.said().await?;
-    Ok(Standing { word, why })
+    let Said { word, why, parts } = case.said().await?;
+    Ok(Standing { word, why, parts })
 }
 
 /// The messages of the page of the contents that one is on, and the number of that page.

@@ -5,7 +5,7 @@ use scrollback::MessageId;
 use scrollback::note::Covers;
 use scrollback::sketch::caption;
 use scrollback::view::{View, reason_word};
-use scrollback::window::{self, Body, Reason, Window};
+use scrollback::window::{self, Body, Ours, Reason, Tells, Window};
 use serde::Serialize;
 
 /// A block.
@@ -22,9 +22,50 @@ pub(in crate::api) struct Block {
     tokens: u32,
     /// A line of it.
     line: String,
+    /// What stands there in the place of messages, counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tells: Option<Counted>,
     /// What it says.
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
+}
+
+/// What the line of such a block says, for whoever says it in other words.
+#[derive(Serialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum Counted {
+    Pages { pages: usize },
+    Topics { topics: u32 },
+    Documents { documents: u32 },
+    Summary { last: MessageId },
+    Kept { rules: usize, pins: usize, earlier: usize },
+    Quotes { topics: usize, messages: usize },
+    Held { hold: String, tokens: u32 },
+}
+
+impl Counted {
+    fn of(block: &window::Block) -> Option<Self> {
+        match &block.body {
+            Body::Note(Ours { tells, .. }) => Some(Self::in_note(tells)),
+            Body::Held(stored, _) => {
+                Some(Self::Held { hold: format!("h{}", stored.id.0), tokens: stored.measure.tokens })
+            }
+            Body::Original(_) | Body::Whole(..) | Body::Round(_) | Body::Nothing(_) => None,
+        }
+    }
+
+    fn in_note(tells: &Tells) -> Self {
+        match tells {
+            Tells::Pages(pages) => Self::Pages { pages: *pages },
+            Tells::Topics(topics) => Self::Topics { topics: *topics },
+            Tells::Documents(documents) => Self::Documents { documents: *documents },
+            Tells::Summary(last) => Self::Summary { last: *last },
+            Tells::Kept(words) => {
+                Self::Kept { rules: words.rules.len(), pins: words.pinned.len(), earlier: words.earlier.len() }
+            }
+            Tells::Quotes { topics, messages } => Self::Quotes { topics: *topics, messages: *messages },
+        }
+    }
 }
 
 impl Block {
@@ -43,6 +84,7 @@ impl Block {
             why: reason_word(block.reason).to_owned(),
             tokens: block.tokens,
             line: caption(block),
+            tells: Counted::of(block),
             text: with_text.then(|| said(block)),
         }
     }
@@ -57,6 +99,7 @@ impl Block {
             why: reason_word(Reason::Recalled).to_owned(),
             tokens: view.recalled_tokens,
             line: view.recalls.join(", "),
+            tells: None,
             text: None,
         }
     }

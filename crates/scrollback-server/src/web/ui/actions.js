@@ -25,7 +25,9 @@ export async function tell(act, say) {
 
 /** Compress, undo or redo: `what` is the route's name. */
 export async function fold(place, what) {
-  const answer = await tell(() => post(place.api(what), undefined, { branch: place.branch }), (done) => foldWords(what, done));
+  // Where there is nothing to go to, nothing is changed.
+  const nothing = (error) => { if (error.code !== 'not_found') throw error; return { changed: false }; };
+  const answer = await tell(() => post(place.api(what), undefined, { branch: place.branch }).catch(nothing), (done) => foldWords(what, done));
   if (answer) await place.changed();
   return answer;
 }

@@ -6,6 +6,7 @@ import { h, put, replaceAgain } from '../dom.js';
 import { icon } from '../icons.js';
 import { t } from '../i18n.js';
 import { speakerOf } from './speaker.js';
+import { standingWhy, standingWord } from './standing.js';
 
 /** The entries of a message's menu; `extra` is the place under it for what they tell. */
 export function messageMenu(message, chat, extra) {
@@ -47,13 +48,7 @@ async function showWhy(message, chat, extra) {
   const answer = await whole(message, chat);
   if (!answer) return;
   const shut = h('button', { class: 'icon-button small', type: 'button', 'aria-label': t('close'), on: { click: () => put(extra) } }, icon('close'));
-  put(extra, h('div', { class: 'notice', role: 'status' }, icon('why'), h('span', { class: 'grow' }, h('strong', {}, standingWord(answer.standing.word)), ' · ', answer.standing.why), shut));
-}
-
-function standingWord(word) {
-  const key = `standing.${word.replaceAll(' ', '_')}`;
-  const words = t(key);
-  return words === key ? word : words;
+  put(extra, h('div', { class: 'notice', role: 'status' }, icon('why'), h('span', { class: 'grow' }, h('strong', {}, standingWord(answer.standing.word)), ' · ', standingWhy(answer.standing, answer.tokens)), shut));
 }
 
 async function showRaw(message, chat) {

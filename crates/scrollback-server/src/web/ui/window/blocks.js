@@ -3,6 +3,7 @@ import { h } from '../dom.js';
 import { number, percent } from '../format.js';
 import { t } from '../i18n.js';
 import { kindOf, nameOf, wholeOf, whyOf } from './kinds.js';
+import { lineOf } from './line.js';
 
 const AT_ONCE = 100;
 
@@ -24,7 +25,7 @@ export function makeBlocks(view, marks, open) {
     const mark = marks(block);
     return h('tr', { dataset: { block: index, kind: kindOf(block), tokens: block.tokens, mark: mark ?? '', message: block.message ?? '' }, on: { click: () => open(index) } },
       h('td', { class: 'blocks-name' }, h('span', { class: `swatch kind-${kindOf(block)}`, 'aria-hidden': 'true' }), h('button', { class: 'link', type: 'button' }, nameOf(block)), mark ? h('span', { class: 'chip accent' }, t(`window.${mark}`)) : null),
-      h('td', { class: 'blocks-line', dir: 'auto' }, block.line), h('td', { class: 'blocks-why muted' }, whyOf(block)),
+      h('td', { class: 'blocks-line', dir: 'auto' }, lineOf(block)), h('td', { class: 'blocks-why muted' }, whyOf(block)),
       h('td', { class: 'digits' }, number(block.tokens)), h('td', { class: 'digits muted' }, percent((100 * block.tokens) / whole)));
   }
 

@@ -4,6 +4,7 @@ import { icon } from '../icons.js';
 import { number, tokens } from '../format.js';
 import { t } from '../i18n.js';
 import { identity, nameOf } from './kinds.js';
+import { lineOf } from './line.js';
 
 const AT_ONCE = 12;
 
@@ -37,7 +38,7 @@ export function goneList(gone, other, place) {
   if (!gone.length) return null;
   const row = (block) => h('li', { dataset: { gone: identity(block) } },
     block.message ? h('a', { href: place.href('chat', { at: block.message }) }, nameOf(block)) : h('span', {}, nameOf(block)),
-    h('span', { class: 'gone-line' }, block.line), h('span', { class: 'digits muted' }, tokens(block.tokens)));
+    h('span', { class: 'gone-line' }, lineOf(block)), h('span', { class: 'digits muted' }, tokens(block.tokens)));
   const shown = gone.slice(0, AT_ONCE).map(row);
   const list = h('ul', { class: 'gone-list' }, shown);
   const all = gone.length > AT_ONCE ? h('button', { class: 'button small', type: 'button', on: { click: () => { list.append(...gone.slice(AT_ONCE).map(row)); all.remove(); } } }, t('more')) : null;

@@ -4,6 +4,7 @@ import { h, put } from '../dom.js';
 import { number, percent } from '../format.js';
 import { t } from '../i18n.js';
 import { kindOf, nameOf, wholeOf, whyOf } from './kinds.js';
+import { lineOf } from './line.js';
 
 const ROWS = 24;
 const LEAST = 0.004;
@@ -43,8 +44,8 @@ export function makePage(view, marks, open) {
 }
 
 function piecesOf(view, marks, whole) {
-  const blocks = view.blocks.map((block, index) => ({ index, kind: kindOf(block), tokens: block.tokens, name: nameOf(block), line: block.line, mark: marks(block),
-    words: [`${nameOf(block)} · ${block.line}`, t('tokens', { n: block.tokens }), percent((100 * block.tokens) / whole), whyOf(block), marks(block) && t(`window.${marks(block)}`)].filter(Boolean).join(', ') }));
+  const blocks = view.blocks.map((block, index) => ({ index, kind: kindOf(block), tokens: block.tokens, name: nameOf(block), line: lineOf(block), mark: marks(block),
+    words: [`${nameOf(block)} · ${lineOf(block)}`, t('tokens', { n: block.tokens }), percent((100 * block.tokens) / whole), whyOf(block), marks(block) && t(`window.${marks(block)}`)].filter(Boolean).join(', ') }));
   const free = { kind: 'free', tokens: Math.max(0, view.budget - view.tokens), name: t('window.free') };
   const reserve = { kind: 'reserve', tokens: Math.max(0, (view.limit ?? view.budget) - Math.max(view.budget, view.tokens)), name: t('window.reserve') };
   return [...blocks, free, reserve].filter((piece) => piece.tokens > 0);
