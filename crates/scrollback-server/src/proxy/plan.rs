@@ -76,6 +76,11 @@ impl Plan {
         self.only_new || self.follows.is_some()
     }
 
+    /// Whether nobody says its reply again: what is not kept of it is lost.
+    pub(crate) fn is_said_once(&self) -> bool {
+        self.is_new() && !self.is_compacted()
+    }
+
     /// The same for a request of our own, which goes on where our code says.
     pub(super) fn placed(self, ours: Option<&Ours>) -> Self {
         let Some(ours) = ours else { return self };

@@ -274,11 +274,11 @@ impl Drop for Streaming {
     }
 }
 
-/// An answer that had begun has no end: it is paid for all the same. What a person who talks to us has read of it is
-/// kept.
+/// An answer that had begun has no end: it is paid for all the same. What was read of it is kept, if nobody says it
+/// again.
 fn broken_off(mut exchange: Exchange, said: Said) {
     exchange.warn(StatusCode::OK);
-    if exchange.plan.ours.is_some() {
+    if exchange.plan.is_said_once() {
         return cut_short(exchange, said, BROKEN_OFF, true);
     }
     exchange.record_call(&said);
@@ -286,14 +286,14 @@ fn broken_off(mut exchange: Exchange, said: Said) {
 }
 
 /// A client that has seen why a reply ended may leave without waiting for the end: the reply is kept all the same, and
-/// so is what a person who talks to us has read of a reply without an end, for they have no client that would.
+/// so is what was read of a reply without an end, if its client sends only what is new and never says it again.
 /// Otherwise what was asked and paid for is recorded.
 fn cut_short(mut exchange: Exchange, mut said: Said, why: &str, is_answered: bool) {
     // All that came is paid for, also what nobody has any use for.
     if is_answered {
         exchange.record_call(&said);
     }
-    if (said.end.is_none() || said.failed) && exchange.plan.ours.is_some() {
+    if (said.end.is_none() || said.failed) && exchange.plan.is_said_once() {
         said = exchange.stopped(said, why);
     }
     let ended = said.end.is_some() && !said.failed;

@@ -3,7 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::scene::{Said, Server, Upstream, chat, plain, reply, says, user};
+use crate::scene::{Said, Server, Upstream, chat, events, plain, reply, says, stream, user};
+use crate::talk::{heard_up_to, streaming};
 
 /// A model whose responses are numbered.
 fn numbered(number: usize, _: &Said) -> Vec<Option<Vec<u8>>> {
@@ -84,5 +85,25 @@ fn a_session_is_gone_on_with_by_the_id_that_its_replies_tell() {
             let sent = upstream.asked().pop().unwrap().json()["messages"].to_string();
             assert!(sent.contains("The lamp is red.") && sent.contains(question), "{sent}");
         }
+    }
+}
+
+/// Whoever sends only what is new never says it again.
+#[test]
+fn what_was_read_of_a_reply_without_an_end_is_kept_where_only_new_messages_are_sent() {
+    for is_broken_off in [true, false] {
+        let upstream = Upstream::new(move |number, _| {
+            let half = events(&[json!({"content": "The lamp is"})], "stop");
+            let mut pieces = stream(half.split_inclusive("\n\n").next().unwrap(), 400, false);
+            pieces.truncate(if is_broken_off { 9 } else { 2 });
+            if number == 0 { pieces } else { reply(&says("Red.")) }
+        });
+        let server = Server::new(upstream.port, "");
+        let new = "x-scrollback-session: s\r\nx-scrollback-history: new\r\n";
+        drop(heard_up_to("The lamp is", &server, new, &streaming(&[user("Which lamp?")])));
+        while server.messages().len() < 2 {}
+        server.send("POST /v1/chat/completions", new, &chat(&[user("Go on.")]).to_string());
+        let sent = upstream.asked().pop().unwrap().json()["messages"].clone();
+        assert_eq!(sent, json!([user("Which lamp?"), says("The lamp is"), user("Go on.")]), "{is_broken_off}");
     }
 }

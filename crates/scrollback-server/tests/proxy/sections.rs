@@ -1,14 +1,12 @@
 //! Documents: `[NEED_CONTEXT: words]` brings the messages behind a section, out of the client's sight, whether or not
 //! the model has tools as well.
 
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::scene::{Said, Server, Upstream, chat, events, reply, says, stream, user};
-use crate::talk::{messages, question, shown, streamed, streaming, talk, words};
+use crate::talk::{heard_up_to, messages, question, shown, streamed, streaming, talk, words};
 
 const SETTINGS: &str = "[window]\nstrategy = \"artifacts\"\ntokens = 9000\nreply_tokens = 300\n\
                         [artifacts]\narchive_at = 16\nkeep = 8\n";
@@ -163,17 +161,7 @@ fn no_marker_is_kept_of_a_stream_that_its_client_leaves() {
         pieces
     });
     let server = Server::new(upstream.port, "recall = \"text\"\n[recall]\nrounds = 0\n");
-    let body = streaming(&[user("Which lamp?")]).to_string();
-    let head =
-        format!("POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: {}\r\n\r\n", body.len());
-    let mut client = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
-    client.write_all((head + &body).as_bytes()).unwrap();
-    let (mut seen, mut piece) = (Vec::new(), [0; 256]);
-    while !String::from_utf8_lossy(&seen).contains("Perhaps.") {
-        let count = client.read(&mut piece).unwrap();
-        assert!(count > 0, "{}", String::from_utf8_lossy(&seen));
-        seen.extend(&piece[..count]);
-    }
+    let client = heard_up_to("Perhaps.", &server, "", &streaming(&[user("Which lamp?")]));
     // What is read next may already be the marker.
     std::thread::sleep(Duration::from_millis(400));
     drop(client);

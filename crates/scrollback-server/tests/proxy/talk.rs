@@ -1,5 +1,7 @@
 //! Long conversations, and what can be told of the windows they lead to.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use scrollback::tokens::Vocabulary;
@@ -105,6 +107,21 @@ pub(crate) fn streaming(history: &[Value]) -> Value {
     let mut body = chat(history);
     body["stream"] = json!(true);
     body
+}
+
+/// A client that has asked for a streamed reply and read it up to these words.
+#[allow(dead_code, reason = "not every suite streams")]
+pub(crate) fn heard_up_to(words: &str, server: &Server, headers: &str, body: &Value) -> TcpStream {
+    let (line, body) = ("POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\n", body.to_string());
+    let mut client = TcpStream::connect(("127.0.0.1", server.port)).unwrap();
+    client.write_all(format!("{line}{headers}content-length: {}\r\n\r\n{body}", body.len()).as_bytes()).unwrap();
+    let (mut seen, mut piece) = (Vec::new(), [0; 256]);
+    while !String::from_utf8_lossy(&seen).contains(words) {
+        let count = client.read(&mut piece).unwrap();
+        assert!(count > 0, "{}", String::from_utf8_lossy(&seen));
+        seen.extend(&piece[..count]);
+    }
+    client
 }
 
 /// A small generator of numbers, so that a conversation can be had again.
