@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 
 use super::exchange::{Exchange, Verdict};
+use super::responses::awaited_in;
 use super::{Incoming, RETRY_SECONDS, error, pass, stream};
 use crate::upstream::{Answer, AnswerBody, Outgoing, Silence};
 use crate::wire::edit::is_overflow;
@@ -60,7 +61,7 @@ impl Exchange {
         match answered {
             // It is told later, and not here.
             Answered::Refused(response) if exchange.plan.fetched && response.status().is_success() => {
-                exchange.record();
+                exchange.record().await;
                 response
             }
             Answered::Refused(response) => {
@@ -87,6 +88,7 @@ impl Exchange {
             let Ok(body) = answer.body.all().await else { return self.silent(&cut_off()) };
             let said = Some(&body).filter(|_| status.is_success()).and_then(|body| self.wire.speech().read(body));
             let Some(said) = said else {
+                self.response = awaited_in(&body).filter(|_| self.plan.fetched && status.is_success());
                 let body = if status.is_success() { self.wire.speech().restored(body, &self.echo()) } else { body };
                 return Answered::Refused(pass::with(status, headers, Body::from(body)));
             };
@@ -184,7 +186,7 @@ fn cut_off() -> Silence {
     Silence::Broken("its answer was cut off".into())
 }
 
-fn is_stream(headers: &HeaderMap) -> bool {
+pub(super) fn is_stream(headers: &HeaderMap) -> bool {
     let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
 }

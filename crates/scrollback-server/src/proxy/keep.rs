@@ -150,13 +150,14 @@ impl Exchange {
     /// Records that no reply came.
     pub(super) fn fail(self) {
         metrics::counter!("scrollback_failed_turns_total").increment(1);
-        self.record();
-    }
-
-    /// Records what was sent, without a reply.
-    pub(super) fn record(self) {
         let proxy = self.proxy.clone();
         proxy.later.spawn(self.keep(Vec::new(), Hidden::default(), Urgency::Soon));
+    }
+
+    /// Records what was sent, and the name of the place where its reply belongs once that is made.
+    pub(super) async fn record(self) {
+        let (proxy, names) = (self.proxy.clone(), self.names());
+        ended(proxy.later.keep(names, None, self.keep(Vec::new(), Hidden::default(), Urgency::Now))).await;
     }
 
     async fn keep(self, messages: Vec<Message>, hidden: Hidden, urgency: Urgency) {

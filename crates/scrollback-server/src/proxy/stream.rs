@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use super::asking::{LOST, LOST_CODE};
 use super::exchange::{BROKEN_OFF, Exchange, STOPPED, Verdict};
 use super::pass;
+use super::responses::awaited;
 use crate::upstream::{ANSWER_BYTES, Answer, AnswerBody, Silence, endless};
 use crate::wire::said::Said;
 use crate::wire::sse::{Event, Splitter};
@@ -278,7 +279,7 @@ impl Drop for Streaming {
 /// again.
 fn broken_off(mut exchange: Exchange, said: Said) {
     exchange.warn(StatusCode::OK);
-    if exchange.plan.is_said_once() {
+    if exchange.plan.is_said_once() || exchange.plan.fetched {
         return cut_short(exchange, said, BROKEN_OFF, true);
     }
     exchange.record_call(&said);
@@ -292,6 +293,11 @@ fn cut_short(mut exchange: Exchange, mut said: Said, why: &str, is_answered: boo
     // All that came is paid for, also what nobody has any use for.
     if is_answered {
         exchange.record_call(&said);
+    }
+    if exchange.plan.fetched && said.end.is_none() {
+        // It is made all the same, and may be fetched.
+        exchange.response = said.id.as_deref().map(awaited);
+        return exchange.fail();
     }
     if (said.end.is_none() || said.failed) && exchange.plan.is_said_once() {
         said = exchange.stopped(said, why);

@@ -1,8 +1,10 @@
 //! What APIs offer beside replies, answered from the log: counts of tokens, and of the Responses API conversations that
-//! have a name and compactions that lose nothing. What the log does not know is left to the upstream.
+//! have a name, compactions that lose nothing, and replies in the background, which it takes when they are fetched. What
+//! the log does not know is left to the upstream.
 
 mod compact;
 mod conversations;
+mod fetched;
 mod items;
 mod referred;
 
@@ -21,6 +23,7 @@ use serde_json::{Value, json};
 use super::{BROKEN, Incoming, Proxy, error, pass, refused};
 use crate::upstream::Upstream;
 use crate::wire::responses::{Responses, holds_ours};
+pub(super) use fetched::{awaited, awaited_in};
 pub(super) use items::Items;
 
 /// What such a request comes to: an answer of ours, or `None` if it is not for us.
@@ -70,6 +73,7 @@ impl Proxy {
             ("POST", ["conversations", id, "items"]) => self.add(whose, id, &incoming.body).await,
             ("GET", ["conversations", id, "items", item]) => self.one(whose, id, item).await,
             ("DELETE", ["conversations", id, rest @ ..]) => self.deleted(whose, id, rest.is_empty()).await,
+            ("GET", ["responses", id]) => self.fetch(upstream, incoming, id).await,
             ("POST", ["responses", "compact"]) => self.compact(upstream, incoming).await,
             _ => Ok(None),
         }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{SMALL, answers, ask, full, heard, input, kinds, output, replies, says, thought, user};
+use super::{SMALL, answers, ask, begun, full, heard, input, kinds, output, replies, says, thought, user};
 use crate::scene::{Server, Upstream, plain};
 use crate::talk::question;
 
@@ -63,6 +63,31 @@ fn a_reply_that_is_fetched_later_has_not_failed() {
     assert_eq!((answer.status(), &answer.json()["status"]), (200, &json!("queued")));
     let told = server.send("GET /metrics", "", "").text();
     assert!(told.lines().any(|line| line == "scrollback_failed_turns_total 0"), "{told}");
+}
+
+/// Its provider tells it when it is asked for it, as often as it is, and from then on it can be followed.
+#[test]
+fn a_reply_in_the_background_is_kept_when_it_is_fetched() {
+    let upstream = Upstream::new(|number, asked| {
+        let said = [thought("rs_1", "SEALED"), says("msg_1", "Two metres.")];
+        let is_begun = asked.head.starts_with("POST") && asked.json()["background"] == true || number == 2;
+        match (is_begun, asked.head.starts_with("GET")) {
+            (true, _) => plain("200 OK", "content-type: application/json\r\n", &begun("resp_b").to_string()),
+            (false, true) => replies("resp_b", &said),
+            (false, false) => answers(asked, &format!("resp_{number}"), &[says("msg_2", "Noted.")]),
+        }
+    });
+    let mut server = Server::new(upstream.port, "");
+    let first = heard(&server, &json!({"model": "gpt-5", "input": "The lamp is red."}));
+    let asked = json!({"model": "gpt-5", "input": "How high?", "previous_response_id": first["id"], "background": true});
+    assert_eq!(heard(&server, &asked)["status"], "in_progress");
+    let fetched = || server.send("GET /v1/responses/resp_b", "", "").json()["status"].clone();
+    assert_eq!([fetched(), fetched(), fetched()], ["in_progress", "completed", "completed"]);
+    server.restart(drop);
+    heard(&server, &json!({"model": "gpt-5", "input": "And now?", "previous_response_id": "resp_b"}));
+    let sent = input(&upstream.asked().pop().unwrap());
+    assert_eq!(kinds(&sent), ["user", "assistant", "user", "reasoning", "assistant", "user"], "{sent:?}");
+    assert_eq!(server.messages().len(), 7, "each once, and the reply");
 }
 
 /// Its reply would be fetched from the provider, and never come into the conversation.
