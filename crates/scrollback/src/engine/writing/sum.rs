@@ -68,7 +68,6 @@ impl Engine {
             style: style(manner.prompt, messages),
             most_tokens: manner.most_tokens,
             kept: &quotes,
-            most_wait: None,
         };
         let summed = task::summed(self.summing_tasks(manner.model), &segment).await;
         let covers = after(before.map(|summary| summary.covers), leaves)?;

@@ -5,7 +5,6 @@
 //! cannot undo what many have told.
 
 use std::collections::HashSet;
-use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
@@ -41,8 +40,6 @@ pub struct Segment<'a> {
     pub most_tokens: u32,
     /// What is kept word for word beside it, and so need not be in it.
     pub kept: &'a [Quote],
-    /// How long somebody waits for it at most: two thirds for the first question, the rest for the second.
-    pub most_wait: Option<Duration>,
 }
 
 /// A summary, and how it came about.
@@ -63,7 +60,7 @@ pub fn summed<'a>(tasks: &'a Tasks, segment: &'a Segment<'a>) -> BoxFuture<'a, S
     Box::pin(async move {
         let measure = Measure::of(segment);
         let full = segment.task(&[]);
-        let first = tasks.run_within(&full, segment.most_wait.map(|most| most / 3 * 2)).await;
+        let first = tasks.run(&full).await;
         let (best, mut calls) = match &first.by {
             By::Helper => {
                 let draft = measure.drafted(first.answer, Author::Helper);
@@ -74,7 +71,7 @@ pub fn summed<'a>(tasks: &'a Tasks, segment: &'a Segment<'a>) -> BoxFuture<'a, S
                 }
             }
             By::Offline(Why::Failed(_) | Why::Nonsense(_)) => {
-                let second = tasks.run_within(&SummariseShort(full), rest(segment)).await;
+                let second = tasks.run(&SummariseShort(full)).await;
                 let by = author(&second);
                 (measure.drafted(second.answer, by), [first.calls, second.calls].concat())
             }
@@ -97,17 +94,13 @@ async fn again(
     calls: Vec<Asked>,
 ) -> (Draft, Vec<Asked>) {
     let missing: Vec<String> = first.lost.iter().take(MISSING).map(|fact| fact.text.clone()).collect();
-    let second = tasks.run_within(&segment.task(&missing), rest(segment)).await;
+    let second = tasks.run(&segment.task(&missing)).await;
     let calls = [calls, second.calls].concat();
     if second.by != By::Helper {
         return (first, calls);
     }
     let second = measure.drafted(second.answer, Author::Helper);
     (if second.loss() < first.loss() { second } else { first }, calls)
-}
-
-fn rest(segment: &Segment<'_>) -> Option<Duration> {
-    segment.most_wait.map(|most| most / 3)
 }
 
 fn author<A>(answered: &Answered<A>) -> Author {

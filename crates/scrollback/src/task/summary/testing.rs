@@ -29,7 +29,6 @@ pub(super) fn stored(values: &[Value]) -> Vec<Stored> {
 pub(super) enum Act {
     Say(&'static str),
     Fail,
-    Hang,
 }
 
 /// Does what it is told, the last of it for ever, and remembers what it was asked.
@@ -55,7 +54,6 @@ impl Model for Scripted {
         match act {
             Act::Say(text) => Ok(Said { text: text.into(), input_tokens: 7, output_tokens: 3, ..Said::default() }),
             Act::Fail => Err(Error::Model { what: "no answer from the helper".into(), source: None }),
-            Act::Hang => std::future::pending().await,
         }
     }
 }

@@ -28,7 +28,7 @@ fn talk() -> Vec<Stored> {
 
 fn segment(messages: &[Stored]) -> Segment<'_> {
     let (before, before_count, style, most_tokens) = (None, 0, Style::General, 200);
-    Segment { before, before_count, messages, style, most_tokens, kept: &[], most_wait: None }
+    Segment { before, before_count, messages, style, most_tokens, kept: &[] }
 }
 
 async fn run(acts: &[Act]) -> (Summed, Arc<Scripted>) {
@@ -163,19 +163,6 @@ async fn refusals_errors_and_garbage_go_down_the_ladder() {
         assert!(offline.text.starts_with("- [m11] user: Tell Ann Lee") && offline.lost.is_empty(), "{offline:?}");
         assert!((2..=4).contains(&offline.calls.len()));
     }
-}
-
-#[tokio::test]
-async fn a_helper_that_hangs_is_not_waited_for() {
-    let messages = talk();
-    let tasks = Tasks::new(Scripted::new(&[Act::Hang]), TaskSettings { breaker_after: 2, ..TaskSettings::default() });
-    let hurried = Segment { most_wait: Some(Duration::from_millis(9)), ..segment(&messages) };
-    let hung = summed(&tasks, &hurried).await;
-    let late = Heard::Nothing("it took too long".into());
-    assert_eq!((hung.by, tasks_of(&hung)), (Author::Offline, vec!["summary", "summary_short"]));
-    assert!(hung.calls.iter().all(|asked| asked.outcome == late));
-    let refused = summed(&tasks, &hurried).await;
-    assert_eq!((refused.by, refused.calls.len(), &refused.text), (Author::Offline, 0, &hung.text));
 }
 
 #[tokio::test]
