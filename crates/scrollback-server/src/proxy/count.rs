@@ -7,7 +7,7 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use bytes::Bytes;
 use futures_util::FutureExt;
-use scrollback::engine::{Ask, Preview};
+use scrollback::engine::Preview;
 use scrollback::log::History;
 use scrollback::tokens::Vocabulary;
 use scrollback::{Error, Result};
@@ -86,10 +86,8 @@ impl Proxy {
         self.knows_conversation(&plan).await?;
         let known = self.named_by_id(&plan).await?;
         let (arrival, after) = Self::arrival(&plan, known.as_ref())?;
-        let recalls = plan.recalls;
-        let ask = Ask { after, recalls, ..Ask::new(arrival, &history, plan.budget, plan.limit) };
-        let preview =
-            self.engine.preview(&ask).await?.ok_or_else(|| Error::Invalid("there is nothing to count".into()))?;
+        let preview = self.engine.preview(&plan.ask(arrival, after, &history)).await?;
+        let preview = preview.ok_or_else(|| Error::Invalid("there is nothing to count".into()))?;
         let untouched = plan.untouched.is_some() && !plan.is_known_here_alone();
         let as_it_came = untouched || !plan.is_new() && !refers && is_untouched(&preview, plan.budget);
         // What may be others' is not asked about; our own count does.

@@ -36,9 +36,8 @@ use axum::body::Body;
 use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
 use bytes::Bytes;
 use futures_util::FutureExt;
-use scrollback::engine::{Ask, Engine, Turn};
+use scrollback::engine::{Engine, Turn};
 use scrollback::log::History;
-use scrollback::strategy::StrategyName;
 use scrollback::{Error, SessionId, Tenant};
 
 use crate::access::Access;
@@ -284,12 +283,7 @@ impl Proxy {
         }
         let known = self.named_by_id(plan).await?;
         let (arrival, after) = Self::arrival(plan, known.as_ref())?;
-        // What was compacted here may be too long for any other strategy than the one it was compacted for.
-        let strategy = plan.untouched.filter(|_| !plan.is_compacted()).map(|_| StrategyName::Passthrough);
-        let recalls = plan.recalls;
-        let reserved = plan.reserved();
-        let ask = Ask { after, reserved, strategy, recalls, ..Ask::new(arrival, history, plan.budget, plan.limit) };
-        if plan.is_assumed { self.engine.begin_unsure(ask).await } else { self.engine.begin(ask).await }
+        self.engine.begin(plan.ask(arrival, after, history)).await
     }
 }
 

@@ -1,6 +1,8 @@
 //! What is known of a request before it is a turn: whose it is, what it follows, and how large its window may be.
 
-use scrollback::log::{Declared, History};
+use scrollback::engine::Ask;
+use scrollback::log::{After, Arrival, Declared, History};
+use scrollback::strategy::StrategyName;
 use scrollback::window::{Budget, Reserved};
 use scrollback::{SessionId, Tenant};
 
@@ -66,9 +68,14 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// What else than its messages it costs.
-    pub(super) fn reserved(&self) -> Reserved {
-        Reserved { tools: self.tools, reply: self.reply }
+    /// What is asked of the engine.
+    pub(super) fn ask<'a>(&self, arrival: Arrival<'a>, after: Option<After<'a>>, history: &'a History<'a>) -> Ask<'a> {
+        // What was compacted here may be too long for any other strategy than the one it was compacted for.
+        let strategy = self.untouched.filter(|_| !self.is_compacted()).map(|_| StrategyName::Passthrough);
+        let reserved = Reserved { tools: self.tools, reply: self.reply };
+        let (recalls, is_assumed) = (self.recalls, self.is_assumed);
+        let ask = Ask::new(arrival, history, self.budget, self.limit);
+        Ask { after, reserved, strategy, recalls, is_assumed, ..ask }
     }
 
     /// Whether the request holds only new messages.

@@ -147,15 +147,18 @@ impl Engine {
         &*found.expect("every strategy is built").1
     }
 
-    /// Takes from a request's budget what the tools of its session's own strategy cost beyond those of the usual one,
-    /// which the caller has already taken off.
-    fn less_tools<'a>(&self, ask: Ask<'a>, controls: &Controls) -> Ask<'a> {
+    /// A request as it is meant in a session with these controls, where another strategy may have another limit. What
+    /// that strategy's tools cost beyond those of the usual one, which the caller has already taken off, is taken from
+    /// the budget.
+    fn bounded<'a>(&self, ask: &Ask<'a>, controls: &Controls) -> Ask<'a> {
+        let given = (ask.budget, ask.limit_tokens);
+        let (budget, limit_tokens) = if ask.is_assumed { self.unsure(controls, given.0, given.1) } else { given };
         let cost = |name| self.strategy(name).recalls().iter().map(|tool| tokens_of(tool.spec())).sum::<u32>();
         let usual = self.settings.strategy;
         let chosen = controls.strategy.filter(|chosen| *chosen != usual);
         let more = chosen.map_or(0, |chosen| cost(chosen).saturating_sub(cost(usual)));
         let reserved = Reserved { tools: ask.reserved.tools.saturating_add(more), ..ask.reserved };
-        Ask { budget: Budget { tokens: ask.budget.tokens.saturating_sub(more) }, reserved, ..ask }
+        Ask { budget: Budget { tokens: budget.tokens.saturating_sub(more) }, reserved, limit_tokens, ..*ask }
     }
 
     /// The budget and limit for the windows of a session when the model's limit is only assumed: the assumed ones, or

@@ -37,7 +37,10 @@ impl Engine {
                 let instructions = seen.preamble.iter().flatten().map(|stored| stored.message());
                 return Ok(Some(Preview { window: None, fresh: instructions.chain(seen.fresh).collect() }));
             };
-            let mut lane = self.lane_seen(ask, &seen.session, base).await?;
+            let controls = ask.governed(self.controls(&seen.session).await?);
+            let ask = self.bounded(ask, &controls);
+            let layout = self.layout_with(&controls, ask.limit_tokens);
+            let mut lane = self.lane_seen(&ask, &seen.session, base, &layout).await?;
             if let Some(preamble) = seen.preamble {
                 lane.preamble = preamble;
             }
@@ -50,12 +53,10 @@ impl Engine {
     }
 
     /// The lane that ends in `base`, with all that its window needs.
-    async fn lane_seen(&self, ask: &Ask<'_>, session: &SessionKey, base: Position) -> Result<Lane> {
-        let controls = ask.governed(self.controls(session).await?);
-        let layout = self.layout_with(&controls, ask.limit_tokens);
+    async fn lane_seen(&self, ask: &Ask<'_>, session: &SessionKey, base: Position, layout: &Arc<str>) -> Result<Lane> {
         let (model, budget, recalls) = (ask.arrival.model, ask.budget, ask.recalls);
-        let folding = Folding { session, head: base, layout: &layout, model, budget, recalls };
-        let mut lane = match self.in_mind(session, base, &layout).await? {
+        let folding = Folding { session, head: base, layout, model, budget, recalls };
+        let mut lane = match self.in_mind(session, base, layout).await? {
             Some(lane) => lane.apart(&self.settings.strategies.holds),
             None => self.lane_unfolded(&folding).await?,
         };

@@ -54,6 +54,8 @@ pub struct Ask<'a> {
     pub reserved: Reserved,
     /// The model's whole limit.
     pub limit_tokens: u32,
+    /// Whether nobody knows that limit; see [`Engine::unsure`].
+    pub is_assumed: bool,
     /// The strategy for this turn, if not the session's.
     pub strategy: Option<StrategyName>,
     /// Whether to fold even if it is not time.
@@ -72,6 +74,7 @@ impl<'a> Ask<'a> {
             budget,
             reserved: Reserved::default(),
             limit_tokens,
+            is_assumed: false,
             strategy: None,
             forced: false,
             recalls: true,
@@ -199,29 +202,18 @@ impl Turn {
 impl Engine {
     /// Takes a request into the log and lays out its window. When this returns, nothing of the request can be lost.
     pub fn begin<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Result<Turn>> {
-        Box::pin(self.begin_within(ask, move |_| ask))
+        Box::pin(self.begun(ask))
     }
 
-    /// Like [`Engine::begin`], for a model whose limit is only assumed; see [`Engine::unsure`].
-    pub fn begin_unsure<'a>(&'a self, ask: Ask<'a>) -> BoxFuture<'a, Result<Turn>> {
-        let bounded = move |controls: &Controls| {
-            let (budget, limit_tokens) = self.unsure(controls, ask.budget, ask.limit_tokens);
-            Ask { budget, limit_tokens, ..ask }
-        };
-        Box::pin(self.begin_within(ask, bounded))
-    }
-
-    /// Begins a turn, with the budget and the limit that `bounded` makes of what a person decided.
-    async fn begin_within<'a>(&self, ask: Ask<'a>, bounded: impl FnOnce(&Controls) -> Ask<'a> + Send) -> Result<Turn> {
+    async fn begun(&self, ask: Ask<'_>) -> Result<Turn> {
         let received = match ask.after {
             None => self.log.receive(ask.arrival, ask.history).await?,
             Some(after) => self.log.receive_new(ask.arrival, after, ask.history).await?,
         };
         let head = received.head.ok_or_else(|| Error::Invalid("the request has no message to answer".into()))?;
         let controls = ask.governed(self.controls(&received.session).await?);
-        let ask = bounded(&controls);
+        let ask = self.bounded(&ask, &controls);
         let layout = self.layout_with(&controls, ask.limit_tokens);
-        let ask = self.less_tools(ask, &controls);
         let lane = self.lane(&ask, &received, head, layout).await;
         let request = Request { ask: &ask, received: &received, head, consulted: None, taken: 0 };
         let laid = self.lay(lane, &request).await;

@@ -344,6 +344,25 @@ fn a_preview_stores_nothing_and_shows_what_is_known() {
     });
 }
 
+/// Summaries are folded only against a known limit, unless a person asks for it.
+#[test]
+fn a_preview_for_a_model_of_unknown_limit_looks_at_the_layout_of_its_turns() {
+    run(async {
+        let mut desk = Desk::new(Arc::new(MemoryStore::default()), settings(StrategyName::Summary), 900);
+        let mut history = Vec::new();
+        for i in 0..12 {
+            desk.turn(&mut history, user(&format!("Question {i}?")), assistant("Two metres.")).await;
+        }
+        let text = Value::Array([&history[..], &[user("And now?")]].concat()).to_string();
+        let parsed = History::parse(&text).unwrap();
+        let asked = Ask { is_assumed: true, forced: true, ..ask(&desk, &parsed) };
+        let turn = desk.engine.begin(asked).await.unwrap();
+        assert!(turn.has_folded() && turn.limit_tokens() > desk.limit, "{}", turn.layout());
+        let preview = desk.engine.preview(&asked).await.unwrap().unwrap();
+        assert_eq!(texts(&preview.window.unwrap()), texts(turn.window()));
+    });
+}
+
 /// An agent may work at one question for longer than a window: the question stays in sight, word for word.
 #[test]
 fn the_question_of_a_turn_that_is_parted_stays_in_sight() {
