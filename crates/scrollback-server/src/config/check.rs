@@ -206,7 +206,7 @@ mod tests {
     fn complaint(settings: &str) -> String {
         let said: Said = toml::from_str(settings).unwrap();
         let has_helper = !said.helper.model.is_empty();
-        let checked = pages(&said.pages.meant())
+        let checked = pages(&said.pages)
             .and_then(|()| topics(&said.topics.meant()))
             .and_then(|()| summary(&said.summary, has_helper))
             .and_then(|()| split_model(&said.topics.split_model, has_helper))

@@ -23,7 +23,7 @@ use crate::store::Place;
 const QUESTION_TOKENS: u64 = 6_000;
 
 pub(super) fn meant(said: Said, store: Option<PathBuf>, surroundings: &Surroundings) -> anyhow::Result<Settings> {
-    let (pages, topics) = (said.pages.meant(), said.topics.meant());
+    let (pages, topics) = (said.pages.clone(), said.topics.meant());
     check::pages(&pages)?;
     check::topics(&topics)?;
     check::summary(&said.summary, !said.helper.model.is_empty())?;

@@ -20,7 +20,7 @@ pub(super) struct Said {
     pub(super) store: SaidStore,
     pub(super) serve: SaidServe,
     pub(super) window: SaidWindow,
-    pub(super) pages: SaidPages,
+    pub(super) pages: PageSettings,
     pub(super) topics: SaidTopics,
     pub(super) summary: SummarySettings,
     pub(super) artifacts: ArtifactSettings,
@@ -150,47 +150,6 @@ impl Default for SaidWindow {
             unknown_tokens: 32_000,
             reply_tokens: 4_096,
             models: PathBuf::new(),
-        }
-    }
-}
-
-#[derive(Debug, Deserialize, PartialEq)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct SaidPages {
-    keep_pages: usize,
-    fold_over: u32,
-    fold_to: u32,
-    page_share: u32,
-    contents_tokens: u32,
-    unrecalled_turns: u32,
-    unchanged_turns: u32,
-}
-
-impl Default for SaidPages {
-    fn default() -> Self {
-        let pages = PageSettings::default();
-        Self {
-            keep_pages: pages.keep_pages,
-            fold_over: pages.fold_over,
-            fold_to: pages.fold_to,
-            page_share: pages.page_share,
-            contents_tokens: pages.contents_tokens,
-            unrecalled_turns: pages.unrecalled_turns,
-            unchanged_turns: pages.unchanged_turns,
-        }
-    }
-}
-
-impl SaidPages {
-    pub(super) fn meant(&self) -> PageSettings {
-        PageSettings {
-            keep_pages: self.keep_pages,
-            fold_over: self.fold_over,
-            fold_to: self.fold_to,
-            page_share: self.page_share,
-            contents_tokens: self.contents_tokens,
-            unrecalled_turns: self.unrecalled_turns,
-            unchanged_turns: self.unchanged_turns,
         }
     }
 }

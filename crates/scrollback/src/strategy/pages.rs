@@ -19,7 +19,8 @@ const FEW_CONTENTS: u32 = 2_000;
 const HOW: &str = " recall_page(index) shows a page whole; search_history(words) finds any message.";
 
 /// How pages are kept. Shares are hundredths of the budget.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct PageSettings {
     /// How many pages stay open after a fold, if they fit.
     pub keep_pages: usize,
