@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use super::archive::archive;
 use super::{Ahead, Written};
 use crate::engine::Engine;
 use crate::engine::lanes::Lane;
@@ -143,7 +144,7 @@ impl Engine {
         if leaves.is_empty() || ready.is_some_and(|ready| (enough..=most).contains(&(ready.covers.count() as usize))) {
             return Ok(());
         }
-        let (changed, calls) = self.archive(lane, leaves).await;
+        let (changed, calls) = archive(&self.tasks, lane, leaves).await;
         asked.extend(calls);
         self.keep_ahead(upkeep, leaves, Written::Artifacts(changed)).await
     }

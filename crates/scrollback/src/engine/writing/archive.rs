@@ -10,7 +10,7 @@ use crate::ids::SessionKey;
 use crate::note::{Author, Edition};
 use crate::store::Stored;
 use crate::strategy::{Filed, LISTED, Leaf, turns};
-use crate::task::{self, By, Decide, Draft, Drafted, Task, Weave};
+use crate::task::{self, By, Decide, Draft, Drafted, Tasks, Weave};
 
 /// How many messages are drafted together.
 const AT_ONCE: usize = 24;
@@ -53,27 +53,6 @@ impl Desk {
 }
 
 impl Engine {
-    /// What a stretch makes of a lane's artifacts, by the helper where it can.
-    pub(super) async fn archive(&self, lane: &Lane, leaves: &[Arc<Leaf>]) -> (Vec<Artifact>, Vec<task::Asked>) {
-        let (mut desk, mut asked) = (Desk::of(lane), Vec::new());
-        for messages in pieces(lane, leaves) {
-            let drafted = self.tasks.run(&Draft { messages: &messages }).await;
-            asked.extend(drafted.calls);
-            let (by, drafted) = (author(&drafted.by), drafted.answer);
-            let decided = self.tasks.run(&Decide { new: &drafted, known: &desk.candidates() }).await;
-            asked.extend(decided.calls);
-            let Some(old) = decided.answer.and_then(|id| desk.find(id)) else {
-                desk.file(None, drafted, by);
-                continue;
-            };
-            let woven = self.tasks.run(&Weave { old, new: &drafted }).await;
-            asked.extend(woven.calls);
-            let id = old.id;
-            desk.file(Some(id), woven.answer, author(&woven.by));
-        }
-        (desk.changed, asked)
-    }
-
     /// A lane's artifacts with those that are new or changed, which come first; of those on record as many as a model
     /// may be told of.
     pub(in crate::engine) async fn filed_with(
@@ -100,16 +79,25 @@ impl Engine {
     }
 }
 
-/// What a stretch makes of a lane's artifacts without a model.
-pub(super) fn archive_offline(lane: &Lane, leaves: &[Arc<Leaf>]) -> Vec<Artifact> {
-    let mut desk = Desk::of(lane);
+/// What a stretch makes of a lane's artifacts, with what these tasks asked.
+pub(super) async fn archive(tasks: &Tasks, lane: &Lane, leaves: &[Arc<Leaf>]) -> (Vec<Artifact>, Vec<task::Asked>) {
+    let (mut desk, mut asked) = (Desk::of(lane), Vec::new());
     for messages in pieces(lane, leaves) {
-        let drafted = Draft { messages: &messages }.offline();
-        let into = Decide { new: &drafted, known: &desk.candidates() }.offline();
-        let woven = into.and_then(|id| Some(Weave { old: desk.find(id)?, new: &drafted }.offline()));
-        desk.file(into.filter(|_| woven.is_some()), woven.unwrap_or(drafted), Author::Offline);
+        let drafted = tasks.run(&Draft { messages: &messages }).await;
+        asked.extend(drafted.calls);
+        let (by, drafted) = (author(&drafted.by), drafted.answer);
+        let decided = tasks.run(&Decide { new: &drafted, known: &desk.candidates() }).await;
+        asked.extend(decided.calls);
+        let Some(old) = decided.answer.and_then(|id| desk.find(id)) else {
+            desk.file(None, drafted, by);
+            continue;
+        };
+        let woven = tasks.run(&Weave { old, new: &drafted }).await;
+        asked.extend(woven.calls);
+        let id = old.id;
+        desk.file(Some(id), woven.answer, author(&woven.by));
     }
-    desk.changed
+    (desk.changed, asked)
 }
 
 fn author(by: &By) -> Author {
@@ -141,7 +129,6 @@ mod tests {
     use crate::ids::{BranchId, Depth, Hash128, MessageId, NodeId, SessionId, Tenant};
     use crate::note::Fold;
     use crate::store::{MemoryStore, Position};
-    use crate::task::Tasks;
 
     fn artifact(number: u32) -> Artifact {
         let (id, sections) = (ArtifactId(MessageId(number)), vec![Section::new("A", &"word ".repeat(200), [])]);

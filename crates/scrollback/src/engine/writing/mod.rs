@@ -25,7 +25,7 @@ use crate::ids::{MessageId, SessionKey};
 use crate::note::{Author, Covers, Fold};
 use crate::strategy::{Filed, Leaf, Scene, StrategyName, Stretch, turns};
 use crate::summary::Summary;
-use crate::task;
+use crate::task::{self, Tasks};
 use crate::view::FoldId;
 use crate::window::Budget;
 
@@ -97,7 +97,7 @@ impl Engine {
                 Filing { stretch, summary: None, artifacts: self.filed_with(session, lane, changed).await? }
             }
             (StrategyName::Artifacts, _) => {
-                let changed = archive::archive_offline(lane, leaves);
+                let (changed, _) = archive::archive(&Tasks::offline(), lane, leaves).await;
                 Filing { stretch, summary: None, artifacts: self.filed_with(session, lane, changed).await? }
             }
             (_, Some(Written::Summary(summary)))

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::archive::archive_offline;
+use super::archive::archive;
 use super::sum::{Manner, with_earlier};
 use crate::engine::Engine;
 use crate::engine::control::Folding;
@@ -16,7 +16,7 @@ use crate::note::{Covers, Fold};
 use crate::store::Span;
 use crate::strategy::{Leaf, Scene, StrategyName};
 use crate::summary::Summary;
-use crate::task;
+use crate::task::{self, Tasks};
 
 /// How many messages are read at once.
 const AT_ONCE: u32 = 24;
@@ -97,11 +97,10 @@ impl Engine {
         stretch: Covers,
         helped: bool,
     ) -> Result<Vec<task::Asked>> {
-        let mut asked = Vec::new();
+        let (mut asked, offline) = (Vec::new(), Tasks::offline());
         for part in parts(&stretch) {
             let leaves = self.read_part(session, lane, part).await?;
-            let (changed, calls) =
-                if helped { self.archive(lane, &leaves).await } else { (archive_offline(lane, &leaves), Vec::new()) };
+            let (changed, calls) = archive(if helped { &self.tasks } else { &offline }, lane, &leaves).await;
             asked.extend(calls);
             lane.artifacts = self.filed_with(session, lane, changed).await?;
         }
