@@ -38,7 +38,8 @@ impl Artifact {
 
     /// The sections of Markdown that a model or a person wrote, with those of their sources that are known. A title of
     /// the first level and what stands under it is no section; text before the first heading is.
-    pub fn sections_in(markdown: &str, known: &BTreeSet<MessageId>) -> Vec<Section> {
+    #[cfg(test)]
+    pub(crate) fn sections_in(markdown: &str, known: &BTreeSet<MessageId>) -> Vec<Section> {
         let document = Document::read(markdown, known);
         document.lead.into_iter().chain(document.sections).collect()
     }

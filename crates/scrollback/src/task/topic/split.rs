@@ -25,7 +25,8 @@ use crate::topic::{Card, TopicId};
 const PROMPT: &str = include_str!("../../../prompts/topic_split.md");
 static ELEMENTS: [Shape; 3] = [line("messages"), line("name"), prose("brief")];
 static TOPICS: [Shape; 1] = [holding("topic", &ELEMENTS)];
-static SHAPE: Shape = holding("split", &TOPICS);
+/// How topics are told apart in a reply.
+pub(super) static SHAPE: Shape = holding("split", &TOPICS);
 /// How much of the messages the helper is shown.
 const QUESTION_CHARS: usize = 160_000;
 /// How much of the topics that are there.

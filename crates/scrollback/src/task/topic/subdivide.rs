@@ -12,16 +12,13 @@ use super::super::{Question, Task};
 use super::dividing::{MOST_GROUPS, divided, fault};
 use super::placing::{Group, Place, Sorted, Talk, tell_apart};
 use super::sheet::Sheet;
-use super::split::{named_group, nothing_placed};
-use super::tags::{self, Shape, holding, line, prose};
+use super::split::{SHAPE, named_group, nothing_placed};
+use super::tags;
 use super::{BRIEF_CHARS, NAME_CHARS};
 use crate::store::Stored;
 use crate::topic::Card;
 
 const PROMPT: &str = include_str!("../../../prompts/topic_subdivide.md");
-static ELEMENTS: [Shape; 3] = [line("messages"), line("name"), prose("brief")];
-static TOPICS: [Shape; 1] = [holding("topic", &ELEMENTS)];
-static SHAPE: Shape = holding("split", &TOPICS);
 /// How much of the messages the helper is shown.
 const QUESTION_CHARS: usize = 160_000;
 
