@@ -188,7 +188,7 @@ impl Tokens {
     }
 
     async fn one(&self, key: String) -> scrollback::Result<Option<Record>> {
-        Ok(self.store.records(&scope(), Kind::Setting, Keys::One(key)).await?.pop())
+        self.store.record(scope(), Kind::Setting, key).await
     }
 
     /// Every token that ever was, by its hash.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::Engine;
 use crate::error::Result;
 use crate::ids::{Hash128, MessageId, SessionKey};
-use crate::store::{Beside, Keys, Kind, Origin, Place, Scope, Span, Stored};
+use crate::store::{Beside, Kind, Origin, Place, Scope, Span, Stored};
 use crate::strategy::Leaf;
 use crate::view::View;
 
@@ -85,8 +85,8 @@ impl Engine {
     /// What a reply is bound to: the view it was finished with is of the message it answers, and as old as itself.
     async fn bound(&self, session: &SessionKey, reply: &Stored) -> Result<Option<Hash128>> {
         let Some(parent) = reply.parent else { return Ok(None) };
-        let (scope, key) = (Scope::Session(session.clone()), Keys::One(View::key(parent, reply.at)));
-        let record = self.store().records(&scope, Kind::View, key).await?.pop();
+        let (scope, key) = (Scope::Session(session.clone()), View::key(parent, reply.at));
+        let record = self.store().record(scope, Kind::View, key).await?;
         let view = record.and_then(|record| serde_json::from_str::<View>(record.body.get()).ok());
         Ok(view.and_then(|view| view.bound))
     }

@@ -305,8 +305,8 @@ impl Engine {
     /// What the client never saw of a reply.
     async fn parked(&self, session: &SessionKey, stored: &Stored) -> Result<Option<Hidden>> {
         let Some(position) = stored.position().filter(|_| stored.origin == Origin::Reply) else { return Ok(None) };
-        let key = Keys::One(position.node.0.to_string());
-        let record = self.store().records(&Scope::Session(session.clone()), Kind::Round, key).await?.pop();
+        let (scope, key) = (Scope::Session(session.clone()), position.node.0.to_string());
+        let record = self.store().record(scope, Kind::Round, key).await?;
         let read = |body: &RawValue| serde_json::from_str::<Parked>(body.get()).map(Parked::hidden);
         let damaged = |_| Error::Damaged(format!("the record of a recall before {} is unreadable", stored.id));
         record.map(|record| read(&record.body).map_err(damaged)).transpose()

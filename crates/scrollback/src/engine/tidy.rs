@@ -245,8 +245,7 @@ impl Engine {
     }
 
     async fn kept_digest(&self, session: &SessionKey, covers: &Covers) -> Result<Option<Digested>> {
-        let (scope, key) = (Scope::Session(session.clone()), Keys::One(digest_key(covers)));
-        let record = self.store().records(&scope, Kind::Note, key).await?.pop();
+        let record = self.store().record(Scope::Session(session.clone()), Kind::Note, digest_key(covers)).await?;
         Ok(record.and_then(|record| serde_json::from_str(record.body.get()).ok()))
     }
 

@@ -8,7 +8,7 @@ use super::{Arrival, History, Log, Outcome, Received};
 use crate::error::{Error, Result};
 use crate::ids::{BranchId, Depth, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
-use crate::store::{Batch, Beside, Branching, Keys, Kind, Origin, Position, Scope, Span, Stored, Which};
+use crate::store::{Batch, Beside, Branching, Kind, Origin, Position, Scope, Span, Stored, Which};
 
 /// How many messages a reply may have behind what was said.
 const REPLIES: u32 = 64;
@@ -156,7 +156,7 @@ impl Log {
                 let unknown =
                     || Error::NotFound(format!("the response “{id}” is not in the log; send the whole history"));
                 let scope = Scope::Tenant(tenant.clone());
-                let record = self.store.records(&scope, Kind::Response, Keys::One(id.to_owned())).await?.pop();
+                let record = self.store.record(scope, Kind::Response, id.to_owned()).await?;
                 let body = record.ok_or_else(unknown)?.body;
                 let followed: Followed = serde_json::from_str(body.get())
                     .map_err(|_| Error::Damaged(format!("the record of response “{id}” is unreadable")))?;

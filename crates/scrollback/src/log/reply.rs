@@ -10,7 +10,7 @@ use super::{Arrival, Log, Outcome, Received};
 use crate::error::{Error, Result};
 use crate::ids::{At, Depth, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
-use crate::store::{Batch, Expect, Keys, Kind, Origin, Put, Record, Scope, Stored, Urgency};
+use crate::store::{Batch, Expect, Kind, Origin, Put, Record, Scope, Stored, Urgency};
 
 /// For so many µs an id that was given to another conversation is not free: thirty days, as long as providers keep
 /// responses.
@@ -119,8 +119,8 @@ impl Log {
     /// Whether a response's id was given to another conversation lately. A reply is kept whether that can be read or
     /// not.
     async fn is_taken(&self, response: &str, session: &SessionKey, at: At) -> bool {
-        let (scope, key) = (Scope::Tenant(session.tenant.clone()), Keys::One(response.to_owned()));
-        let before = self.store.records(&scope, Kind::Response, key).await.unwrap_or_default().pop();
+        let scope = Scope::Tenant(session.tenant.clone());
+        let before = self.store.record(scope, Kind::Response, response.to_owned()).await.unwrap_or_default();
         let of_another = |record: &Record| {
             let known = serde_json::from_str::<Followed>(record.body.get());
             known.is_ok_and(|known| known.contested || known.session != session.id)

@@ -20,6 +20,7 @@ mod tombstone;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -75,6 +76,11 @@ impl dyn Store + '_ {
         let forks = if head.branch.0 == 0 { Vec::new() } else { self.read(session, Span::Forks(head.branch)).await? };
         let stretch = |position: Position| (position.branch, position.depth);
         Ok(Lineage([head].into_iter().chain(forks.iter().filter_map(Stored::position)).map(stretch).collect()))
+    }
+
+    /// One derived record.
+    pub fn record(&self, scope: Scope, kind: Kind, key: String) -> BoxFuture<'_, Result<Option<Record>>> {
+        Box::pin(async move { Ok(self.records(&scope, kind, Keys::One(key)).await?.pop()) })
     }
 
     /// Where a branch ends.

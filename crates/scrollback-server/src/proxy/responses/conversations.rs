@@ -5,7 +5,7 @@ use bytes::Bytes;
 use percent_encoding::percent_decode_str;
 use scrollback::ids::Depth;
 use scrollback::log::{After, Arrival, History, Outcome};
-use scrollback::store::{Batch, Beside, Expect, Keys, Kind, Place, Put, Scope, Span, Stored, Which};
+use scrollback::store::{Batch, Beside, Expect, Kind, Place, Put, Scope, Span, Stored, Which};
 use scrollback::{At, Error, MessageId, Result, SessionId, SessionKey, Tenant, export};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -147,7 +147,7 @@ impl Proxy {
 
     async fn made(&self, tenant: &Tenant, id: &str) -> Result<Option<Made>> {
         let scope = Scope::Session(named(tenant, id));
-        let record = self.engine.log().store().records(&scope, Kind::Setting, Keys::One(KEY.to_owned())).await?.pop();
+        let record = self.engine.log().store().record(scope, Kind::Setting, KEY.to_owned()).await?;
         let damaged = |_| Error::Damaged(format!("the record of conversation “{id}” is unreadable"));
         record.map(|record| serde_json::from_str(record.body.get()).map_err(damaged)).transpose()
     }

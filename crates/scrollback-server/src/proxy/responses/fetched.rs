@@ -3,7 +3,7 @@
 
 use axum::body::Body;
 use scrollback::log::{After, Arrival, History};
-use scrollback::store::{Keys, Kind, Origin, Scope};
+use scrollback::store::{Kind, Origin, Scope};
 use scrollback::{Result, Tenant};
 use serde_json::{Value, json};
 
@@ -34,9 +34,9 @@ impl Proxy {
     /// Has the provider tell a reply that the log waits for, and keeps it once it is whole.
     pub(super) async fn fetch(&self, upstream: &Upstream, incoming: &Incoming, id: &str) -> Answered {
         let Incoming { tenant, method, path, headers, body, .. } = incoming;
-        let (scope, place) = (Scope::Tenant(tenant.clone()), awaited(id));
-        let is_awaited = || self.engine.log().store().records(&scope, Kind::Response, Keys::One(place.clone()));
-        if shared::refused(upstream, incoming).is_some() || is_awaited().await?.is_empty() {
+        let place =
+            self.engine.log().store().record(Scope::Tenant(tenant.clone()), Kind::Response, awaited(id)).await?;
+        if place.is_none() || shared::refused(upstream, incoming).is_some() {
             return Ok(None);
         }
         let asked = Outgoing { method: method.clone(), path, headers, body: body.clone() };

@@ -79,7 +79,8 @@ fn a_reply_in_the_background_is_kept_when_it_is_fetched() {
     });
     let mut server = Server::new(upstream.port, "");
     let first = heard(&server, &json!({"model": "gpt-5", "input": "The lamp is red."}));
-    let asked = json!({"model": "gpt-5", "input": "How high?", "previous_response_id": first["id"], "background": true});
+    let asked =
+        json!({"model": "gpt-5", "input": "How high?", "previous_response_id": first["id"], "background": true});
     assert_eq!(heard(&server, &asked)["status"], "in_progress");
     let fetched = || server.send("GET /v1/responses/resp_b", "", "").json()["status"].clone();
     assert_eq!([fetched(), fetched(), fetched()], ["in_progress", "completed", "completed"]);

@@ -10,7 +10,7 @@ use crate::engine::lanes::Lane;
 use crate::error::Result;
 use crate::ids::{At, Depth, Hash128, MessageId, SessionKey};
 use crate::note::Fold;
-use crate::store::{Batch, Keys, Kind, Put, Scope, Span, Stored};
+use crate::store::{Batch, Kind, Put, Scope, Span, Stored};
 use crate::strategy::{KeepLimits, Keeping, Kept, KeptWords, kept};
 use crate::window::Budget;
 
@@ -84,8 +84,7 @@ impl Engine {
 
     /// What a view kept.
     pub(in crate::engine) async fn kept_in(&self, session: &SessionKey, hash: Hash128) -> Result<Option<Kept>> {
-        let (scope, keys) = (Scope::Session(session.clone()), Keys::One(key(hash)));
-        let record = self.store().records(&scope, Kind::Note, keys).await?.pop();
+        let record = self.store().record(Scope::Session(session.clone()), Kind::Note, key(hash)).await?;
         let read = |body: &str| serde_json::from_str::<KeptRecord>(body).ok();
         let Some(record) = record.and_then(|record| read(record.body.get())) else { return Ok(None) };
         let media = self.store().read(session, Span::Ids(record.media)).await?;

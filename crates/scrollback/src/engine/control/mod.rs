@@ -25,7 +25,7 @@ use crate::error::{Error, Result};
 use crate::ids::{At, Depth, MessageId, SessionKey};
 use crate::note::Fold;
 use crate::rule;
-use crate::store::{Batch, Expect, Keys, Kind, Place, Position, Put, Scope, Span, Store, Stored};
+use crate::store::{Batch, Expect, Kind, Place, Position, Put, Scope, Span, Store, Stored};
 use crate::strategy::Leaf;
 
 const KEY: &str = "controls";
@@ -43,10 +43,8 @@ pub(crate) struct Controlled {
 
 /// What a person decided about a session, as it is on record.
 pub(crate) async fn controlled(store: &dyn Store, session: &SessionKey) -> Result<Controlled> {
-    let (scope, keys) = (Scope::Session(session.clone()), Keys::One(KEY.to_owned()));
-    let Some(record) = store.records(&scope, Kind::Setting, keys).await?.pop() else {
-        return Ok(Controlled::default());
-    };
+    let record = store.record(Scope::Session(session.clone()), Kind::Setting, KEY.to_owned()).await?;
+    let Some(record) = record else { return Ok(Controlled::default()) };
     let damaged = |cause| Error::Damaged(format!("the controls of a session are unreadable: {cause}"));
     let controls = serde_json::from_str(record.body.get()).map_err(damaged)?;
     Ok(Controlled { controls: Arc::new(controls), version: record.version })

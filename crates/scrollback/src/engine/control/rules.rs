@@ -18,7 +18,7 @@ use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
 use crate::log::prompts;
 use crate::message::Part;
 use crate::rule::{Rule, rules};
-use crate::store::{Batch, Expect, Keys, Kind, Position, Put, Record, Scope, Span, Stored};
+use crate::store::{Batch, Expect, Kind, Position, Put, Record, Scope, Span, Stored};
 use crate::strategy::Leaf;
 
 /// How many messages are looked through at once in the background.
@@ -131,8 +131,7 @@ impl Engine {
     }
 
     async fn rules_on(&self, session: &SessionKey, branch: BranchId) -> Result<Option<Rules>> {
-        let (scope, keys) = (Scope::Session(session.clone()), Keys::One(key(branch)));
-        let record = self.store().records(&scope, Kind::Note, keys).await?.pop();
+        let record = self.store().record(Scope::Session(session.clone()), Kind::Note, key(branch)).await?;
         record.map(|record| read(&record, branch)).transpose()
     }
 

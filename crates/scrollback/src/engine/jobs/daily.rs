@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::super::Engine;
 use crate::error::{Error, Result};
 use crate::ids::{At, Tenant};
-use crate::store::{Batch, Expect, Keys, Kind, Put, Scope, Store};
+use crate::store::{Batch, Expect, Kind, Put, Scope, Store};
 
 const HOUR_MICROSECONDS: i64 = 3_600_000_000;
 const DAY_MICROSECONDS: i64 = 24 * HOUR_MICROSECONDS;
@@ -96,7 +96,7 @@ impl Daily<'_> {
 
     async fn job(&self) -> Result<Option<(Job, u64)>> {
         let scope = Scope::Tenant(self.tenant.clone());
-        let record = self.store.records(&scope, Kind::Job, Keys::One(self.name.to_owned())).await?.pop();
+        let record = self.store.record(scope, Kind::Job, self.name.to_owned()).await?;
         record.map(|record| Ok((record.read()?, record.version))).transpose()
     }
 

@@ -180,8 +180,7 @@ impl Engine {
     }
 
     pub(super) async fn job_record(&self, tenant: &Tenant, key: &str) -> Result<Option<Record>> {
-        let scope = Scope::Tenant(tenant.clone());
-        Ok(self.store().records(&scope, Kind::Job, Keys::One(key.to_owned())).await?.pop())
+        self.store().record(Scope::Tenant(tenant.clone()), Kind::Job, key.to_owned()).await
     }
 
     /// All work, done or not.

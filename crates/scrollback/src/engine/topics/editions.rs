@@ -169,8 +169,8 @@ impl Editions<'_> {
         let mut below = None;
         while let Some((branch, _)) = self.nearest(topic, below).await? {
             below = Some(branch);
-            let (scope, key) = (Scope::Session(self.session.clone()), Keys::One(edition_key(topic, branch, number)));
-            if let Some(record) = self.store.records(&scope, Kind::Note, key).await?.pop() {
+            let (scope, key) = (Scope::Session(self.session.clone()), edition_key(topic, branch, number));
+            if let Some(record) = self.store.record(scope, Kind::Note, key).await? {
                 return record.read().map(Some);
             }
         }

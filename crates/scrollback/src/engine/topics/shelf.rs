@@ -10,7 +10,7 @@ use super::editions::{Edition, Editions};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
-use crate::store::{Expect, Keys, Kind, Lineage, Put, Scope, Span};
+use crate::store::{Expect, Kind, Lineage, Put, Scope, Span};
 use crate::strategy::topics::Topical;
 use crate::strategy::topics::activation::{self, Trail};
 use crate::topic::{Card, TopicId};
@@ -244,8 +244,7 @@ impl Engine {
         session: &SessionKey,
         key: String,
     ) -> Result<Option<(T, u64)>> {
-        let scope = Scope::Session(session.clone());
-        let record = self.store().records(&scope, Kind::Setting, Keys::One(key)).await?.pop();
+        let record = self.store().record(Scope::Session(session.clone()), Kind::Setting, key).await?;
         record.map(|record| Ok((record.read()?, record.version))).transpose()
     }
 

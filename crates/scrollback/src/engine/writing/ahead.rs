@@ -11,7 +11,7 @@ use crate::engine::lanes::Lane;
 use crate::engine::tidy::Upkeep;
 use crate::error::Result;
 use crate::ids::{BranchId, MessageId, SessionKey};
-use crate::store::{Batch, Keys, Kind, Put, Scope};
+use crate::store::{Batch, Kind, Put, Scope};
 use crate::strategy::{Leaf, Scene, StrategyName, turns};
 use crate::task;
 use crate::window::Budget;
@@ -34,8 +34,7 @@ impl Engine {
     }
 
     async fn ahead_on(&self, session: &SessionKey, lane: &Lane, branch: BranchId) -> Result<Option<Ahead>> {
-        let (scope, keys) = (Scope::Session(session.clone()), Keys::One(key(lane, branch)));
-        let record = self.store().records(&scope, Kind::Note, keys).await?.pop();
+        let record = self.store().record(Scope::Session(session.clone()), Kind::Note, key(lane, branch)).await?;
         let ahead = record.and_then(|record| serde_json::from_str::<Ahead>(record.body.get()).ok());
         let first = lane.open.first().and_then(|leaf| leaf.stored.position());
         let is_ours = |ahead: &Ahead| {
