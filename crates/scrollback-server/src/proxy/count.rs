@@ -4,7 +4,7 @@
 use std::panic::AssertUnwindSafe;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Method, Response, StatusCode, header};
+use axum::http::{Method, Response, StatusCode};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use scrollback::engine::Preview;
@@ -128,6 +128,5 @@ fn told(name: WireName, tokens: u32) -> Response<Body> {
         WireName::Responses => json!({"object": "response.input_tokens", "input_tokens": tokens}),
         WireName::Anthropic | WireName::Chat => json!({"input_tokens": tokens}),
     };
-    let kind = (header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    pass::with(StatusCode::OK, HeaderMap::from_iter([kind]), Body::from(body.to_string()))
+    pass::json(StatusCode::OK, &body)
 }

@@ -376,11 +376,7 @@ struct Managed {
 
 /// An error of ours, in the shape that the clients of a dialect understand.
 pub(crate) fn error(wire: &dyn Wire, status: StatusCode, code: &str, what: &str) -> Response<Body> {
-    let body = wire.speech().error(ErrorKind::of(status), code, what);
-    let mut response = Response::new(Body::from(body.to_string()));
-    *response.status_mut() = status;
-    response.headers_mut().insert("content-type", HeaderValue::from_static("application/json"));
-    response
+    pass::json(status, &wire.speech().error(ErrorKind::of(status), code, what))
 }
 
 fn refused(wire: &dyn Wire, code: &str, what: &str) -> Response<Body> {

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 use futures_util::stream;
+use serde_json::Value;
 
 use super::{Incoming, TROUBLE_HEADER, error, shared};
 use crate::upstream::{Answer, AnswerBody, Outgoing, Silence, Upstream};
@@ -58,6 +59,12 @@ pub(super) fn with(status: StatusCode, headers: HeaderMap, body: Body) -> Respon
     *response.status_mut() = status;
     *response.headers_mut() = headers;
     response
+}
+
+/// An answer of ours.
+pub(super) fn json(status: StatusCode, value: &Value) -> Response<Body> {
+    let kind = (header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    with(status, HeaderMap::from_iter([kind]), Body::from(value.to_string()))
 }
 
 /// What is said when an upstream says nothing.

@@ -2,6 +2,7 @@
 //! and every event can be passed on exactly as it came.
 
 use bytes::{Bytes, BytesMut};
+use serde_json::Value;
 
 /// One event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,6 +11,11 @@ pub(crate) struct Event {
     pub(crate) raw: Bytes,
     /// Its data, lines joined; `None` for comments and the like.
     pub(crate) data: Option<Vec<u8>>,
+}
+
+/// An event of ours, or one that was changed, named as its value is.
+pub(crate) fn event_of(value: &Value) -> Bytes {
+    Bytes::from(format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap_or("message")))
 }
 
 /// Takes bytes as they come and gives events as they are complete.

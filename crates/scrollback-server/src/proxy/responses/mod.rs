@@ -12,7 +12,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use axum::http::{Response, StatusCode};
 use bytes::Bytes;
 use futures_util::FutureExt;
 use scrollback::Error;
@@ -81,8 +81,7 @@ impl Proxy {
 }
 
 fn told(value: &Value) -> Response<Body> {
-    let kind = (header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    pass::with(StatusCode::OK, HeaderMap::from_iter([kind]), Body::from(value.to_string()))
+    pass::json(StatusCode::OK, value)
 }
 
 /// The body of a request; an empty one says nothing.

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::relay::event;
 use crate::wire::Own;
 use crate::wire::said::Called;
+use crate::wire::sse::event_of;
 
 /// The body: one piece, or the events of a stream.
 pub(super) fn written(own: &Own<'_>) -> Bytes {
@@ -42,7 +42,7 @@ fn streamed(own: &Own<'_>) -> Bytes {
     let end = json!({"stop_reason": stop(own), "stop_sequence": null});
     events.push(json!({"type": "message_delta", "delta": end, "usage": {"output_tokens": 0}}));
     events.push(json!({"type": "message_stop"}));
-    events.iter().map(event).collect::<Vec<_>>().concat().into()
+    events.iter().map(event_of).collect::<Vec<_>>().concat().into()
 }
 
 /// A block as it begins, and all that follows at once.

@@ -8,8 +8,6 @@
 
 mod answer;
 mod canonical;
-#[cfg(test)]
-mod cost;
 mod held;
 mod imported;
 mod line;

@@ -10,7 +10,7 @@ use super::reply::Gathered;
 use super::sieved::Sieved;
 use super::speech::{Messages, add_output, end};
 use crate::wire::said::Said;
-use crate::wire::sse::Event;
+use crate::wire::sse::{Event, event_of};
 use crate::wire::{Ear, ErrorKind, Heard, Output, Relay, Speech};
 
 /// What a later round's usage tells of its input, where its last event does not.
@@ -86,7 +86,7 @@ impl Blocks {
             (Some(Some(number)), _) if *number == index => out.extend_from_slice(raw),
             (Some(Some(number)), _) => {
                 value["index"] = (*number).into();
-                out.extend_from_slice(&event(&value));
+                out.extend_from_slice(&event_of(&value));
             }
             (None, Some(words)) => match value["delta"]["text"].as_str() {
                 Some(text) => words.push(text, &mut self.next, out),
@@ -126,7 +126,7 @@ impl Blocks {
                 }
             }
         }
-        if value == last.value { last.raw } else { event(&value) }
+        if value == last.value { last.raw } else { event_of(&value) }
     }
 }
 
@@ -183,11 +183,6 @@ impl Relay for Blocks {
     fn fail(&mut self, why: &str, out: &mut BytesMut) {
         let told = serde_json::from_str::<Value>(why).ok().filter(|told| told["type"] == "error");
         let told = told.unwrap_or_else(|| Messages.error(ErrorKind::Upstream, "upstream_failed", why));
-        out.extend_from_slice(&event(&told));
+        out.extend_from_slice(&event_of(&told));
     }
-}
-
-/// An event of ours.
-pub(super) fn event(value: &Value) -> Bytes {
-    format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap_or("message")).into()
 }

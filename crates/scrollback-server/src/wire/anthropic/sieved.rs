@@ -5,7 +5,7 @@ use bytes::BytesMut;
 use scrollback::recall::Sieve;
 use serde_json::{Value, json};
 
-use super::relay::event;
+use crate::wire::sse::event_of;
 
 /// Words on their way through a sieve.
 #[derive(Default)]
@@ -70,5 +70,5 @@ impl Sieved {
 }
 
 fn put(value: &Value, out: &mut BytesMut) {
-    out.extend_from_slice(&event(value));
+    out.extend_from_slice(&event_of(value));
 }

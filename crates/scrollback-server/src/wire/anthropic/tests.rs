@@ -163,7 +163,7 @@ fn spoken(pieces: &[&str]) -> String {
     events.push(json!({"type": "content_block_stop", "index": 0}));
     events.push(json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 3}}));
     events.push(json!({"type": "message_stop"}));
-    events.iter().map(|event| String::from_utf8(super::relay::event(event).to_vec()).unwrap()).collect()
+    events.iter().map(|event| String::from_utf8(crate::wire::sse::event_of(event).to_vec()).unwrap()).collect()
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn what_a_model_writes_to_us_is_kept_back() {
 fn cited(pieces: &[&str]) -> String {
     let citation = json!({"type": "citations_delta", "citation": {"type": "char_location", "cited_text": "red"}});
     let delta = json!({"type": "content_block_delta", "index": 0, "delta": citation});
-    let delta = String::from_utf8(super::relay::event(&delta).to_vec()).unwrap();
+    let delta = String::from_utf8(crate::wire::sse::event_of(&delta).to_vec()).unwrap();
     spoken(pieces).replacen("event: content_block_delta", &format!("{delta}event: content_block_delta"), 1)
 }
 

@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::relay::event;
 use crate::wire::Own;
 use crate::wire::said::Called;
+use crate::wire::sse::event_of;
 
 /// The body: one piece, or the events of a stream.
 pub(super) fn written(own: &Own<'_>) -> Bytes {
@@ -50,7 +50,7 @@ fn streamed(own: &Own<'_>) -> Bytes {
     events.push(json!({"type": "response.completed", "response": response(own, "completed", &items)}));
     let numbered = events.into_iter().enumerate().map(|(number, mut value)| {
         value["sequence_number"] = number.into();
-        event(&value)
+        event_of(&value)
     });
     numbered.collect::<Vec<_>>().concat().into()
 }

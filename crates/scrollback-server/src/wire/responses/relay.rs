@@ -12,7 +12,7 @@ use super::items;
 use super::sieved::Sieved;
 use crate::wire::offer::Offer;
 use crate::wire::said::Said;
-use crate::wire::sse::Event;
+use crate::wire::sse::{Event, event_of};
 use crate::wire::{Ear, Echo, Heard, Relay};
 
 /// The events of a reply.
@@ -147,7 +147,7 @@ impl Items {
             self.shown.push(value["item"].clone());
         }
         self.numbers.number(&mut value);
-        out.extend_from_slice(&as_it_came(event, &value).unwrap_or_else(|| self::event(&value)));
+        out.extend_from_slice(&as_it_came(event, &value).unwrap_or_else(|| event_of(&value)));
     }
 
     /// Has a response tell of its request as the client sent it.
@@ -269,9 +269,4 @@ fn data_of(raw: &Bytes) -> Option<Vec<u8>> {
     let mut splitter = crate::wire::sse::Splitter::default();
     splitter.push(&[raw, &b"\n\n"[..]].concat());
     splitter.next()?.data
-}
-
-/// An event of ours, or one that was changed.
-pub(super) fn event(value: &Value) -> Bytes {
-    Bytes::from(format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap_or("message")))
 }
