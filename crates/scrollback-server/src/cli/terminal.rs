@@ -127,7 +127,7 @@ pub(super) fn say_fitted(line: &str) -> anyhow::Result<()> {
 
 /// A line in as many as it takes, each behind the same margin.
 pub(super) fn fitted(line: &str, columns: usize) -> Vec<String> {
-    if line.chars().map(wide).sum::<usize>() <= columns {
+    if line.chars().map(columns_of).sum::<usize>() <= columns {
         return vec![line.to_owned()];
     }
     let words = line.trim_start();
@@ -140,7 +140,7 @@ pub(super) fn fitted(line: &str, columns: usize) -> Vec<String> {
 pub(super) fn wrap(line: &str, columns: usize) -> Vec<String> {
     let (mut lines, mut now, mut used) = (Vec::new(), String::new(), 0);
     for word in words(line) {
-        let width: usize = word.chars().map(|c| if c.is_ascii() { 1 } else { wide(c) }).sum();
+        let width: usize = word.chars().map(columns_of).sum();
         if used + width > columns && !now.is_empty() {
             lines.push(std::mem::take(&mut now).trim_end().to_owned());
             used = 0;
@@ -154,16 +154,16 @@ pub(super) fn wrap(line: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-fn wide(c: char) -> usize {
+fn stands_alone(c: char) -> bool {
     let punctuation = ('\u{3000}'..='\u{303F}').contains(&c) || ('\u{FF00}'..='\u{FF60}').contains(&c);
-    if scrollback::search::is_unspaced(c) || punctuation { 2 } else { 1 }
+    scrollback::search::is_unspaced(c) || punctuation
 }
 
 /// Words, spaces and single characters of languages without spaces.
 fn words(line: &str) -> Vec<&str> {
     let (mut words, mut start) = (Vec::new(), 0);
     for (at, c) in line.char_indices() {
-        let ends = c == ' ' || wide(c) == 2;
+        let ends = c == ' ' || stands_alone(c);
         if ends {
             words.extend((start < at).then(|| &line[start..at]));
             words.push(&line[at..at + c.len_utf8()]);
