@@ -82,7 +82,7 @@ fn an_agent_of_ten_rounds() {
 }
 
 #[test]
-fn two_million_tokens_in_a_window_of_eight_thousand() {
+fn half_a_million_tokens_in_a_window_of_eight_thousand() {
     Stage::set().plays(Path::new("python3"), &["long.py"]);
 }
 
