@@ -10,7 +10,7 @@ mod kit;
 
 use std::collections::HashSet;
 
-use kit::{Bench, assistant, call, long, result, user};
+use kit::{Bench, assistant, call, cases, long, result, user};
 use proptest::prelude::*;
 use scrollback::log::{Outcome, Received};
 use scrollback::store::Place;
@@ -279,7 +279,7 @@ fn scripts() -> impl Strategy<Value = Vec<(usize, Move)>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(2_000), failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn law_1_kept_and_6_idempotent_in_memory(script in scripts()) {
         live(async { Bench::memory() }, &script);
@@ -287,7 +287,7 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(300), failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn law_1_kept_and_6_idempotent_in_sqlite(script in scripts()) {
         live(async { Bench::sqlite() }, &script);
@@ -296,7 +296,7 @@ proptest! {
 
 #[cfg(feature = "postgres")]
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: cases(40), failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn law_1_kept_and_6_idempotent_in_postgres(script in scripts()) {
         live(Bench::nodes(3), &script);

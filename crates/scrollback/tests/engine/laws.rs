@@ -10,6 +10,7 @@ use scrollback::window::{Body, Reason};
 use scrollback::{MemoryStore, Role, SqliteOptions, SqliteStore};
 
 use super::desk::{contents, run, texts};
+use super::kit::cases;
 use super::person::{STRATEGIES, Wish};
 use super::reach;
 use super::world::{Move, World};
@@ -190,12 +191,6 @@ fn wishes() -> impl Strategy<Value = Move> {
 
 fn scripts() -> impl Strategy<Value = (Vec<Move>, u32)> {
     (prop::collection::vec(moves(), 1..24), prop_oneof![700..3_000_u32, 3_000..12_000_u32])
-}
-
-/// How many conversations are played: `LAWS_TIMES=20` makes it twenty times as many.
-fn cases(usual: u32) -> u32 {
-    let times = std::env::var("LAWS_TIMES").ok().and_then(|times| times.parse::<u32>().ok());
-    usual * times.unwrap_or(1)
 }
 
 async fn live(mut world: World, script: &[Move]) {

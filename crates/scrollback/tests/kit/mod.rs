@@ -15,6 +15,12 @@ use scrollback::{At, Log, MemoryStore, Message, Role, SessionKey, SqliteOptions,
 use scrollback::{PostgresOptions, PostgresStore};
 use serde_json::{Value, json};
 
+/// How many conversations are played: `LAWS_TIMES=20` makes it twenty times as many.
+pub fn cases(usual: u32) -> u32 {
+    let times = std::env::var("LAWS_TIMES").ok().and_then(|times| times.parse::<u32>().ok());
+    usual * times.unwrap_or(1)
+}
+
 /// A store that can also forget, with whatever must outlive it.
 pub struct Bench {
     pub store: Arc<dyn Store>,
