@@ -102,6 +102,7 @@ pub mod store;
 pub mod strategy;
 pub mod summary;
 pub mod task;
+pub mod title;
 pub mod tokens;
 pub mod topic;
 pub mod view;

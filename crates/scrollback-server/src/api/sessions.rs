@@ -3,19 +3,20 @@
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
-use scrollback::ids::BranchId;
+use scrollback::ids::{BranchId, Depth};
 use scrollback::note::Covers;
-use scrollback::store::{Branch, Session, Which};
+use scrollback::store::{Branch, Session, Span, Stored, Which};
 use scrollback::strategy::StrategyName;
-use scrollback::{At, MessageId, SessionId, SessionKey, Store, Tenant};
+use scrollback::title::first_words;
+use scrollback::{At, Error, MessageId, SessionId, SessionKey, Store, Tenant};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::place::{Dates, Place};
+use super::place::{Dates, Place, branch};
 use super::{Ask, Refusal, Room};
 use crate::salvage;
 
-/// Among so many messages the first that is not an instruction is looked for.
+/// Among so many messages the first words of a person are looked for.
 pub(super) const BEGINNING: u32 = 16;
 /// How much of a title is shown.
 const TITLE_CHARS: usize = 120;
@@ -187,10 +188,52 @@ pub(crate) async fn title_without(
     if let Some(title) = session.title.as_ref().filter(|title| !title.is_empty()) {
         return Ok(title.clone());
     }
+    let mut first = beginning(store, tenant, session).await?;
+    first.retain(|stored| !excluded.contains(&stored.id));
+    let begins = first_words(first.iter().map(Stored::message));
+    let others = || first.first().map(|stored| stored.message().to_text()).filter(|text| !text.trim().is_empty());
+    Ok(begins.or_else(others).or_else(|| session.declared.clone()).unwrap_or_default())
+}
+
+/// The first messages of the newest branch: agents begin others for tasks of their own, such as to make up a title.
+async fn beginning(store: &dyn Store, tenant: &Tenant, session: &Session) -> scrollback::Result<Vec<Stored>> {
     let key = SessionKey { tenant: tenant.clone(), id: session.id };
-    // A damaged message must not keep the others from being listed.
-    let first = salvage::messages(store, &key, BEGINNING.min(session.messages)).await?.messages;
-    let first = first.into_iter().find(|stored| stored.position().is_some() && !excluded.contains(&stored.id));
-    let begins = first.map(|stored| stored.message().to_text()).filter(|text| !text.trim().is_empty());
-    Ok(begins.or_else(|| session.declared.clone()).unwrap_or_default())
+    let Some(Branch { head, .. }) = branch(session, None)? else { return Ok(Vec::new()) };
+    let to = Depth(head.depth.0.min(BEGINNING - 1));
+    match store.read(&key, Span::Path { head, from: Depth(0), to }).await {
+        // A damaged message must not keep the others from being listed.
+        Err(Error::Damaged(_)) => {
+            Ok(salvage::messages(store, &key, BEGINNING.min(session.messages)).await?.path(session, head))
+        }
+        read => read,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use scrollback::log::{Arrival, History};
+    use scrollback::{Log, MemoryStore};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_agents_conversation_is_called_by_its_persons_words() {
+        let (store, tenant) = (Arc::new(MemoryStore::default()), Tenant::local());
+        let log = Log::new(store.clone());
+        let reminded = r"<system-reminder>\nBe brief.\n</system-reminder>\nMend the pier.";
+        for talk in [
+            r#"[{"role":"user","content":"Generate a title for this conversation:"}]"#.to_owned(),
+            format!(r#"[{{"role":"user","content":"{reminded}"}},{{"role":"assistant","content":"Done."}}]"#),
+        ] {
+            let arrival = Arrival::new(&tenant, Some("agent"), "gpt-5", At(1));
+            log.receive(arrival, &History::parse(&talk).unwrap()).await.unwrap();
+        }
+        let session = store.sessions(&tenant, Which::Page { skip: 0, limit: 9 }).await.unwrap().remove(0);
+        assert_eq!(session.branches.len(), 2);
+        assert_eq!(title_of(store.as_ref(), &tenant, &session).await.unwrap(), "Mend the pier.");
+        let said = BTreeSet::from([session.branches[1].fork.map_or(MessageId(1), |fork| fork.id)]);
+        assert_eq!(title_without(store.as_ref(), &tenant, &session, &said).await.unwrap(), "Done.");
+    }
 }

@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use super::entries::{Entry, Fields, lines, listed, owned, shared};
 use super::{Conversation, Import, Others, Timed};
 use crate::ids::{At, Fingerprint};
-use crate::message::{Message, Role, value_of};
+use crate::message::{Message, value_of};
+use crate::title::{first_words, is_asked};
 
 /// Lines that are no messages, beside those that have a meaning here.
 const SILENT: [&str; 5] =
@@ -150,7 +151,7 @@ impl Rollout {
 
     /// Takes back the last turns: what was said in them stays a branch.
     fn roll_back(&mut self, turns: usize) {
-        let asked = |(number, (raw, _)): (usize, &Timed)| is_asked(raw).then_some(number);
+        let asked = |(number, (raw, _)): (usize, &Timed)| is_asked(&Message::new(raw.clone())).then_some(number);
         let asked: Vec<usize> = self.messages.iter().enumerate().filter_map(asked).collect();
         if let Some(&cut) = asked.get(asked.len().saturating_sub(turns)) {
             let kept = self.messages[..cut].to_vec();
@@ -214,8 +215,7 @@ fn asked(item: &Fields<'_>) -> Option<String> {
 
 /// The title that the first question gives.
 fn first_question(messages: &[Timed]) -> Option<String> {
-    let asked = messages.iter().find(|(raw, _)| is_asked(raw))?;
-    title(&Message::new(asked.0.clone()).to_text())
+    title(&first_words(messages.iter().map(|(raw, _)| Message::new(raw.clone())))?)
 }
 
 /// A message as Codex writes it.
@@ -228,16 +228,6 @@ fn title(said: &str) -> Option<String> {
     let line = said.lines().map(str::trim).find(|line| !line.is_empty())?;
     let short: String = line.chars().take(TITLE_CHARS).collect();
     Some(if short.len() < line.len() { short + "…" } else { short })
-}
-
-/// Whether a turn begins with it: a person's words, not what Codex tells the model in their name.
-fn is_asked(raw: &Arc<RawValue>) -> bool {
-    let message = Message::new(raw.clone());
-    let text = message.to_text();
-    let tag = text.strip_prefix('<').and_then(|rest| rest.split_once('>')).map(|(tag, _)| format!("</{tag}>"));
-    let is_told =
-        tag.is_some_and(|end| text.trim_end().ends_with(&end)) || text.starts_with("# AGENTS.md instructions");
-    *message.role() == Role::User && !is_told
 }
 
 #[cfg(test)]
