@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use kit::{Bench, assistant, call, long, result, system, talk, user};
 use scrollback::log::{Answer, Arrival, History};
-use scrollback::search::{Need, Probe, Query, Reach, find, related};
+use scrollback::search::{Need, Probe, Query, Reach, begun_with, find, related};
 use scrollback::store::{Alias, Batch, Expect, Keys, Kind, Lineage, NodeRef, Put, Scope, Span, Which};
 use scrollback::{At, Error, MessageId, SessionId, SessionKey, Tenant};
 use serde_json::value::RawValue;
@@ -30,6 +30,7 @@ macro_rules! contract {
 contract! {
     messages_return_byte_for_byte, spans_read_what_they_say, branches_know_their_fork_and_head, sessions_are_listed,
     sessions_where_something_was_said_last_come_first, sessions_are_found_by_words_of_their_titles,
+    sessions_are_found_by_words_of_their_beginning,
     pages_of_sessions_go_on_after_what_was_erased,
     many_children_are_read_in_part,
     records_have_versions, records_are_read_in_order, a_refused_batch_changes_nothing, one_of_many_writers_wins,
@@ -210,6 +211,25 @@ async fn sessions_are_found_by_words_of_their_titles(bench: Bench) {
         assert!(found(pattern, 9).await.is_empty(), "{pattern}");
     }
     assert_eq!(bench.store.sessions(&bench.tenant, named("lamp", 0, 9)).await.unwrap().len(), 1, "naming is as it was");
+}
+
+async fn sessions_are_found_by_words_of_their_beginning(bench: Bench) {
+    bench.send(Some("old"), &[system("Be brief."), user("Where does the spare key hang? 灯塔里")]).await;
+    let much: Vec<_> = (0..300).map(|i| user(&format!("the spare key of locker {i}"))).collect();
+    bench.send(Some("long"), &[&[user("Count the lockers.")], &much[..]].concat()).await;
+    bench.send(Some("said"), &[user("Hello."), assistant("The spare key hangs behind the barometer.")]).await;
+    let found = async |words: &str| -> Vec<String> {
+        let mut names = Vec::new();
+        for id in begun_with(&*bench.store, &bench.tenant, words).await.unwrap() {
+            names.extend(bench.store.sessions(&bench.tenant, Which::Id(id)).await.unwrap().remove(0).declared);
+        }
+        names
+    };
+    assert_eq!(found("spare key").await, ["long", "old"]);
+    assert_eq!(found("spare key han").await, ["old"], "of the last word its beginning is enough");
+    assert_eq!(found("灯塔").await, ["old"]);
+    assert_eq!(found("locker 200").await, [""; 0], "it was said later");
+    assert_eq!((found("…").await, found("").await), (Vec::new(), Vec::new()));
 }
 
 async fn pages_of_sessions_go_on_after_what_was_erased(bench: Bench) {

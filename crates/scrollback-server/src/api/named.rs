@@ -2,13 +2,10 @@
 //! are two people, also after one of them was erased. A person at a terminal sees what they got, and may write any
 //! beginning that only one session has.
 
-use std::collections::BTreeSet;
-
-use scrollback::search::{Query, find};
 use scrollback::store::{Session, Which};
 use scrollback::{Error, SessionId, Store, Tenant};
 
-use super::sessions::BEGINNING;
+use super::sessions::untitled;
 use super::{one_line, title_of};
 
 /// What a program is told that names a session that is not there.
@@ -19,10 +16,8 @@ const LISTED_HERE: &str = "`scrollback sessions` lists them";
 /// Lists shorten ids to twelve digits, and people to fewer; what is shorter than this is no beginning of one.
 const LEAST_DIGITS: usize = 8;
 /// So many of the sessions that a name could mean are looked at: one that is called just so may be older than many
-/// that begin like it,
+/// that begin like it.
 const NAMED: usize = 10_000;
-/// and so many messages, where none is called so.
-const LOOKED_AT: usize = 100;
 /// So many of them are told.
 const SEVERAL: usize = 5;
 /// So much of the id and of the name of each.
@@ -59,28 +54,39 @@ pub(crate) async fn find_session(store: &dyn Store, tenant: &Tenant, name: &str)
     if let Some(session) = whole(store, tenant, name, LISTED_HERE).await? {
         return Ok(session);
     }
-    let mut found = store.sessions(tenant, Which::Named { name: name.to_owned(), skip: 0, limit: NAMED }).await?;
-    if found.is_empty() {
-        found = begun_with(store, tenant, name).await?;
-    }
-    let is_whole = |session: &&Session| session.title.as_ref().is_some_and(|title| title.eq_ignore_ascii_case(name));
-    if let [one] = &found.iter().filter(is_whole).collect::<Vec<_>>()[..] {
-        return Ok(Session::clone(one));
-    }
-    match found.len() {
-        0 => Err(unknown(name, LISTED_HERE)),
-        1 => Ok(found.remove(0)),
-        several => {
-            let mut names = Vec::new();
-            for session in found.iter().take(SEVERAL) {
-                names.push(told_apart(store, tenant, session, name).await?);
-            }
-            let (names, more) = listed(&names, several);
-            Err(Error::Invalid(format!(
+    let mut found = alike(store, tenant, name).await?;
+    let only = match (&found[..], &called_so(&found, name)[..]) {
+        ([_], _) => 0,
+        (_, [only]) => *only,
+        ([], _) => return Err(unknown(name, LISTED_HERE)),
+        (several, _) => {
+            let (names, more) = told_apart(store, tenant, several, name).await?;
+            return Err(Error::Invalid(format!(
                 "“{name}” could be several sessions: {names}{more}. Write more of it, or the id of one"
-            )))
+            )));
         }
+    };
+    Ok(found.swap_remove(only).0)
+}
+
+/// The sessions that a person's name could mean, each with its title.
+async fn alike(store: &dyn Store, tenant: &Tenant, name: &str) -> scrollback::Result<Vec<(Session, String)>> {
+    let found = store.sessions(tenant, Which::Named { name: name.to_owned(), skip: 0, limit: NAMED }).await?;
+    if found.is_empty() {
+        return begun_with(store, tenant, name).await;
     }
+    let titled = |session: Session| {
+        let title = session.title.clone().unwrap_or_default();
+        (session, title)
+    };
+    Ok(found.into_iter().map(titled).collect())
+}
+
+/// Which of them have a name for their whole title.
+fn called_so(found: &[(Session, String)], name: &str) -> Vec<usize> {
+    let words = |text: &str| one_line(text, usize::MAX).to_lowercase();
+    let name = words(name);
+    (0..found.len()).filter(|at| words(&found[*at].1) == name).collect()
 }
 
 /// The session that has just this id or declared name.
@@ -111,36 +117,29 @@ fn listed(names: &[String], several: usize) -> (String, &'static str) {
     (names.join(", "), if several > names.len() { " and more" } else { "" })
 }
 
-/// Sessions without a name whose first message begins with some words.
-async fn begun_with(store: &dyn Store, tenant: &Tenant, words: &str) -> scrollback::Result<Vec<Session>> {
-    let hits = match find(store, tenant, &Query { limit: LOOKED_AT, ..Query::new(words) }).await {
-        Ok(hits) => hits,
-        // It has no words.
-        Err(Error::Invalid(_)) => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    };
+/// Sessions without a name whose first message begins with some words, each with what it is listed by.
+async fn begun_with(store: &dyn Store, tenant: &Tenant, words: &str) -> scrollback::Result<Vec<(Session, String)>> {
     let begins = one_line(words, usize::MAX).trim_end_matches('…').to_lowercase();
-    let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
-    for hit in hits.into_iter().filter(|hit| hit.message.position().is_some_and(|at| at.depth.0 < BEGINNING)) {
-        if !seen.insert(hit.session) {
-            continue;
-        }
-        let Some(session) = store.sessions(tenant, Which::Id(hit.session)).await?.pop() else { continue };
-        let title = title_of(store, tenant, &session).await?;
-        if one_line(&title, usize::MAX).to_lowercase().starts_with(&begins) {
-            found.push(session);
-        }
-    }
-    Ok(found)
+    untitled(store, tenant, &begins, |title| title.starts_with(&begins)).await
 }
 
-/// A session among others that a name could mean, by what it is called, or by what it is about.
-async fn told_apart(store: &dyn Store, tenant: &Tenant, session: &Session, meant: &str) -> scrollback::Result<String> {
-    let called = match called(session, meant) {
-        Some(name) => name.clone(),
-        None => title_of(store, tenant, session).await?,
-    };
-    Ok(told(session, Some(called)))
+/// Some of the sessions that a name could mean, each by what it is called, or by what it is about; and whether there
+/// are more.
+async fn told_apart(
+    store: &dyn Store,
+    tenant: &Tenant,
+    found: &[(Session, String)],
+    meant: &str,
+) -> scrollback::Result<(String, &'static str)> {
+    let mut names = Vec::new();
+    for (session, _) in found.iter().take(SEVERAL) {
+        let called = match called(session, meant) {
+            Some(name) => name.clone(),
+            None => title_of(store, tenant, session).await?,
+        };
+        names.push(told(session, Some(called)));
+    }
+    Ok(listed(&names, found.len()))
 }
 
 /// A session's own name or title, whichever begins with what was meant, or else its name.
@@ -184,5 +183,27 @@ mod tests {
         assert_eq!(found.declared.as_deref(), Some("chat-0"));
         let error = find_session(store.as_ref(), &tenant, "boats, p").await.unwrap_err().to_string();
         assert!(error.contains("“Boats, part 149”") && error.contains("and more"), "{error}");
+    }
+
+    /// Conversations that their programs named, and what was said in them first.
+    async fn told(conversations: [(&str, &str); 3]) -> (Arc<MemoryStore>, Tenant) {
+        let (store, tenant) = (Arc::new(MemoryStore::default()), Tenant::local());
+        let log = Log::new(store.clone());
+        for (minute, (name, words)) in (0..).zip(conversations) {
+            let text = format!(r#"{{"id":"{name}","messages":[{{"role":"user","content":"{words}"}}]}}"#);
+            let read = import::read(Format::OpenAi, &text).unwrap().conversations.remove(0);
+            import::store(&log, &tenant, &read, At(minute * 60_000_000)).await.unwrap();
+        }
+        (store, tenant)
+    }
+
+    #[tokio::test]
+    async fn whole_first_words_are_found_among_those_that_begin_like_them() {
+        let talks = [("a", "Where is the key?"), ("b", "Where is the key? I lost it."), ("c", "Where is the keyhole?")];
+        let (store, tenant) = told(talks).await;
+        let found = find_session(store.as_ref(), &tenant, "where is  the key?").await.unwrap();
+        assert_eq!(found.declared.as_deref(), Some("a"));
+        let error = find_session(store.as_ref(), &tenant, "Where is the").await.unwrap_err().to_string();
+        assert!(error.contains("several sessions"), "{error}");
     }
 }

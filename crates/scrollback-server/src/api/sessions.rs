@@ -1,11 +1,13 @@
 //! Sessions: all of them, newest first, or one with what a person decided about it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use schemars::JsonSchema;
 use scrollback::ids::{BranchId, Depth};
 use scrollback::note::Covers;
-use scrollback::store::{Branch, Session, Span, Stored, Which};
+use scrollback::search::begun_with;
+use scrollback::store::{Branch, Mark, Session, Span, Stored, Which};
 use scrollback::strategy::StrategyName;
 use scrollback::title::first_words;
 use scrollback::{At, Error, MessageId, SessionId, SessionKey, Store, Tenant};
@@ -17,7 +19,7 @@ use super::{Ask, Refusal, Room};
 use crate::salvage;
 
 /// Among so many messages the first words of a person are looked for.
-pub(super) const BEGINNING: u32 = 16;
+const BEGINNING: u32 = 16;
 /// How much of a title is shown.
 const TITLE_CHARS: usize = 120;
 
@@ -104,9 +106,8 @@ impl BranchLine {
 /// Lists the sessions.
 pub(super) async fn list(room: &Room, ask: &Ask) -> Result<Value, Refusal> {
     let (store, page) = (room.engine.log().store(), ask.page()?);
-    let text = ask.text("q").unwrap_or_default().to_owned();
-    let which = Which::Titled { text, after: page.mark()?, limit: page.count + 1 };
-    let mut found = store.sessions(&room.tenant, which).await?;
+    let text = ask.text("q").unwrap_or_default();
+    let mut found = titled(&**store, &room.tenant, text, (page.mark()?, page.count + 1)).await?;
     let next = page.rest(&mut found, |last| last.mark.to_string());
     let mut sessions = Vec::with_capacity(found.len());
     for session in found {
@@ -115,6 +116,51 @@ pub(super) async fn list(room: &Room, ask: &Ask) -> Result<Value, Refusal> {
         sessions.push(Line { id, declared, title, born, last, messages, branches: branches.len() });
     }
     Ok(serde_json::to_value(Page { sessions, next })?)
+}
+
+/// A page of the sessions that people may mean who write some words: by their names and titles, or else by the first words
+/// that they are listed by.
+async fn titled(
+    store: &dyn Store,
+    tenant: &Tenant,
+    text: &str,
+    (after, limit): (Option<Mark>, usize),
+) -> scrollback::Result<Vec<Session>> {
+    let which = Which::Titled { text: text.to_owned(), after, limit };
+    let mut found = store.sessions(tenant, which).await?;
+    let words = one_line(text, usize::MAX).to_lowercase();
+    if words.is_empty() {
+        return Ok(found);
+    }
+    let begun = untitled(store, tenant, &words, |title| title.contains(&words)).await?.into_iter();
+    let begun = begun.map(|(session, _)| session).filter(|session| after.is_none_or(|after| session.mark < after));
+    found.extend(begun);
+    found.sort_by_key(|session| Reverse(session.mark));
+    found.dedup_by_key(|session| session.id);
+    found.truncate(limit);
+    Ok(found)
+}
+
+/// Sessions without a title by words of a person at their beginning, each with what it is listed by, if that, in small
+/// letters, is one that is meant.
+pub(super) async fn untitled(
+    store: &dyn Store,
+    tenant: &Tenant,
+    words: &str,
+    is_meant: impl Fn(&str) -> bool,
+) -> scrollback::Result<Vec<(Session, String)>> {
+    let mut found = Vec::new();
+    for id in begun_with(store, tenant, words).await? {
+        let Some(session) = store.sessions(tenant, Which::Id(id)).await?.pop() else { continue };
+        if session.title.as_ref().is_some_and(|title| !title.is_empty()) {
+            continue;
+        }
+        let title = title_of(store, tenant, &session).await?;
+        if is_meant(&one_line(&title, usize::MAX).to_lowercase()) {
+            found.push((session, title));
+        }
+    }
+    Ok(found)
 }
 
 /// One session, how its next window is laid out, and what a person decided about it.

@@ -208,6 +208,12 @@ fn whoever_erases_page_by_page_leaves_nothing_behind() {
                 server.asks(&format!("DELETE /api/sessions/{}", session["id"].as_str().unwrap()), "");
             }
             let Some(next) = page["next"].as_str() else { break };
+    server.chat(&mut Vec::new(), "Where does the spare key hang?");
+    for words in ["spare%20ke", "KEY%20hang", "harb"] {
+        let begun = server.asks(&format!("GET /api/sessions?q={words}"), "");
+        let names: Vec<&Value> = begun["sessions"].as_array().unwrap().iter().map(|one| &one["declared"]).collect();
+        assert_eq!(names, ["harbour"], "{words}");
+    }
             next.clone_into(&mut cursor);
         }
         assert_eq!(server.asks("GET /api/sessions", "")["sessions"].as_array().unwrap().len(), left);

@@ -4,6 +4,7 @@
 //! for every store. `words` makes terms, `rank` orders candidates, `relate` tells what has to do with a text, `gather`
 //! what should stand beside a question, `snippet` shows where the words are.
 
+mod begun;
 pub mod gather;
 mod rank;
 mod relate;
@@ -11,6 +12,7 @@ mod snippet;
 mod stem;
 mod words;
 
+pub use begun::begun_with;
 pub(crate) use rank::query_terms;
 pub use rank::{Found, Query, find};
 pub use relate::{Related, related};
@@ -25,6 +27,9 @@ use std::ops::Bound;
 use crate::ids::{At, MessageId, SessionId};
 use crate::message::Message;
 use crate::store::{Lineage, Stored};
+
+/// So many of its messages a session begins with.
+const BEGINNING: u32 = 64;
 
 /// A term to look up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -117,6 +122,8 @@ pub struct Probe {
 pub enum Reach {
     /// In every session of the tenant.
     Everywhere,
+    /// In the first messages of every session of the tenant.
+    Beginnings,
     /// In sessions whose client never named them.
     Undeclared,
     /// In one session.
@@ -132,6 +139,7 @@ impl Reach {
     pub(crate) fn last(&self) -> MessageId {
         match self {
             Self::Upto(_, last) => *last,
+            Self::Beginnings => MessageId(BEGINNING - 1),
             Self::Everywhere | Self::Undeclared | Self::Session(_) | Self::Path(..) => MessageId(u32::MAX),
         }
     }
@@ -186,7 +194,7 @@ impl Probe {
             && self.until.is_none_or(|until| message.at < until)
             && match &self.reach {
                 Reach::Path(_, lineage) => lineage.holds(&message.place),
-                Reach::Everywhere | Reach::Undeclared | Reach::Session(_) | Reach::Upto(..) => {
+                Reach::Everywhere | Reach::Beginnings | Reach::Undeclared | Reach::Session(_) | Reach::Upto(..) => {
                     message.id <= self.reach.last()
                 }
             }

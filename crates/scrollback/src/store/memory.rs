@@ -285,7 +285,7 @@ impl Store for MemoryStore {
         for key in state.order.iter().rev().filter(|key| key.tenant == *tenant) {
             let kept = &state.sessions[key];
             let reached = match &probe.reach {
-                Reach::Everywhere => true,
+                Reach::Everywhere | Reach::Beginnings => true,
                 Reach::Undeclared => kept.declared.is_none(),
                 Reach::Session(id) | Reach::Path(id, _) | Reach::Upto(id, _) => *id == key.id,
             };

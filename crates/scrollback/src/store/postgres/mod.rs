@@ -222,7 +222,7 @@ impl Store for PostgresStore {
         };
         // What a conversation may see of itself is never old; neither is what it is recognised by.
         match probe.reach {
-            Reach::Everywhere => self.ask_anywhere(search).await,
+            Reach::Everywhere | Reach::Beginnings => self.ask_anywhere(search).await,
             Reach::Undeclared | Reach::Session(_) | Reach::Path(..) | Reach::Upto(..) => self.ask(search).await,
         }
     }

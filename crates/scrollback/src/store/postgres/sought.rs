@@ -76,7 +76,7 @@ pub(super) async fn matching(client: &ClientWrapper, tenant: &Tenant, probe: &Pr
 /// The session that a reach lies in, if it is one.
 fn session_of(reach: &Reach) -> Option<SessionId> {
     match reach {
-        Reach::Everywhere | Reach::Undeclared => None,
+        Reach::Everywhere | Reach::Beginnings | Reach::Undeclared => None,
         Reach::Session(id) | Reach::Path(id, _) | Reach::Upto(id, _) => Some(*id),
     }
 }
@@ -173,8 +173,8 @@ impl Filters {
         if let Some(until) = probe.until {
             add("m.at < ?", Box::new(until.0));
         }
-        if let Reach::Upto(_, last) = &probe.reach {
-            add("m.no <= ?", Box::new(number(last.0)?));
+        if matches!(probe.reach, Reach::Upto(..) | Reach::Beginnings) {
+            add("m.no <= ?", Box::new(number(probe.reach.last().0)?));
         }
         if let Reach::Path(_, lineage) = &probe.reach {
             // Each stretch as one number: the branch, then the depth it reaches.

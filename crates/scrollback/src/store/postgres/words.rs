@@ -47,7 +47,7 @@ impl Marks {
     /// The mark that everything within a reach has.
     pub(super) fn reaching(tenant: &Tenant, reach: &Reach) -> String {
         match reach {
-            Reach::Everywhere => Self::of(tenant, SessionId(Hash128::default())).tenant,
+            Reach::Everywhere | Reach::Beginnings => Self::of(tenant, SessionId(Hash128::default())).tenant,
             Reach::Undeclared => Self::of(tenant, SessionId(Hash128::default())).undeclared,
             Reach::Session(id) | Reach::Path(id, _) | Reach::Upto(id, _) => Self::of(tenant, *id).session,
         }

@@ -27,23 +27,26 @@ fn role_at(connection: &Connection, key: i64) -> Result<Option<String>, Fault> {
     Ok(rows.next()?.and_then(|row| row.get(0).ok()))
 }
 
-/// Where a probe may look: a range of message keys, and whether declared sessions count.
+/// Where a probe may look: a range of message keys, up to which message of each session, and whether declared sessions
+/// count.
 struct Bounds {
     low: i64,
     high: i64,
+    last: MessageId,
     undeclared_only: bool,
 }
 
 impl Bounds {
     fn of(connection: &Connection, tenant: &Tenant, reach: &Reach) -> Result<Option<Self>, Fault> {
-        let all = |undeclared_only| Some(Self { low: 0, high: i64::MAX, undeclared_only });
+        let last = reach.last();
+        let all = |undeclared_only| Some(Self { low: 0, high: i64::MAX, last, undeclared_only });
         match reach {
-            Reach::Everywhere => Ok(all(false)),
+            Reach::Everywhere | Reach::Beginnings => Ok(all(false)),
             Reach::Undeclared => Ok(all(true)),
             Reach::Session(id) | Reach::Path(id, _) | Reach::Upto(id, _) => {
                 let key = SessionKey { tenant: tenant.clone(), id: *id };
                 let bounds =
-                    |no| Self { low: key_of(no, MessageId(0)), high: key_of(no, reach.last()), undeclared_only: false };
+                    |no| Self { low: key_of(no, MessageId(0)), high: key_of(no, last), last, undeclared_only: false };
                 Ok(session_no(connection, &key)?.map(bounds))
             }
         }
@@ -127,7 +130,7 @@ impl Search<'_> {
             let Some(session) = (if outside { None } else { visible(connection, tenant, no, bounds)? }) else {
                 continue;
             };
-            let keys = key_of(no, since)..=last_key(connection, no)?.min(bounds.high);
+            let keys = key_of(no, since)..=last_key(connection, no)?.min(key_of(no, bounds.last));
             for (key, hits) in fresh.hits(connection, keys, probe)? {
                 frequencies.iter_mut().zip(&hits).for_each(|(count, hit)| *count += u32::from(*hit));
                 if probe.suffices(&hits) {
@@ -195,7 +198,8 @@ impl Search<'_> {
         let Self { connection, tenant, probe, bounds } = *self;
         let sql = format!(
             "SELECT {MESSAGE}, s.id FROM word w JOIN message m ON m.id = w.rowid JOIN session s ON s.no = m.session
-         WHERE w.word MATCH ?1 AND w.rowid BETWEEN ?2 AND ?3 AND s.tenant = ?4 AND (NOT ?5 OR s.declared IS NULL)
+         WHERE w.word MATCH ?1 AND w.rowid BETWEEN ?2 AND ?3 AND w.rowid & 4294967295 <= ?8
+         AND s.tenant = ?4 AND (NOT ?5 OR s.declared IS NULL)
          AND (?6 IS NULL OR m.at >= ?6) AND (?7 IS NULL OR m.at < ?7)
          ORDER BY w.rowid DESC"
         );
@@ -207,8 +211,8 @@ impl Search<'_> {
             Need::Any => " OR ",
         };
         let expression = probe.terms.iter().map(written).collect::<Vec<_>>().join(joint);
-        let Bounds { low, high, undeclared_only } = bounds;
-        let values = params![expression, low, high, tenant.as_str(), undeclared_only, since, until];
+        let Bounds { low, high, last, undeclared_only } = bounds;
+        let values = params![expression, low, high, tenant.as_str(), undeclared_only, since, until, last.0];
         let mut rows = statement.query(values)?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
@@ -231,9 +235,11 @@ impl Search<'_> {
 
 /// The keys of indexed messages that hold a term, the newest first.
 fn keys_of(connection: &Connection, term: &Term, bounds: &Bounds, most: u32) -> Result<Vec<i64>, Fault> {
-    let sql = "SELECT rowid FROM word WHERE word MATCH ?1 AND rowid BETWEEN ?2 AND ?3 ORDER BY rowid DESC LIMIT ?4";
+    let sql = "SELECT rowid FROM word WHERE word MATCH ?1 AND rowid BETWEEN ?2 AND ?3 AND rowid & 4294967295 <= ?5
+         ORDER BY rowid DESC LIMIT ?4";
     let mut statement = connection.prepare_cached(sql)?;
-    let keys = statement.query_map(params![written(term), bounds.low, bounds.high, most], |row| row.get(0))?;
+    let values = params![written(term), bounds.low, bounds.high, most, bounds.last.0];
+    let keys = statement.query_map(values, |row| row.get(0))?;
     Ok(keys.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -241,9 +247,10 @@ fn keys_of(connection: &Connection, term: &Term, bounds: &Bounds, most: u32) -> 
 fn frequency_of(connection: &Connection, term: &Term, bounds: &Bounds) -> Result<u32, Fault> {
     Ok(connection
         .prepare_cached(
-            "SELECT count(*) FROM (SELECT rowid FROM word WHERE word MATCH ?1 AND rowid BETWEEN ?2 AND ?3 LIMIT ?4)",
+            "SELECT count(*) FROM (SELECT rowid FROM word WHERE word MATCH ?1 AND rowid BETWEEN ?2 AND ?3
+             AND rowid & 4294967295 <= ?5 LIMIT ?4)",
         )?
-        .query_row(params![written(term), bounds.low, bounds.high, FREQUENCY_CAP], |row| row.get(0))?)
+        .query_row(params![written(term), bounds.low, bounds.high, FREQUENCY_CAP, bounds.last.0], |row| row.get(0))?)
 }
 
 /// The id of a session, if the tenant owns it and the probe may see it.
