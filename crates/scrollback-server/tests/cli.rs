@@ -267,7 +267,7 @@ fn forgetting_needs_a_persons_word() {
     home.says(&["import", &fixture("samples/harbour.jsonl")]);
     assert!(home.complains(&["forget", "harbour"]).contains("--yes"));
     assert_eq!(home.json(&["sessions"]).len(), 1);
-    assert_eq!(home.json(&["forget", "harbour", "--yes"])[0]["erased"], 27);
+    assert_eq!(home.json(&["forget", "harbour-office", "--yes"])[0]["erased"], 27);
     assert_eq!(home.json(&["sessions"]).len(), 0);
     let bytes = std::fs::read(home.store()).unwrap();
     assert!(!bytes.windows(5).any(|window| window == b"ttyS3"), "nothing of it is left in the file");

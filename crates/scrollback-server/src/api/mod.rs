@@ -62,7 +62,7 @@ pub(crate) use files::Shape;
 pub(crate) use folds::{Chosen, Moved};
 pub(crate) use ledger::{Task as HelperTask, tasks};
 pub(crate) use messages::{Case, Said, places, preamble};
-pub(crate) use named::{LISTED, find_session};
+pub(crate) use named::{LISTED, find_session, find_whole};
 pub(crate) use notes::{Entry as NoteEntry, NoteKind, NoteList, Whole as WholeNote, all as notes_at};
 pub(crate) use place::{Place, branch};
 pub(crate) use refusal::Refusal;

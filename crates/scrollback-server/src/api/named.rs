@@ -69,6 +69,29 @@ pub(crate) async fn find_session(store: &dyn Store, tenant: &Tenant, name: &str)
     Ok(found.swap_remove(only).0)
 }
 
+/// The one session that a person has changed for good without being asked: by its whole name or title, or by its id,
+/// of which a beginning is enough. A script that is run again must not come upon another that only begins like it.
+pub(crate) async fn find_whole(store: &dyn Store, tenant: &Tenant, name: &str) -> scrollback::Result<Session> {
+    if let Some(session) = whole(store, tenant, name, LISTED_HERE).await? {
+        return Ok(session);
+    }
+    let mut found = alike(store, tenant, name).await?;
+    let called = called_so(&found, name);
+    let is_meant = |at: &usize| called.contains(at) || is_short_for(name, found[*at].0.id);
+    let meant: Vec<usize> = (0..found.len()).filter(is_meant).collect();
+    match meant[..] {
+        [only] => Ok(found.swap_remove(only).0),
+        _ if found.is_empty() => Err(unknown(name, LISTED_HERE)),
+        _ => {
+            let (names, more) = told_apart(store, tenant, &found, name).await?;
+            Err(Error::NotFound(format!(
+                "no one session is called just “{}”. Did you mean {names}{more}? Write the whole name, or the id",
+                one_line(name, SAID_CHARS)
+            )))
+        }
+    }
+}
+
 /// The sessions that a person's name could mean, each with its title.
 async fn alike(store: &dyn Store, tenant: &Tenant, name: &str) -> scrollback::Result<Vec<(Session, String)>> {
     let found = store.sessions(tenant, Which::Named { name: name.to_owned(), skip: 0, limit: NAMED }).await?;
@@ -205,5 +228,22 @@ mod tests {
         assert_eq!(found.declared.as_deref(), Some("a"));
         let error = find_session(store.as_ref(), &tenant, "Where is the").await.unwrap_err().to_string();
         assert!(error.contains("several sessions"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn what_is_changed_for_good_has_to_be_named_whole() {
+        let (store, tenant) = told([("user-12", "Hello."), ("user-2", "Hello, harbour."), ("user-3", "Bye.")]).await;
+        let found = async |name: &str| find_whole(store.as_ref(), &tenant, name).await;
+        for (name, meant) in [("user-12", "user-12"), ("hello.", "user-12"), ("Hello, harbour.", "user-2")] {
+            assert_eq!(found(name).await.unwrap().declared.as_deref(), Some(meant), "{name}");
+        }
+        let id = found("user-3").await.unwrap().id.to_string();
+        assert_eq!(found(&id[..LEAST_DIGITS]).await.unwrap().id.to_string(), id);
+        for name in ["user-1", "Hello, h", &id[..LEAST_DIGITS - 1]] {
+            let error = found(name).await.unwrap_err().to_string();
+            assert!(error.contains("Did you mean"), "{name}: {error}");
+        }
+        assert!(found("user-1").await.unwrap_err().to_string().contains("“user-12”"));
+        assert!(found("nobody").await.unwrap_err().to_string().contains("no session is called “nobody”"));
     }
 }

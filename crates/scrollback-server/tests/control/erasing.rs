@@ -68,6 +68,23 @@ fn the_command_asks_the_server_that_holds_the_store() {
     assert_eq!(traces(&home, "periwinkle"), 0);
 }
 
+/// A script that is run again comes upon no other whose name begins like that.
+#[test]
+fn who_is_not_asked_names_a_conversation_whole() {
+    let home = Home::new("");
+    let told = home.complains(&["forget", "tid", "--yes"]);
+    assert!(told.contains("nothing was erased") && told.contains("Did you mean") && told.contains("“tides”"), "{told}");
+    assert_eq!(home.json(&["sessions"]).len(), 2);
+    let history = home.beside(".history");
+    std::fs::write(&history, "what I typed").unwrap();
+    let asked = home.complains(&["forget", "tid"]);
+    assert!(asked.contains("With --yes, “Tides”") && asked.contains("typed in all chats"), "{asked}");
+    let id = home.json(&["sessions"]).into_iter().find(|one| one["declared"] == "tides").unwrap()["id"].clone();
+    let told = text(&home.run(&["forget", "tides", "--yes"]).stderr);
+    assert!(told.contains("Tides") && told.contains(id.as_str().unwrap()), "{told}");
+    assert!(told.contains("typed in all chats") && !history.exists(), "{told}");
+}
+
 #[test]
 fn nobody_erases_what_is_not_theirs() {
     let home = Home::new("");
