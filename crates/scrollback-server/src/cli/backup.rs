@@ -1,7 +1,10 @@
 //! `scrollback backup FILE`: a copy of the store as it is now, whoever is writing to it.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{bail, ensure};
 use clap::Args;
@@ -28,12 +31,26 @@ impl Backup {
         ensure!(!is_own(store.path(), &self.to), "{to} is the store itself, or belongs to it: name another file");
         ensure!(self.force || !self.to.exists(), "{to} is there already: name another file, or say --force");
         let bar = progress(0, "copying");
-        let shown = bar.clone();
+        let (shown, stopped) = (bar.clone(), Arc::new(AtomicBool::new(false)));
+        let is_stopped = stopped.clone();
         let told = move |done, all| {
             shown.set_length(all);
             shown.set_position(done);
+            if is_stopped.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
-        store.back_up(&self.to, told).await?;
+        let copying = store.back_up(&self.to, told);
+        tokio::pin!(copying);
+        tokio::select! {
+            done = &mut copying => done?,
+            // Whoever copies removes what there is of it.
+            _ = tokio::signal::ctrl_c() => {
+                stopped.store(true, Ordering::Relaxed);
+                tokio::select! {
+                    done = &mut copying => done?,
+                    _ = tokio::signal::ctrl_c() => bail!("stopped at once: a part of the copy may lie beside {to}"),
+                }
+            }
+        }
         bar.finish_and_clear();
         let bytes = std::fs::metadata(&self.to)?.len();
         if desk.json {

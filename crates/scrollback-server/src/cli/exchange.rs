@@ -254,11 +254,38 @@ impl Export {
             Some(name) => (vec![desk.session(&store, name).await?], Vec::new()),
             None => salvage::sessions(&store, &desk.tenant).await?,
         };
-        let mut out = self.out(desk)?;
+        let out = self.out(desk)?;
+        let written = self.written(desk, &store, &sessions, out);
+        // What is printed goes where others may not take it: there Ctrl-C ends the process.
+        left_out.extend(match &self.output {
+            None => written.await?,
+            Some(path) => tokio::select! {
+                written = written => written?,
+                _ = tokio::signal::ctrl_c() => bail!("stopped: {} is as it was", path.display()),
+            },
+        });
+        if let Some(path) = &self.output {
+            talk(&format!("{} written to {}", counted(sessions.len() as u64, "session"), path.display()));
+        }
+        for what in &left_out {
+            talk(&format!("left out: {what}"));
+        }
+        Ok(if left_out.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    /// Writes sessions, the newest of which is the first, and tells what is left out.
+    async fn written(
+        &self,
+        desk: &Desk,
+        store: &dyn Store,
+        sessions: &[Session],
+        mut out: Option<Output>,
+    ) -> anyhow::Result<Vec<String>> {
+        let mut left_out = Vec::new();
         let bar = progress(sessions.len() as u64, "exporting");
         // Oldest first, so that reading the file back gives the same order.
         for session in sessions.iter().rev() {
-            let (whole, lost) = whole(desk, &store, session).await?;
+            let (whole, lost) = whole(desk, store, session).await?;
             for piece in api::Shape::from(self.format).pieces(whole) {
                 match &mut out {
                     Some(file) => file.write(&piece)?,
@@ -270,13 +297,7 @@ impl Export {
         }
         out.map_or(Ok(()), Output::finish)?;
         bar.finish_and_clear();
-        if let Some(path) = &self.output {
-            talk(&format!("{} written to {}", counted(sessions.len() as u64, "session"), path.display()));
-        }
-        for what in &left_out {
-            talk(&format!("left out: {what}"));
-        }
-        Ok(if left_out.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(left_out)
     }
 
     /// The file that it is written to, unless that is standard output.

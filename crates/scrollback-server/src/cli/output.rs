@@ -1,10 +1,12 @@
 //! A file that a command writes. It gets its name once it is whole, so that one that fails leaves what was there.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use scrollback::store::sweep_parts;
 
 /// A file on its way.
 pub(super) struct Output {
@@ -15,10 +17,13 @@ pub(super) struct Output {
     part: Option<Part>,
 }
 
-/// Removed unless it gets its name.
+/// Removed unless it gets its name. Until then its owner alone may read it, whoever may read the file: it is nowhere that
+/// anybody looks for conversations.
 struct Part {
     path: PathBuf,
     to: PathBuf,
+    /// Who may read what it takes the place of.
+    permissions: Option<Permissions>,
 }
 
 impl Drop for Part {
@@ -44,6 +49,9 @@ impl Output {
         let part = self.part.take();
         let named = self.out.flush().and_then(|()| match &part {
             Some(part) => {
+                if let Some(before) = &part.permissions {
+                    self.out.get_ref().set_permissions(before.clone())?;
+                }
                 self.out.get_ref().sync_all()?;
                 std::fs::rename(&part.path, &part.to)
             }
@@ -68,12 +76,10 @@ fn opened(named: &Path) -> std::io::Result<(File, Option<Part>)> {
     path.push(format!(".{}.part", std::process::id()));
     // One that a killed process of the same number left.
     let _ = std::fs::remove_file(&path);
-    let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
-    let part = Part { path: path.into(), to };
-    if let Some(before) = before {
-        file.set_permissions(before.permissions())?;
-    }
-    Ok((file, Some(part)))
+    sweep_parts(&to);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
+    let permissions = before.map(|before| before.permissions());
+    Ok((file, Some(Part { path: path.into(), to, permissions })))
 }
 
 #[cfg(test)]
@@ -87,10 +93,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let (file, link) = (folder.path().join("all.jsonl"), folder.path().join("link"));
         std::fs::write(&file, "good").unwrap();
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o640)).unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
         symlink(&file, &link).unwrap();
+        let old = folder.path().join("all.jsonl.7.part");
+        let day = std::time::Duration::from_hours(25);
+        File::create(&old).unwrap().set_modified(std::time::SystemTime::now().checked_sub(day).unwrap()).unwrap();
         let mut output = Output::over(&link).unwrap();
         output.write("better").unwrap();
+        assert!(!old.exists(), "what a killed process left is swept");
+        let part = folder.path().join(format!("all.jsonl.{}.part", std::process::id()));
+        assert_eq!(std::fs::metadata(&part).unwrap().permissions().mode() & 0o777, 0o600);
         drop(output);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "good", "what was not finished has changed nothing");
         let mut output = Output::over(&link).unwrap();

@@ -47,6 +47,29 @@ fn an_export_that_fails_leaves_the_one_before_it() {
 }
 
 #[test]
+fn an_export_that_is_stopped_leaves_no_copy() {
+    let home = Home::new("");
+    let talk = |i: usize| {
+        format!("{{\"messages\": [{{\"role\": \"user\", \"content\": \"{i} {}\"}}]}}\n", "tide ".repeat(4_000))
+    };
+    std::fs::write(home.0.path().join("many.jsonl"), (0..40).map(talk).collect::<String>()).unwrap();
+    home.says(&["import", "many.jsonl"]);
+    let mut export = home.command(&["export", "-o", "all.jsonl"]).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let written = || {
+        let names =
+            std::fs::read_dir(home.0.path()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| name.starts_with("all.jsonl")).collect::<Vec<_>>()
+    };
+    while written().is_empty() {
+        assert!(export.try_wait().unwrap().is_none(), "it has ended");
+    }
+    assert!(std::process::Command::new("kill").args(["-INT", &export.id().to_string()]).status().unwrap().success());
+    // It may have been quicker.
+    let was_whole = export.wait().unwrap().success();
+    assert_eq!(written(), if was_whole { vec!["all.jsonl"] } else { Vec::new() });
+}
+
+#[test]
 fn what_is_there_is_written_over_only_on_a_persons_word() {
     let home = Home::new("");
     std::fs::write(home.0.path().join("copy.db"), "mine").unwrap();

@@ -33,7 +33,7 @@ pub use parcel::{Label, Moving, Parcel};
 pub use postgres::{PostgresOptions, PostgresStore};
 pub use record::{Expect, Keys, Kind, Put, Record, Scope};
 pub use session::{Branch, Lineage, Mark, Session};
-pub use sqlite::{Durability, SqliteOptions, SqliteStore};
+pub use sqlite::{Durability, SqliteOptions, SqliteStore, sweep_parts};
 
 use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};

@@ -5,6 +5,7 @@
 
 use std::fs::{DirEntry, File};
 use std::io::ErrorKind;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -28,14 +29,22 @@ const ENDINGS: [&str; 4] = ["", "-wal", "-shm", "-journal"];
 /// Tells the copies of this process apart.
 static COPIES: AtomicU64 = AtomicU64::new(0);
 
+/// Is told how many pages are copied, and of how many, and says whether to go on.
+type Progress<'a> = dyn Fn(u64, u64) -> ControlFlow<()> + 'a;
+
 impl SqliteStore {
     /// Copies everything in the file to another, for its owner alone, over whatever is there, unless that is a store
-    /// that a process has open. `progress` is told how many pages are copied, and of how many.
-    pub async fn back_up(&self, to: &Path, progress: impl Fn(u64, u64) + Send + 'static) -> Result<()> {
+    /// that a process has open. `progress` is told how many pages are copied, and of how many; where it breaks off, what
+    /// was there stays, and nothing of the copy.
+    pub async fn back_up(
+        &self,
+        to: &Path,
+        progress: impl Fn(u64, u64) -> ControlFlow<()> + Send + 'static,
+    ) -> Result<()> {
         let to = to.to_owned();
         self.readers
             .ask(move |connection| {
-                remove_abandoned(&to);
+                sweep_parts(&to);
                 drop(held(&to)?);
                 let part = part_of(&to)?;
                 let done = whole(connection, &part, &progress).and_then(|()| held(&to));
@@ -71,8 +80,9 @@ fn is_part_of(file: &str, to: &str) -> bool {
     })
 }
 
-/// Removes what was left by processes that were killed long ago while they copied to the same file.
-fn remove_abandoned(to: &Path) {
+/// Removes what was left beside a file by processes that were killed long ago while they wrote it: under its name, a
+/// number of the process and `.part`.
+pub fn sweep_parts(to: &Path) {
     let (Some(name), Ok(entries)) = (to.file_name().and_then(|name| name.to_str()), folder(to).read_dir()) else {
         return;
     };
@@ -120,10 +130,12 @@ fn remove(path: &Path) -> std::io::Result<()> {
 }
 
 /// Copies everything to an empty file, and looks whether it arrived.
-fn whole(connection: &Connection, part: &Path, progress: &dyn Fn(u64, u64)) -> Result<()> {
+fn whole(connection: &Connection, part: &Path, progress: &Progress<'_>) -> Result<()> {
     let failed = |cause| trouble::told(part, cause);
     let mut copy = Connection::open(part).map_err(failed)?;
-    copied(connection, &mut copy, progress).map_err(failed)?;
+    if copied(connection, &mut copy, progress).map_err(failed)?.is_break() {
+        return Err(Error::Invalid("the copy was broken off".into()));
+    }
     // All of it is in the one file, with no journal beside it.
     copy.pragma_update(None, "journal_mode", "DELETE").map_err(failed)?;
     if forget::is_unwiped(&copy).map_err(failed)? {
@@ -138,7 +150,11 @@ fn whole(connection: &Connection, part: &Path, progress: &dyn Fn(u64, u64)) -> R
     schema::open_reading(part).map(drop)
 }
 
-fn copied(connection: &Connection, copy: &mut Connection, progress: &dyn Fn(u64, u64)) -> rusqlite::Result<()> {
+fn copied(
+    connection: &Connection,
+    copy: &mut Connection,
+    progress: &Progress<'_>,
+) -> rusqlite::Result<ControlFlow<()>> {
     // As long as this lasts the file is the same for us, whoever writes to it; otherwise every change would begin it
     // anew.
     let moment = connection.unchecked_transaction()?;
@@ -147,14 +163,14 @@ fn copied(connection: &Connection, copy: &mut Connection, progress: &dyn Fn(u64,
     let count = |pages: i32| u64::try_from(pages).unwrap_or_default();
     loop {
         let step = backup.step(PAGES)?;
-        if step == StepResult::Done {
-            return Ok(());
+        let told = backup.progress();
+        let goes_on = progress(count(told.pagecount - told.remaining), count(told.pagecount));
+        if step == StepResult::Done || goes_on.is_break() {
+            return Ok(goes_on);
         }
         if step != StepResult::More {
             std::thread::sleep(PAUSE);
         }
-        let told = backup.progress();
-        progress(count(told.pagecount - told.remaining), count(told.pagecount));
     }
 }
 
@@ -172,6 +188,7 @@ fn named(part: &Path, to: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::sync::Arc;
 
     use super::*;
@@ -184,6 +201,10 @@ mod tests {
         let (scope, key) = (Scope::Tenant(Tenant::local()), format!("n{number:05}"));
         let put = Put { scope, kind: Kind::Setting, key, at: At(0), body, expect: Expect::Any };
         store.commit(Batch::of_tenant(&Tenant::local(), vec![put])).await.unwrap();
+    }
+
+    fn on(_: u64, _: u64) -> ControlFlow<()> {
+        ControlFlow::Continue(())
     }
 
     async fn count(store: &SqliteStore) -> usize {
@@ -210,7 +231,7 @@ mod tests {
         // From another process, as far as the file knows.
         let beside = SqliteStore::open_reading(&SqliteOptions::new(&from)).unwrap();
         for _ in 0..3 {
-            beside.back_up(&to, |_, _| ()).await.unwrap();
+            beside.back_up(&to, on).await.unwrap();
         }
         writing.await.unwrap();
         let copy = SqliteStore::open_reading(&SqliteOptions::new(&to)).unwrap();
@@ -228,8 +249,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::open(&SqliteOptions::new(folder.path().join("log.db"))).unwrap();
         let to = folder.path().join("nowhere").join("copy.db");
-        let error = store.back_up(&to, |_, _| ()).await.unwrap_err().to_string();
+        let error = store.back_up(&to, on).await.unwrap_err().to_string();
         assert!(error.contains("nowhere"), "{error}");
+    }
+
+    #[tokio::test]
+    async fn one_that_is_broken_off_leaves_what_was_there() {
+        let home = tempfile::tempdir().unwrap();
+        let to = home.path().join("copy.db");
+        let store = SqliteStore::open(&SqliteOptions::new(home.path().join("log.db"))).unwrap();
+        std::fs::write(&to, "mine").unwrap();
+        let error = store.back_up(&to, |_, _| ControlFlow::Break(())).await.unwrap_err().to_string();
+        assert!(error.contains("broken off"), "{error}");
+        assert_eq!((names_beside(&to), std::fs::read(&to).unwrap()), (vec!["copy.db".to_owned()], b"mine".to_vec()));
     }
 
     fn names_beside(to: &Path) -> Vec<String> {
@@ -256,7 +288,7 @@ mod tests {
         for (ending, bytes) in ["", "-wal"].into_iter().zip(left) {
             std::fs::write(beside(&to, ending), bytes).unwrap();
         }
-        store.back_up(&to, |_, _| ()).await.unwrap();
+        store.back_up(&to, on).await.unwrap();
         assert_eq!(names_beside(&to), ["copy.db", "copy.db.lock"]);
         let copy = SqliteStore::open(&SqliteOptions::new(&to)).unwrap();
         assert_eq!(copy.check(|_| ()).await.unwrap().problems, Vec::<String>::new());
@@ -270,12 +302,12 @@ mod tests {
         let store = SqliteStore::open(&SqliteOptions::new(home.path().join("log.db"))).unwrap();
         let other = SqliteStore::open(&SqliteOptions::new(&to)).unwrap();
         write(&other, 7).await;
-        let error = store.back_up(&to, |_, _| ()).await.unwrap_err().to_string();
+        let error = store.back_up(&to, on).await.unwrap_err().to_string();
         assert!(error.contains("other.db is open in another process (process "), "{error}");
         write(&other, 8).await;
         assert_eq!(count(&other).await, 2);
         drop(other);
-        store.back_up(&to, |_, _| ()).await.unwrap();
+        store.back_up(&to, on).await.unwrap();
         assert_eq!(count(&SqliteStore::open_reading(&SqliteOptions::new(&to)).unwrap()).await, 0);
     }
 
@@ -292,8 +324,12 @@ mod tests {
         let both = Arc::new(std::sync::Barrier::new(2));
         let meet = || {
             let both = both.clone();
+            let begun = Cell::new(false);
             move |_: u64, _: u64| {
-                both.wait();
+                if !begun.replace(true) {
+                    both.wait();
+                }
+                ControlFlow::Continue(())
             }
         };
         let (one, other) = tokio::join!(store.back_up(&to, meet()), store.back_up(&to, meet()));
@@ -314,7 +350,7 @@ mod tests {
                 file.set_modified(long_ago).unwrap();
             }
         }
-        store.back_up(&to, |_, _| ()).await.unwrap();
+        store.back_up(&to, on).await.unwrap();
         assert_eq!(names_beside(&to), ["copy.db", "copy.db.7-1.part", "copy.db.zip.part"]);
     }
 }

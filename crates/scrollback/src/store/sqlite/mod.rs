@@ -29,6 +29,7 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use rusqlite::Connection;
 
+pub use backup::sweep_parts;
 use readers::Readers;
 use writer::Writer;
 
