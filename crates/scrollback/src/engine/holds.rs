@@ -128,10 +128,15 @@ impl Held {
 }
 
 impl Engine {
-    /// Settles what stands for long results, where it was settled before.
+    /// Settles what stands for long results of a lane, where it was settled before.
     pub(super) async fn settle(&self, session: &SessionKey, lane: &Lane) -> Result<()> {
+        self.settle_all(session, &lane.open).await
+    }
+
+    /// The same among some messages.
+    pub(super) async fn settle_all(&self, session: &SessionKey, leaves: &[Arc<Leaf>]) -> Result<()> {
         let unread = |leaf: &&Arc<Leaf>| leaf.long.is_some() && !leaf.is_recorded();
-        let leaves: Vec<&Arc<Leaf>> = lane.open.iter().filter(unread).collect();
+        let leaves: Vec<&Arc<Leaf>> = leaves.iter().filter(unread).collect();
         let ids = leaves.iter().map(|leaf| leaf.stored.id);
         let (Some(first), Some(last)) = (ids.clone().min(), ids.max()) else { return Ok(()) };
         let between = (last.0 - first.0) as usize + 1;
@@ -173,14 +178,6 @@ impl Engine {
         let put = Put::new(session, Kind::Note, Held::key(held.id), held.at, &held).expecting(Expect::Absent);
         self.store().commit(Batch::of_records(session.clone(), vec![put])).await?;
         self.settle_as(leaf, &held);
-        Ok(())
-    }
-
-    /// Settles what stands for results among some messages, as far as it was settled before.
-    pub(super) async fn settle_all(&self, session: &SessionKey, leaves: &[Arc<Leaf>]) -> Result<()> {
-        for leaf in leaves.iter().filter(|leaf| leaf.large.is_some()) {
-            self.settle_one(session, leaf).await?;
-        }
         Ok(())
     }
 

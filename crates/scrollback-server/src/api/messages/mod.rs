@@ -28,8 +28,9 @@ pub(crate) use why::{Case, Said, places};
 const STEP: u32 = 10;
 /// A page that took so much to read ends early.
 const PAGE_BYTES: usize = 4 << 20;
-/// Instructions stand at the head of a session; this far they are looked for.
-const PREAMBLE_AMONG: usize = 64;
+/// Instructions stand at the head of a session; this far they are looked for, so many at a time.
+const PREAMBLE_AMONG: u32 = 64;
+const PREAMBLE_STEP: u32 = 4;
 
 /// A page of the messages of a branch, oldest first.
 #[derive(Serialize, JsonSchema)]
@@ -40,7 +41,7 @@ pub(super) struct Page {
     start: bool,
     /// Whether nothing is later.
     end: bool,
-    /// How many messages the branch has.
+    /// How many messages the branch has, with its instructions.
     total: u32,
     /// The first and last message that is folded.
     folded: Option<[MessageId; 2]>,
@@ -72,19 +73,20 @@ pub(super) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<Value, Re
     let (count, wanted) = (ask.page()?.count, Wanted::of(ask)?);
     let place = room.place(ask, name).await?;
     let fold = room.fold(&place).await?;
-    let total = place.head.depth.0 + 1;
+    let count_on_path = place.head.depth.0 + 1;
     let depth = match wanted.message() {
         Some(id) => depth_on_path(room, &place, id).await?.map(|depth| depth.0),
         None => None,
     };
     let look = Look::new(&place, &fold, How::of(ask).in_a_list());
-    let (mut messages, range) = light(room, &look, wanted, wanted.range(depth, count, total)).await?;
+    let (mut messages, range) = light(room, &look, wanted, wanted.range(depth, count, count_on_path)).await?;
+    let instructions = preamble(room.store(), &place.key).await?;
     if range.start == 0 {
-        let first = preamble(&**room.engine.log().store(), &place.key).await?;
-        let first = first.iter().filter(|stored| wanted.shows(stored.id));
+        let first = instructions.iter().filter(|stored| wanted.shows(stored.id));
         messages.splice(0..0, first.map(|stored| look.beside(stored)));
     }
-    let (start, end) = (range.start == 0, range.end == total);
+    let (start, end) = (range.start == 0, range.end == count_on_path);
+    let total = count_on_path + u32::try_from(instructions.len()).unwrap_or(u32::MAX);
     Ok(serde_json::to_value(Page { messages, start, end, total, folded: fold.covers.map(Covers::ends) })?)
 }
 
@@ -171,9 +173,18 @@ pub(super) async fn of_page(
 
 /// The instructions a session began with.
 pub(crate) async fn preamble(store: &dyn Store, key: &SessionKey) -> scrollback::Result<Vec<Stored>> {
-    let first = store.read(key, Span::Arrival { from: MessageId(0), limit: PREAMBLE_AMONG }).await?;
     let instructs = |stored: &Stored| stored.place == Where::Beside(Beside::Preamble);
-    Ok(first.into_iter().take_while(instructs).collect())
+    let mut found = Vec::new();
+    // What follows them may be long.
+    for from in (0..PREAMBLE_AMONG).step_by(PREAMBLE_STEP as usize) {
+        let next = store.read(key, Span::Arrival { from: MessageId(from), limit: PREAMBLE_STEP as usize }).await?;
+        let are_all = !next.is_empty() && next.iter().all(instructs);
+        found.extend(next.into_iter().take_while(instructs));
+        if !are_all {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// How deep on its branch a message is; of one beside the path, what it stands with.

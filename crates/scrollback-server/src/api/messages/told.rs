@@ -90,7 +90,7 @@ impl<'a> Look<'a> {
         let stored = &leaf.stored;
         let reasoned = leaf.asides.iter().flat_map(|aside| parts(&aside.message(), names, self.how));
         let parts = reasoned.chain(parts(&stored.message(), names, self.how)).collect();
-        let held = leaf.large.is_some().then(|| format!("h{}", stored.id.0));
+        let held = (leaf.large.is_some() || leaf.is_recorded()).then(|| format!("h{}", stored.id.0));
         Message { parts, held, ..self.bare(stored) }
     }
 

@@ -41,13 +41,17 @@ impl Engine {
             let read = |from| self.store().read(session, Span::Path { head, from, to });
             let leaves = self.leaves(session, read(from).await?).await?;
             let unknown = |leaf: &Arc<Leaf>| leaf.large.as_ref().is_some_and(|asked| asked.tool.is_none());
-            if from.0 == 0 || !leaves.iter().any(unknown) {
-                return Ok(leaves);
-            }
-            // Whether a result is held depends on its call, which may stand before the stretch.
-            let before = from.0.min(AROUND);
-            let leaves = self.leaves(session, read(Depth(from.0 - before)).await?).await?;
-            Ok(leaves.into_iter().skip(before as usize).collect())
+            let leaves = if from.0 == 0 || !leaves.iter().any(unknown) {
+                leaves
+            } else {
+                // Whether a result is held depends on its call, which may stand before the stretch.
+                let before = from.0.min(AROUND);
+                let leaves = self.leaves(session, read(Depth(from.0 - before)).await?).await?;
+                leaves.into_iter().skip(before as usize).collect()
+            };
+            // One that is held where there are many is known by what stood for it in a window.
+            self.settle_all(session, &leaves).await?;
+            Ok(leaves)
         })
     }
 
