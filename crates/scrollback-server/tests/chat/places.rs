@@ -138,6 +138,12 @@ fn a_message_is_found_on_its_own_branch_where_none_is_named() {
     let elsewhere = read("m2?branch=1");
     assert!(elsewhere.status() == 404 && elsewhere.text().contains("ask with branch=0"), "{}", elsewhere.text());
     assert_eq!(read("m99").status(), 404);
+    // How it stood is told of the branch that is asked about.
+    for (what, word) in
+        [("m2?branch=0", "shown"), ("m2", "shown"), ("m4?branch=1", "shown"), ("m2?view=v4", "elsewhere")]
+    {
+        assert_eq!(read(what).json()["standing"]["word"], word, "{what}");
+    }
 }
 
 #[test]

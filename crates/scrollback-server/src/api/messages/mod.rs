@@ -140,14 +140,19 @@ async fn placed(room: &Room, ask: &Ask, name: &str, id: MessageId) -> Result<(Pl
     Ok((room.place(&ask.clone().with("branch", own), name).await?, stored))
 }
 
+/// How a message stood in a view; where none is named, in the newest of the path it is looked at on.
 async fn standing(room: &Room, place: &Place, stored: &Stored, view: Option<&str>) -> Result<Standing, Refusal> {
-    let recorded = match (view, &place.newest) {
-        (None | Some(views::NEWEST), None) => {
-            let why = "no window of this session was ever sent".to_owned();
-            return Ok(Standing { word: "unsent", why, parts: Parts::default() });
-        }
-        (None, Some(newest)) => newest.clone(),
-        (Some(name), _) => views::named(room, &place.key, name).await?,
+    let unsent = |what: &str| {
+        let why = format!("no window of this {what} was ever sent");
+        Ok(Standing { word: "unsent", why, parts: Parts::default() })
+    };
+    let recorded = match view {
+        None | Some(views::NEWEST) if place.newest.is_none() => return unsent("session"),
+        None => match views::newest_on(room, place).await? {
+            Some(newest) => newest,
+            None => return unsent("branch"),
+        },
+        Some(name) => views::named(room, &place.key, name).await?,
     };
     let Place { session, key, .. } = place;
     let case = Case { engine: &room.engine, key, session, recorded: &recorded, stored, time: |at| at.to_string() };

@@ -6,8 +6,8 @@ use scrollback::store::{Lineage, Place, Session};
 use serde_json::Value;
 
 use super::{Line, Page, named};
-use crate::api::ask::{Page as Asked, VIEW_KEY};
-use crate::api::place::branch;
+use crate::api::ask::{Page as Wanted, VIEW_KEY};
+use crate::api::place::{Place as Asked, branch};
 use crate::api::{Ask, Refusal, Room};
 
 /// So many more views are read at once where only some are wanted.
@@ -36,7 +36,7 @@ pub(in crate::api) async fn list(room: &Room, ask: &Ask, name: &str) -> Result<V
 }
 
 /// That a cursor is not named beside what takes none: it would be ignored, and the same page come again for ever.
-fn goes_on(ask: &Ask, page: &Asked) -> Result<(), Refusal> {
+fn goes_on(ask: &Ask, page: &Wanted) -> Result<(), Refusal> {
     if page.cursor.is_empty() {
         return Ok(());
     }
@@ -57,7 +57,7 @@ async fn of_branch(
     key: &SessionKey,
     session: &Session,
     number: u32,
-    page: &Asked,
+    page: &Wanted,
 ) -> Result<Vec<Recorded>, Refusal> {
     let Some(branch) = branch(session, Some(number))? else { return Ok(Vec::new()) };
     let lineage = Lineage::of(branch.head, &session.branches);
@@ -70,6 +70,24 @@ async fn of_branch(
     }
     found.truncate(page.count + 1);
     Ok(found)
+}
+
+/// The newest view of a path.
+pub(in crate::api) async fn newest_on(room: &Room, place: &Asked) -> Result<Option<Recorded>, Refusal> {
+    let lineage = Lineage::of(place.head, &place.session.branches);
+    let is_on = |one: &Recorded| lineage.holds(&Place::Path(one.view.head));
+    if let Some(newest) = place.newest.as_ref().filter(|newest| is_on(newest)) {
+        return Ok(Some(newest.clone()));
+    }
+    let mut cursor = String::new();
+    loop {
+        let views = room.engine.views_before(&place.key, &cursor, STEP).await?;
+        let Some(last) = views.last() else { return Ok(None) };
+        cursor.clone_from(&last.key);
+        if let Some(found) = views.into_iter().find(|one| is_on(one)) {
+            return Ok(Some(found));
+        }
+    }
 }
 
 async fn before(room: &Room, key: &SessionKey, cursor: &str, count: usize) -> Result<Stretch, Refusal> {

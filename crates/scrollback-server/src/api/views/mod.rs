@@ -19,7 +19,7 @@ use serde_json::Value;
 use super::{Ask, Refusal, Room};
 use block::Block;
 pub(crate) use compare::{Change, changes};
-pub(super) use listing::list;
+pub(super) use listing::{list, newest_on};
 
 /// What stands for the view that was made last.
 pub(crate) const NEWEST: &str = "newest";

@@ -27,7 +27,7 @@ function plainText(message) {
   return message.parts.map((part) => part.text ?? part.arguments ?? part.json ?? part.name ?? '').filter(Boolean).join('\n\n');
 }
 
-const whole = (message, chat) => tell(() => get(chat.place.api(`messages/${message.id}`), { branch: chat.place.branch, render: 'html', view: 'newest' }));
+const whole = (message, chat) => tell(() => get(chat.place.api(`messages/${message.id}`), { branch: chat.place.branch, render: 'html' }));
 
 // Lists cut long texts: who takes the words elsewhere takes all of them.
 const uncut = (message, chat) => (message.parts.some((part) => part.cut) ? whole(message, chat) : message);
