@@ -75,11 +75,12 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Args)]
 struct Common {
-    /// The file conversations are kept in (or sqlite:FILE), or a database: `postgres://user:password@host:5432/name`
-    #[arg(long, global = true, env = "SCROLLBACK_STORE", value_name = "FILE", hide_env_values = true)]
+    /// The file conversations are kept in (or sqlite:FILE), or a database: `postgres://user:password@host:5432/name`; also
+    /// `SCROLLBACK_STORE` in the environment
+    #[arg(long, global = true, value_name = "FILE")]
     store: Option<PathBuf>,
-    /// The settings file
-    #[arg(long, global = true, env = "SCROLLBACK_CONFIG", value_name = "FILE")]
+    /// The settings file; also `SCROLLBACK_CONFIG` in the environment
+    #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Whose conversations: those of this tenant; `local` are yours
     #[arg(long, global = true, value_name = "NAME")]
@@ -292,11 +293,11 @@ impl Desk {
     async fn session(&self, store: &dyn Store, name: &str) -> anyhow::Result<Session> {
         Ok(find_session(store, &self.tenant, name).await?)
     }
-    }
 
     /// The same for what nobody is asked about and nobody can take back: a beginning of a name is not enough.
     async fn whole_session(&self, store: &dyn Store, name: &str) -> anyhow::Result<Session> {
         Ok(find_whole(store, &self.tenant, name).await?)
+    }
 }
 
 /// Where the process listens that holds a store, if that is why it could not be opened.

@@ -78,9 +78,7 @@ pub(super) fn summary(said: &SummarySettings, has_helper: bool) -> anyhow::Resul
 fn of_model(name: &str, said: &ModelSummary, has_helper: bool) -> anyhow::Result<()> {
     said.margin.map_or(Ok(()), |margin| is_share(&format!("{name}.margin"), margin))?;
     said.segment.map_or(Ok(()), |segment| is_some(&format!("{name}.segment"), segment))?;
-    if said.limit == Some(0) {
-        bail!("{name}.limit is a number of tokens, at least 1; leave it out if it is not known");
-    }
+    said.limit.map_or(Ok(()), |limit| is_limit(&format!("{name}.limit"), limit))?;
     match &said.helper {
         Some(helper) if helper.is_empty() => bail!("{name}.helper is empty; leave it out for the usual helper"),
         Some(helper) if !has_helper => {
@@ -154,7 +152,12 @@ pub(super) fn bytes(name: &str, megabytes: usize) -> anyhow::Result<usize> {
 
 /// Refuses a limit that nothing fits in; 0 stands for none.
 pub(super) fn is_window(name: &str, tokens: u32) -> anyhow::Result<()> {
-    if (1..LEAST_WINDOW).contains(&tokens) {
+    if tokens == 0 { Ok(()) } else { is_limit(name, tokens) }
+}
+
+/// The same for one that there has to be.
+pub(super) fn is_limit(name: &str, tokens: u32) -> anyhow::Result<()> {
+    if tokens < LEAST_WINDOW {
         bail!("{name} is a number of tokens, at least {LEAST_WINDOW}, not {tokens}");
     }
     Ok(())
@@ -226,6 +229,10 @@ mod tests {
             ("[summary.models.\"gpt-4*\"]\nmargin = 0", "summary.models.\"gpt-4*\".margin"),
             ("[summary.models.a]\nsegment = 0", "summary.models.\"a\".segment"),
             ("[summary.models.a]\nlimit = 0", "summary.models.\"a\".limit"),
+            (
+                "[summary.models.a]\nlimit = 499",
+                "summary.models.\"a\".limit is a number of tokens, at least 500, not 499",
+            ),
             ("[summary.models.a]\nhelper = \"b\"", "helper.model"),
             ("[summary.models.a]\nhelper = \"\"\n[helper]\nmodel = \"c\"", "summary.models.\"a\".helper"),
             ("[topics]\nsplit_model = \"b\"", "topics.split_model"),

@@ -126,7 +126,7 @@ fn serve_meant(said: Said, surroundings: &Surroundings) -> anyhow::Result<Serve>
     let others: Vec<&String> = others.chain(Some(&said.topics.split_model).filter(|model| !model.is_empty())).collect();
     let helper = helper_meant(said.helper, &others, &said.serve.upstream, &prices)?;
     check::is_window("window.tokens", said.window.tokens)?;
-    check::is_window("window.unknown_tokens", said.window.unknown_tokens.max(1))?;
+    check::is_limit("window.unknown_tokens", said.window.unknown_tokens)?;
     Ok(Serve {
         listen: said.serve.listen,
         upstream: said.serve.upstream,

@@ -223,6 +223,9 @@ pub(crate) struct Surroundings {
     pub(crate) home: Option<PathBuf>,
     pub(crate) config_home: Option<PathBuf>,
     pub(crate) data_home: Option<PathBuf>,
+    /// The store and the settings file that are named there.
+    pub(crate) store: Option<PathBuf>,
+    pub(crate) config: Option<PathBuf>,
     /// Keys by the names of their variables.
     pub(crate) keys: BTreeMap<&'static str, Secret>,
 }
@@ -232,7 +235,14 @@ impl Surroundings {
         let path = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let key = |name: &'static str| Some((name, Secret(std::env::var(name).ok().filter(|key| !key.is_empty())?)));
         let keys = KNOWN.iter().filter_map(|known| key(known.key_env)).collect();
-        Self { home: path("HOME"), config_home: path("XDG_CONFIG_HOME"), data_home: path("XDG_DATA_HOME"), keys }
+        Self {
+            home: path("HOME"),
+            config_home: path("XDG_CONFIG_HOME"),
+            data_home: path("XDG_DATA_HOME"),
+            store: path("SCROLLBACK_STORE"),
+            config: path("SCROLLBACK_CONFIG"),
+            keys,
+        }
     }
 
     fn config_file(&self) -> Option<PathBuf> {
@@ -246,14 +256,19 @@ impl Surroundings {
     }
 }
 
-/// Reads the settings: the file named, else `scrollback.toml` here, else the person's own; then what the flags say.
+/// Reads the settings: the file named by a flag or in the environment, else `scrollback.toml` here, else the person's own;
+/// then what the flags and the environment say.
 pub(crate) fn read(
     file: Option<&Path>,
     store: Option<PathBuf>,
     surroundings: &Surroundings,
 ) -> anyhow::Result<Settings> {
     let usual = [Some(PathBuf::from("scrollback.toml")), surroundings.config_file()];
-    let file = file.map(Path::to_owned).or_else(|| usual.into_iter().flatten().find(|path| path.is_file()));
+    let named = file.map(Path::to_owned).or_else(|| surroundings.config.clone());
+    let file = named.or_else(|| usual.into_iter().flatten().find(|path| path.is_file()));
+    // A shell does not expand `--store=~/…`, nor what other programs put into the environment.
+    let whole = |path: PathBuf| said::at_home(Place::unprefixed(&path), surroundings.home.as_deref()).unwrap_or(path);
+    let store = store.or_else(|| surroundings.store.clone()).map(whole);
     let (path, is_said) = (file.unwrap_or_default(), store.is_some());
     let text = if path.as_os_str().is_empty() { Ok(String::new()) } else { std::fs::read_to_string(&path) };
     let text = text.with_context(|| format!("{} cannot be read", path.display()))?;

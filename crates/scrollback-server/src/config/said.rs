@@ -36,10 +36,7 @@ pub(super) struct Said {
 impl Said {
     /// The same with whole paths: `~` is the home folder, and what is relative lies beside the file.
     pub(super) fn placed(mut self, folder: &Path, home: Option<&Path>) -> Self {
-        let whole = |path: &Path| {
-            let at_home = home.zip(path.strip_prefix("~").ok()).map(|(home, rest)| home.join(rest));
-            at_home.unwrap_or_else(|| folder.join(path))
-        };
+        let whole = |path: &Path| at_home(path, home).unwrap_or_else(|| folder.join(path));
         let (store, models) = (Place::unprefixed(&self.store.path), &self.window.models);
         if !store.as_os_str().is_empty() && !Place::is_database(store) {
             self.store.path = whole(store);
@@ -50,6 +47,11 @@ impl Said {
         self.embeddings = self.embeddings.placed(whole);
         self
     }
+}
+
+/// Where a path leads that begins with `~`, the home folder.
+pub(super) fn at_home(path: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    home.zip(path.strip_prefix("~").ok()).map(|(home, rest)| home.join(rest))
 }
 
 #[derive(Debug, Deserialize, PartialEq)]

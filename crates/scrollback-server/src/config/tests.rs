@@ -68,6 +68,20 @@ fn flags_go_before_the_file() {
 }
 
 #[test]
+fn the_store_of_a_flag_or_of_the_environment_may_be_at_home() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let store = |flag: Option<&str>, said: Option<&str>| {
+        let surroundings = Surroundings { store: said.map(PathBuf::from), ..home() };
+        let settings = read(Some(file.path()), flag.map(PathBuf::from), &surroundings).unwrap();
+        settings.store.file().unwrap().to_owned()
+    };
+    assert_eq!(store(Some("~/a.db"), Some("b.db")), Path::new("/home/ann/a.db"));
+    assert_eq!(store(Some("sqlite:~/a.db"), None), Path::new("/home/ann/a.db"));
+    assert_eq!(store(None, Some("~/b.db")), Path::new("/home/ann/b.db"));
+    assert_eq!(store(None, Some("b.db")), Path::new("b.db"));
+}
+
+#[test]
 fn a_helper_without_an_upstream_of_its_own_goes_where_all_go() {
     let helper = |said: &str, flag: &str| {
         let text = format!("[helper]\nmodel = \"small\"\n{said}[upstreams.local]\nurl = \"http://127.0.0.1:9/v1\"");
@@ -160,7 +174,7 @@ fn what_cannot_be_meant_is_named() {
         ("[serve]\nbody_megabytes = 9000000000000000000", "serve.body_megabytes"),
         ("[serve]\nimport_megabytes = 0", "serve.import_megabytes"),
         ("[window]\ntokens = 5", "window.tokens"),
-        ("[window]\nunknown_tokens = 0", "window.unknown_tokens"),
+        ("[window]\nunknown_tokens = 0", "window.unknown_tokens is a number of tokens, at least 500, not 0"),
         ("[window]\nstrategy = \"guess\"", "window.strategy"),
         ("[window]\nmodels = \"/no/such/file\"", "window.models"),
         ("[helper]\ntimeout_seconds = 0", "helper.timeout_seconds"),

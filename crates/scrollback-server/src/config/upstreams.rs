@@ -106,7 +106,7 @@ pub(super) fn is_there(
         return Ok(());
     }
     let names: Vec<&str> = upstreams.keys().map(String::as_str).chain([QUOTE]).collect();
-    bail!("{setting} is “{name}”, but the upstreams are: {}", names.join(", "));
+    bail!("{setting} is “{name}”, but the upstreams are: {}. Set {setting} to one of them", names.join(", "));
 }
 
 #[cfg(test)]
