@@ -45,6 +45,34 @@ fn every_scene_is_drawn_as_it_was() {
     assert!(wrong.is_empty(), "{}\nIf this is meant, run again with UPDATE_SCENES=1.", wrong.join("\n\n"));
 }
 
+/// Whether a text is what is drawn; a line of it with "…" alone stands for some that it leaves out.
+fn shows(text: &str, drawn: &str) -> bool {
+    let (mut rest, mut leaves_out) = (drawn.lines(), false);
+    let fits = |line: &str| match (line, std::mem::replace(&mut leaves_out, line == "…")) {
+        ("…", _) => true,
+        (line, true) => rest.any(|drawn| drawn == line),
+        (line, false) => rest.next() == Some(line),
+    };
+    text.lines().all(fits) && rest.next().is_none()
+}
+
+#[test]
+fn docs_show_scenes_as_they_are_drawn() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut count = 0;
+    for entry in std::fs::read_dir(root.join("docs/strategies")).unwrap() {
+        let page = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        for part in page.split("(`fixtures/scenes/").skip(1) {
+            let name = part.split(".scene").next().unwrap();
+            let drawn = std::fs::read_to_string(root.join(format!("fixtures/scenes/{name}.window"))).unwrap();
+            let block = part.split("```\n").nth(1).unwrap();
+            assert!(shows(block, &drawn), "docs/strategies shows {name} as\n{block}\nand it is\n{drawn}");
+            count += 1;
+        }
+    }
+    assert!(count > 1, "no page shows a scene");
+}
+
 #[test]
 fn every_strategy_has_a_scene() {
     let texts: String = scenes().iter().map(|path| std::fs::read_to_string(path).unwrap()).collect();
