@@ -262,6 +262,46 @@ fn the_doctor_finds_a_changed_byte() {
 }
 
 #[test]
+fn the_docs_show_a_window_as_it_is_printed() {
+    let home = Home::new();
+    home.says(&["import", &fixture("samples/harbour.jsonl")]);
+    let page = std::fs::read_to_string(fixture("../docs/strategies/pages.md")).unwrap();
+    let shown = page.split("`scrollback window harbour --tokens 1500`").nth(1).unwrap().split("```\n").nth(1).unwrap();
+    let printed = home.says(&["window", "harbour", "--tokens", "1500"]);
+    assert!(printed.starts_with(shown), "{printed}");
+    let whole = home.says(&["window", "harbour", "--tokens", "100000", "--strategy", "passthrough"]);
+    let tokens = whole.split(" blocks, ").nth(1).unwrap().split(" of ").next().unwrap();
+    assert!(page.contains(&format!("the same conversation takes {tokens} tokens")), "{tokens}");
+}
+
+/// Whoever asks for what there is not is told so in a person's words.
+#[test]
+fn what_cannot_be_recalled_is_told_a_person() {
+    let home = Home::new();
+    home.says(&["import", &fixture("samples/harbour.jsonl")]);
+    for (what, told) in [
+        (&[""][..], "say what to recall: words, page N"),
+        (&["search", " "], "say what to recall"),
+        (&["topic", "t42"], "no topic matches “t42”: `scrollback topics harbour` lists them"),
+        (&["page", "x"], "a page is a number"),
+        (&["hold", "x"], "an id such as h12"),
+    ] {
+        let complaint = home.complains(&[&["recall", "harbour"], what].concat());
+        let is_for_models =
+            ["search_history", "recall_page", "load_tool", "{"].iter().any(|word| complaint.contains(word));
+        assert!(complaint.contains(told) && !is_for_models, "{what:?}: {complaint}");
+    }
+    assert!(home.says(&["recall", "harbour", "hold", "h11", "--part", "500-600"]).contains("there are 96 lines"));
+    let output = home.command(&["show"]).env("SCROLLBACK_STORE", "x.db").output().unwrap();
+    assert!(
+        text(&output.stderr).contains("scrollback show") && !text(&output.stderr).contains("--store"),
+        "no need for it"
+    );
+    let output = home.command(&["sessions"]).env("SCROLLBACK_STORE", "~/x.db").output().unwrap();
+    assert!(text(&output.stderr).contains(&home.0.path().join("x.db").display().to_string()));
+}
+
+#[test]
 fn forgetting_needs_a_persons_word() {
     let home = Home::new();
     home.says(&["import", &fixture("samples/harbour.jsonl")]);

@@ -3,13 +3,16 @@
 
 use std::process::ExitCode;
 
-use anyhow::{bail, ensure};
+use anyhow::{anyhow, bail, ensure};
 use clap::{Args, Subcommand};
-use scrollback::MessageId;
 use scrollback::recall::{RecallCall, RecallTool};
+use scrollback::{Error, MessageId};
 
 use super::control::{Where, typed};
 use super::{Desk, say, say_json};
+
+/// What can be recalled.
+const WHAT: &str = "say what to recall: words, page N, hold H, summary S or topic T";
 
 #[derive(Debug, Args)]
 pub(super) struct Recall {
@@ -70,7 +73,7 @@ enum What {
 impl What {
     /// What is meant where only words are given.
     fn said(words: Vec<String>) -> anyhow::Result<Self> {
-        ensure!(!words.is_empty(), "say what to recall: words, page N, hold H, summary S or topic T");
+        ensure!(!words.is_empty(), WHAT);
         Ok(Self::Search { words })
     }
 
@@ -85,7 +88,20 @@ impl What {
             Self::Topic { words } => (RecallTool::Topic, serde_json::json!({"topic": words.join(" ")})),
             Self::Search { words } => (RecallTool::Search, serde_json::json!({"words": words.join(" ")})),
         };
-        RecallCall::read(tool, &arguments.to_string()).map_err(|complaint| anyhow::anyhow!(complaint))
+        RecallCall::read(tool, &arguments.to_string())
+            .map_err(|complaint| anyhow!(self.unclear().unwrap_or(&complaint).to_owned()))
+    }
+
+    /// What a person is told who does not say what is meant; a model is told otherwise.
+    fn unclear(&self) -> Option<&'static str> {
+        let is_blank = |words: &[String]| words.iter().all(|word| word.trim().is_empty());
+        match self {
+            Self::Page { .. } => Some("a page is a number, such as 42: `scrollback show SESSION --pages` lists them"),
+            Self::Summary { .. } => Some("a summary has a name such as s60: `scrollback notes SESSION` lists them"),
+            Self::Hold { .. } => Some("a tool result has an id such as h12: `scrollback holds SESSION` lists them"),
+            Self::Topic { words } => is_blank(words).then_some("say which topic: its id, such as t42, or words"),
+            Self::Search { words } => is_blank(words).then_some(WHAT),
+        }
     }
 }
 
@@ -96,7 +112,13 @@ impl Recall {
         let meant = Where::on(&self.session, self.branch, self.limit);
         let place = desk.place(&room, &meant).await?;
         let fold = room.fold(&place).await?;
-        let told = room.engine.recall_for_model(&place.key, place.head, &fold, &call).await?;
+        let told = room.engine.recall_for_model(&place.key, place.head, &fold, &call).await;
+        let told = told.map_err(|error| match (&call, error) {
+            (RecallCall::Topic { words, .. }, Error::NotFound(_)) => {
+                anyhow!("no topic matches “{words}”: `scrollback topics {}` lists them", meant.typed())
+            }
+            (_, error) => error.into(),
+        })?;
         let is_open = |number: u32| fold.covers.is_none_or(|covers| number > covers.last.0);
         if let RecallCall::Page { number, .. } = call
             && is_open(number)

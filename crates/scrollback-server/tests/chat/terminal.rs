@@ -333,6 +333,17 @@ fn a_conversation_in_a_terminal_folds_and_is_steered() {
 }
 
 #[test]
+fn who_names_a_model_where_quotations_answer_everything_is_told_so() {
+    let home = Home::with("[serve]\nupstream = \"quote\"\n");
+    let mut terminal = Terminal::open(&home, "");
+    terminal.sees("Ctrl-D leaves");
+    terminal.types("/model gpt-5\r");
+    assert!(!terminal.sees("the settings send this to `quote`").contains("answers from now on"));
+    terminal.types("/quit\r");
+    terminal.ends();
+}
+
+#[test]
 fn a_branch_that_somebody_else_begins_is_not_gone_on_with() {
     let upstream = Upstream::new(|number, _| speaks(&format!("Answer {number}.")));
     let server = Server::serving(upstream.port, "", "[chat]\nmodel = \"gpt-4o\"\n");

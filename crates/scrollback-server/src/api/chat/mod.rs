@@ -28,6 +28,7 @@ use crate::proxy::{Incoming, Ours, Place, Proxy, Unanswered};
 use talk::Talk;
 pub(in crate::api) use talk::Whole;
 pub(in crate::api) use wanted::Wanted;
+pub(crate) use wanted::is_drawn;
 
 /// Names the session that an answer belongs to.
 const SESSION: HeaderName = HeaderName::from_static("x-scrollback-session");

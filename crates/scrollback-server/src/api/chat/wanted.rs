@@ -17,6 +17,9 @@ use crate::proxy::{Place, Proxy};
 
 /// What stands for the place before the first message.
 const START: &str = "start";
+/// How names begin that are drawn for sessions nobody named, and how many digits follow.
+const DRAWN: &str = "chat-";
+const DRAWN_DIGITS: usize = 20;
 
 /// A message to be answered.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -62,7 +65,7 @@ impl Wanted {
             if self.branch.is_some() || said(self.after.as_ref()).is_some() {
                 return Err(Refusal::invalid("name the session that “branch” or “after” is about"));
             }
-            return Ok(Place::New(format!("chat-{}", drawn())));
+            return Ok(Place::New(format!("{DRAWN}{}", drawn())));
         };
         let id = room.session(name).await?.0.id;
         if said(self.strategy.as_ref()).is_some() {
@@ -141,12 +144,18 @@ async fn read(room: &Room, key: &SessionKey, id: MessageId) -> Result<Option<Sto
 
 /// A name that no other session has, in this process or another.
 fn drawn() -> String {
-    static DRAWN: AtomicU64 = AtomicU64::new(0);
-    let (time, process, number) = (now().0, std::process::id(), DRAWN.fetch_add(1, Ordering::Relaxed));
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let (time, process, number) = (now().0, std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     // What the standard library seeds its maps with comes from the system's own randomness.
     let seed = RandomState::new().build_hasher().finish();
     let parts: [&[u8]; 4] = [&time.to_le_bytes(), &process.to_le_bytes(), &number.to_le_bytes(), &seed.to_le_bytes()];
-    Hash128::of("chat", &parts).to_string()[..20].to_owned()
+    Hash128::of("chat", &parts).to_string()[..DRAWN_DIGITS].to_owned()
+}
+
+/// Whether a session's name was drawn here because nobody named it: it tells people nothing.
+pub(crate) fn is_drawn(name: &str) -> bool {
+    let digits = name.strip_prefix(DRAWN);
+    digits.is_some_and(|digits| digits.len() == DRAWN_DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
 #[cfg(test)]

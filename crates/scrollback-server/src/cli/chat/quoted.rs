@@ -23,6 +23,14 @@ pub(super) async fn hint(server: &Server) -> anyhow::Result<Option<String>> {
     Ok(Some(told(&upstreams, server.elsewhere())))
 }
 
+/// Why quotations answer whatever model is named; `None` if the model would.
+pub(super) async fn hint_for_all(server: &Server) -> anyhow::Result<Option<String>> {
+    let settings = server.ask(&Ask::new(Method::GET, &["settings"])).await?;
+    let is_quote = in_force(&settings, "serve.upstream") == Some(QUOTE)
+        && in_force(&settings, "chat.upstream").is_none_or(|name| name == QUOTE);
+    Ok(is_quote.then(|| told(&[(QUOTE, "")], None)))
+}
+
 fn in_force<'a>(settings: &'a Value, name: &str) -> Option<&'a str> {
     let line = settings["settings"].as_array()?.iter().find(|line| line["name"] == name)?;
     line["value"].as_str().filter(|value| !value.is_empty())

@@ -40,7 +40,7 @@ impl Talk<'_> {
     async fn steer(&mut self, name: &str, rest: &str) -> anyhow::Result<()> {
         match name {
             "help" => help(),
-            "model" => self.model(rest),
+            "model" => self.model(rest).await,
             "new" => {
                 self.place = Place::default();
                 self.screen.aside("a new conversation")
@@ -77,7 +77,7 @@ impl Talk<'_> {
         }
     }
 
-    fn model(&mut self, name: &str) -> anyhow::Result<()> {
+    async fn model(&mut self, name: &str) -> anyhow::Result<()> {
         if name.is_empty() {
             let model = self.voice.model.as_deref().unwrap_or("the usual one");
             return self.screen.aside(&format!("{model} answers; /model NAME changes that"));
@@ -85,7 +85,11 @@ impl Talk<'_> {
         // Whoever is at no upstream in particular may ask any model; quotations are their own upstream.
         self.voice.upstream = self.voice.upstream.take().filter(|upstream| upstream != QUOTE && name != QUOTE);
         self.voice.model = Some(name.to_owned());
-        self.screen.aside(&format!("{name} answers from now on"))
+        let may_be_quoted = self.voice.upstream.is_none() && name != QUOTE;
+        match if may_be_quoted { quoted::hint_for_all(&self.server).await? } else { None } {
+            Some(hint) => self.screen.aside(&hint),
+            None => self.screen.aside(&format!("{name} answers from now on")),
+        }
     }
 
     /// How a conversation that has not begun is to be laid out.

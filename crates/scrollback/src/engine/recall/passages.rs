@@ -51,7 +51,15 @@ fn unbroken(text: &str) -> &str {
 /// A range of lines, counted from 1, with a pointer to the rest if it does not fit.
 pub(super) fn lines(lines: &[&str], first: u32, last: u32, room: u32) -> String {
     let count = lines.len();
-    let first = (first.max(1) as usize).min(count.max(1));
+    if first as usize > count && count > 0 {
+        let last = u32::try_from(count).unwrap_or(u32::MAX);
+        return format!(
+            "[there are {} lines; this is the last]\n{}",
+            grouped_len(count),
+            self::lines(lines, last, last, room)
+        );
+    }
+    let first = first.max(1) as usize;
     let last = (last as usize).clamp(first, count.max(first)).min(count);
     let wanted = lines.get(first - 1..last).unwrap_or_default();
     let fitting = fitting(wanted, room);
@@ -206,7 +214,7 @@ mod tests {
         assert!(lines(&rows, next, 200, 200).starts_with(&format!("row {next} of")));
         assert!(shown.contains(" of the table\r\n[cut"), "{shown}");
         assert_eq!(lines(&rows, 3, 4, 200), "row 3 of the table\r\nrow 4 of the table\r");
-        assert_eq!(lines(&rows, 900, 1_000, 200), "row 200 of the table\r\n");
+        assert_eq!(lines(&rows, 900, 1_000, 200), "[there are 200 lines; this is the last]\nrow 200 of the table\r\n");
         assert_eq!(lines(&[], 1, 5, 200), "");
     }
 
