@@ -606,22 +606,29 @@ async fn a_history_that_begins_anew_with_a_summary_continues_the_conversation_it
         let reply = format!("<analysis>Let me think.</analysis>\n<summary>\n{SUMMED}\n</summary>");
         bench.answer(&asked, &assistant(&reply)).await;
         bench.restart();
-        // Some repeat what the person said before the summary.
+        // Some repeat what the person said before the summary, and the instructions that hold from there on.
         let said: Vec<Value> = told.iter().filter(|message| message["role"] == "user").cloned().collect();
         let begun = user(&format!("This goes on from an earlier conversation. Summary:\n{SUMMED}\n"));
-        let mut history = if repeats { with(said, &[begun]) } else { vec![begun] };
+        let holds = system("Answer in one line.");
+        let mut history = if repeats { with(said, &[holds, begun]) } else { vec![begun] };
         history.push(user("And the glass?"));
         let first = bench.send(Some("s"), &history).await;
         let texts = bench.texts(&first).await;
         assert_eq!(first.outcome, Outcome::Compacted, "{texts:?}");
         assert!(texts[0] == long("ann", 0) && texts.contains(&reply), "all that was said is on its path: {texts:?}");
         assert!(texts[texts.len() - 2].contains("Summary:") && texts.last().unwrap() == "And the glass?", "{texts:?}");
+        assert_eq!(texts[texts.len() - 3] == "Answer in one line.", repeats, "{texts:?}");
         assert!(!first.as_sent);
         bench.answer(&first, &assistant("In shed seven.")).await;
         history.extend([assistant("In shed seven."), user("Thanks.")]);
         let second = bench.send(Some("s"), &history).await;
         assert_eq!((second.outcome, second.added), (Outcome::Continue, 1));
         assert_eq!(bench.texts(&second).await.len(), texts.len() + 2);
+        // A last question that is said anew goes on from what is known.
+        bench.restart();
+        let anew = with(history[..history.len() - 3].to_vec(), &[user("And the lamp?")]);
+        let third = bench.send(Some("s"), &anew).await;
+        assert_eq!((third.added, bench.texts(&third).await.len()), (1, texts.len()));
     }
 }
 

@@ -1,7 +1,5 @@
 //! Laying out a turn's window: fold if it is time, let topics say what matters, fit; then record the fold.
 
-use std::collections::HashSet;
-
 use super::Engine;
 use super::control::LESS_KEPT;
 use super::folds::Folds;
@@ -12,7 +10,7 @@ use super::turn::Ask;
 use super::writing::editions;
 use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
-use crate::log::{Outcome, Received, prompts};
+use crate::log::{Outcome, Received, Sums};
 use crate::note::{Author, Fold};
 use crate::store::{Position, Span, unkept};
 use crate::strategy::{KeepLimits, Kept, QuoteNeed, Scene, StrategyName, turns};
@@ -328,8 +326,8 @@ impl Engine {
             folded.original_tokens =
                 open[..count].iter().fold(known.original_tokens, |sum, leaf| sum.saturating_add(leaf.tokens()));
             let is_parted = open.get(count).is_some_and(|leaf| !leaf.begins_turn);
-            let prompts = if is_parted { prompts(self.store(), session).await? } else { HashSet::default() };
-            let folded = folded.needing(known, &lane.pinned, open.split_at(count), &prompts);
+            let sums = if is_parted { Sums::of(self.store(), session).await? } else { Sums::default() };
+            let folded = folded.needing(known, &lane.pinned, open.split_at(count), &sums);
             covered += count;
             lane.pinned = self.pinned(session, lane, &folded).await?;
             fold = Some(folded);

@@ -14,7 +14,7 @@ use super::lanes::{Hidden, Lane};
 use super::turn::Ask;
 use crate::error::{Error, Result};
 use crate::ids::{At, Depth, MessageId, SessionId, SessionKey};
-use crate::log::{Received, prompts};
+use crate::log::{Received, Sums};
 use crate::note::{Covers, Fold};
 use crate::store::{Beside, Keys, Kind, Origin, Place, Position, Scope, Span, Stint, Stored};
 use crate::strategy::{Leaf, Scene, StrategyName, Stretch, turns};
@@ -276,8 +276,8 @@ impl Engine {
         fold.original_tokens =
             lane.folded.fold.original_tokens.saturating_add(u32::try_from(guess).unwrap_or(u32::MAX));
         fold.budget = budget.tokens;
-        let prompts = prompts(self.store(), session).await?;
-        let fold = fold.needing(&lane.folded.fold, &lane.pinned, lane.open.split_at(begins), &prompts);
+        let sums = Sums::of(self.store(), session).await?;
+        let fold = fold.needing(&lane.folded.fold, &lane.pinned, lane.open.split_at(begins), &sums);
         Ok(Some((fold, begins)))
     }
 

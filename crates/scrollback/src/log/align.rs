@@ -12,6 +12,7 @@ use super::outcome::Outcome;
 use super::recent::{Recent, Stretch, Tip};
 use super::rewrite::{Candidate, Change, Features, Rewrite, recognise};
 use super::sighting::{Lane, Sighting, ranked, said_in_one};
+use super::summed::{Summed, Told};
 use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
 use crate::message::Message;
@@ -27,6 +28,7 @@ const CANDIDATES: usize = 256;
 const MARGIN: u32 = 64;
 
 /// A message of the request and its number in it.
+#[derive(Clone)]
 pub(super) struct Link {
     pub(super) index: usize,
     pub(super) message: Message,
@@ -42,8 +44,12 @@ pub(super) struct Aligned {
     pub(super) fresh: Vec<Link>,
     /// Messages the client put among older ones, their numbers, and what they stand in for.
     pub(super) replaced: Vec<(Message, usize, Option<MessageId>)>,
-    /// The message that asked for the summary which the history begins anew with, if it does.
-    pub(super) prompt: Option<MessageId>,
+    /// The summary that the history begins anew with, if it does.
+    pub(super) summed: Option<Summed>,
+    /// How many of the fresh links stood before that summary.
+    pub(super) again: usize,
+    /// Texts that tell what a model said, and no word of the person's.
+    pub(super) told: Vec<Told>,
     /// Instructions at the head, if they are not known to be stored.
     pub(super) preamble: Vec<Message>,
     pub(super) preamble_known: bool,
@@ -151,7 +157,9 @@ pub(super) async fn align(
         taken: 0,
         reached: 0,
         replaced: Vec::new(),
-        prompt: None,
+        summed: None,
+        again: 0,
+        told: Vec::new(),
     };
     let outcome = place.find().await?;
     let as_sent = place.as_sent(outcome, stretch, chain);
@@ -163,7 +171,9 @@ pub(super) async fn align(
         links: known_before + place.taken + place.rest.len(),
         fresh: place.rest,
         replaced: place.replaced,
-        prompt: place.prompt,
+        summed: place.summed,
+        again: place.again,
+        told: place.told,
         preamble: opened.preamble,
         preamble_known: opened.preamble_known,
         asides: opened.asides.into_iter().filter(|aside| aside.index >= place.reached).collect(),
@@ -206,7 +216,10 @@ pub(super) struct Finding<'a> {
     /// The number in the request of the first message that is not accounted for.
     reached: usize,
     pub(super) replaced: Vec<(Message, usize, Option<MessageId>)>,
-    prompt: Option<MessageId>,
+    summed: Option<Summed>,
+    /// How many links of the rest stood before that summary.
+    again: usize,
+    pub(super) told: Vec<Told>,
 }
 
 impl Finding<'_> {
@@ -256,8 +269,10 @@ impl Finding<'_> {
     }
 
     pub(super) fn take(&mut self, count: usize, base: Position) {
-        self.reached = self.rest.drain(..count).next_back().map_or(self.reached, |link| link.index + 1);
+        let last = self.rest.drain(..count).next_back();
+        self.reached = last.map_or(self.reached, |link| self.reached.max(link.index + 1));
         self.taken += count;
+        self.again = self.again.saturating_sub(count);
         self.base = Some(base);
     }
 
@@ -295,12 +310,16 @@ impl Finding<'_> {
 
     fn accept(&mut self, session: SessionId, rewrite: &Rewrite) -> Outcome {
         self.session = session;
-        self.prompt = rewrite.prompt;
         for (i, over) in &rewrite.replaced {
             let over = over.filter(|_| rewrite.change != Change::Compacted);
             self.replaced.push((self.rest[*i].message.clone(), self.rest[*i].index, over));
         }
+        let again: Vec<Link> = rewrite.again().map(|index| self.rest[index].clone()).collect();
         self.take(rewrite.count, rewrite.at);
+        self.taken -= again.len();
+        self.again = again.len();
+        self.rest.splice(..0, again);
+        self.summed.clone_from(&rewrite.summed);
         match rewrite.change {
             Change::Reworded => Outcome::Continue,
             Change::Edited => Outcome::Edited,

@@ -29,7 +29,7 @@ pub use history::{History, array_of};
 pub use outcome::Outcome;
 pub use reply::Answer;
 pub(crate) use restore::Returning;
-pub(crate) use summed::prompts;
+pub(crate) use summed::Sums;
 
 use align::{Aligned, Asker};
 use history::{Marks, Unmarked};
@@ -95,6 +95,8 @@ pub struct Received {
     pub stint: Stint,
     /// When the session came into being; see [`Committed`](crate::store::Committed).
     pub arrived: i64,
+    /// Where on the path its client's own summary stands, if the history begins anew with one.
+    pub summed: Option<Depth>,
     /// Whether the history is the path, but for how replies are worded in it, so that it may be sent on as it came.
     pub as_sent: bool,
 }
@@ -112,6 +114,7 @@ impl Received {
             added: 0,
             stint: Stint::default(),
             arrived: 0,
+            summed: None,
             as_sent: false,
         }
     }
@@ -176,6 +179,7 @@ impl Log {
         let mut received = Received::nothing_new(aligned.outcome, session, aligned.base);
         received.preamble = (!aligned.preamble_known).then(Vec::new);
         self.append(&mut received, batch).await?;
+        received.summed = aligned.summed.as_ref().map(|summed| summed.begins);
         received.as_sent = aligned.as_sent;
         if let (Some(marks), Some(at)) = (history.marks, received.head) {
             self.remember(
@@ -281,7 +285,8 @@ impl Log {
             let fresh = aligned.fresh.partition_point(|link| link.index < unmarked.count + seen.preamble);
             let at = fresh.checked_sub(1).map_or(aligned.base, |last| received.fresh.get(last)?.position())?;
             // A mark among what was known before is none that moves with the newest message.
-            let known = aligned.fresh.first().is_some_and(|link| link.index <= unmarked.count + seen.preamble);
+            let known =
+                aligned.fresh.get(aligned.again).is_some_and(|link| link.index <= unmarked.count + seen.preamble);
             let (chain, links) = (*aligned.chains.get(fresh)?, aligned.links - aligned.fresh.len() + fresh);
             let Unmarked { count, bytes, hash } = unmarked;
             known.then_some(Stretch { count, bytes, hash, at, chain, links, ..whole })
@@ -328,7 +333,7 @@ fn batch_of(arrival: Arrival<'_>, session: &SessionKey, aligned: &Aligned) -> Ba
     }
     let end = strand.node;
     let mut batch = strand.end();
-    batch.records.extend(aligned.prompt.map(|prompt| summed::noted(session, prompt, arrival.at)));
+    batch.records.extend(summed::noted(session, aligned, arrival.at));
     if aligned.chain != end && end != NodeId::root(session.id) {
         let depth = aligned.base.map_or(Depth(0), |base| base.depth.plus(1)).plus(aligned.fresh.len());
         let from = NodeRef { depth: Depth(0).plus(aligned.links - 1), node: aligned.chain };

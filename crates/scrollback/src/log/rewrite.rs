@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::summed::Summed;
 use crate::ids::{Fingerprint, MessageId};
 use crate::message::{Message, Part, Role};
 use crate::store::{Origin, Position, Stored};
@@ -151,8 +152,15 @@ pub(super) struct Rewrite {
     pub(super) at: Position,
     /// The client's messages that are not on the path, and the message each stands in for.
     pub(super) replaced: Vec<(usize, Option<MessageId>)>,
-    /// The message that asked for the summary which the history begins anew with, if it does.
-    pub(super) prompt: Option<MessageId>,
+    /// The summary that the history begins anew with, if it does.
+    pub(super) summed: Option<Summed>,
+}
+
+impl Rewrite {
+    /// The client's messages before a summary that hold from there on.
+    pub(super) fn again(&self) -> impl Iterator<Item = usize> {
+        self.summed.iter().flat_map(|summed| summed.again.iter().copied())
+    }
 }
 
 /// A match of one client message with one of the path.
@@ -202,7 +210,7 @@ pub(super) fn recognise(theirs: &[Features], candidate: &Candidate<'_>) -> Optio
         count: last.theirs + 1,
         at: path[last.ours].position()?,
         replaced,
-        prompt: None,
+        summed: None,
     })
 }
 

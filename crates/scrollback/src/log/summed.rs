@@ -4,12 +4,14 @@
 
 use std::collections::HashSet;
 
-use super::align::{Finding, Link};
+use serde::{Deserialize, Serialize};
+
+use super::align::{Aligned, Finding, Link};
 use super::rewrite::{Change, Rewrite};
 use crate::error::Result;
-use crate::ids::{At, MessageId, SessionId, SessionKey};
+use crate::ids::{At, Depth, Fingerprint, Hash128, MessageId, SessionId, SessionKey};
 use crate::message::{Message, Part, Role};
-use crate::store::{Keys, Kind, Origin, Position, Put, Record, Scope, Span, Store, Stored};
+use crate::store::{Keys, Kind, Origin, Position, Put, Scope, Span, Store, Stored};
 
 /// The summary is among so many messages that came last.
 const RECENT: u32 = 32;
@@ -23,39 +25,56 @@ const EVIDENCE_PERCENT: usize = 60;
 /// Or so much of the reply's end alone, if that is a third of it at least: what a model thinks before it sums up is left
 /// behind.
 const EVIDENCE_PART: usize = 3;
-/// Where it is noted which messages asked for such summaries.
+/// Where it is noted which messages asked for such summaries, and which texts tell them.
 const PROMPTS: &str = "prompt/";
 
 /// What was answered lately.
 struct Reply {
     text: String,
     at: Position,
-    /// The message it answers.
+    /// The message that it answers.
     to: Option<MessageId>,
+}
+
+/// A summary that a history begins anew with.
+#[derive(Clone, Debug)]
+pub(super) struct Summed {
+    /// The message that asked for it.
+    prompt: Option<MessageId>,
+    /// Where on the path the message stands that tells it.
+    pub(super) begins: Depth,
+    /// The links before it that hold from there on: who begins anew gives the instructions again.
+    pub(super) again: Vec<usize>,
+}
+
+/// A text in which a client tells what a model said: that of its message's texts, and what all of those say.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    said: Fingerprint,
+    text: usize,
 }
 
 impl Finding<'_> {
     /// The reply that the history begins anew with, if it does.
-    pub(super) async fn summed(&self) -> Result<Option<(SessionId, Rewrite)>> {
+    pub(super) async fn summed(&mut self) -> Result<Option<(SessionId, Rewrite)>> {
         if !self.declared || self.shared {
             return Ok(None);
         }
         let first = self.base.map_or(0, |base| base.depth.0 + 1);
         let replies = self.replies().await?;
-        let later = replies.iter().filter(|reply| reply.at.depth.0 >= first);
         let begins = self.base.is_none();
+        let later = replies.iter().filter(|reply| reply.at.depth.0 >= first);
         let mut held = later.filter_map(|reply| Some((holding(&reply.text, &self.rest, begins)?, reply)));
         // Who sums up leaves out what was said. Where nothing is left out, the reply stands in its own place, behind
         // words that somebody changed: then those count. A single message must leave out more than what it quotes.
         let least = |index: usize| if index + 1 == self.rest.len() { 2 } else { 0 };
         let found = held.find(|(index, reply)| index + least(*index) < (reply.at.depth.0 - first) as usize);
-        Ok(found.map(|(index, Reply { text, at, to })| {
-            // The message with the summary may say more than that: then it is shown like all that follows. If it is the
-            // reply, that stands there.
-            let count = index + usize::from(is_reply(&self.rest[index], text));
-            let replaced = (0..index).map(|index| (index, None)).collect();
-            (self.session, Rewrite { change: Change::Compacted, count, at: *at, replaced, prompt: *to })
-        }))
+        let rewrite = found.map(|(index, reply)| reply.summing_up(index, &self.rest));
+        // A summary too short to be one beyond doubt is no word of the person's either.
+        if begins || rewrite.is_some() {
+            self.told = retold(&self.rest, &replies);
+        }
+        Ok(rewrite.map(|rewrite| (self.session, rewrite)))
     }
 
     /// What was answered lately in the session, the newest first.
@@ -70,6 +89,25 @@ impl Finding<'_> {
             Some(Reply { text: spoken_words(&stored.message()), at, to: stored.parent })
         };
         Ok(lately.iter().rev().filter_map(reply).collect())
+    }
+}
+
+impl Reply {
+    /// How a history is rewritten that begins anew with this reply in one of its links.
+    fn summing_up(&self, index: usize, history: &[Link]) -> Rewrite {
+        // The message with the summary may say more than that: then it is shown like all that follows. If it is the
+        // reply, that stands there.
+        let is_itself = is_reply(&history[index], &self.text);
+        let (again, left): (Vec<usize>, Vec<usize>) =
+            (0..index).partition(|index| history[*index].message.role().instructs());
+        let begins = if is_itself { self.at.depth } else { self.at.depth.plus(1 + again.len()) };
+        Rewrite {
+            change: Change::Compacted,
+            count: index + usize::from(is_itself),
+            at: self.at,
+            replaced: left.into_iter().map(|index| (index, None)).collect(),
+            summed: Some(Summed { prompt: self.to, begins, again }),
+        }
     }
 }
 
@@ -100,7 +138,7 @@ fn texts(message: &Message) -> Vec<&str> {
 /// The last message at the head of a history that holds most of a text. Only of a history that begins anew it may be the
 /// last of all.
 fn holding(text: &str, history: &[Link], begins: bool) -> Option<usize> {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| line.chars().count() >= TELLING_CHARS).collect();
+    let lines = telling(text);
     if lines.iter().map(|line| line.chars().count()).sum::<usize>() < EVIDENCE_CHARS {
         return None;
     }
@@ -117,6 +155,28 @@ fn holding(text: &str, history: &[Link], begins: bool) -> Option<usize> {
     // Some clients say all that follows in the same message.
     let is_last = || begins && head.len() == before.len() && goes_on(last, &lines);
     found.or_else(|| is_last().then_some(before.len()))
+}
+
+/// The lines of a reply that nobody says by chance.
+fn telling(text: &str) -> Vec<&str> {
+    text.lines().map(str::trim).filter(|line| line.chars().count() >= TELLING_CHARS).collect()
+}
+
+/// The texts at the head of a history in which its client tells all of a reply, or what must be its summary.
+fn retold(history: &[Link], replies: &[Reply]) -> Vec<Told> {
+    let replies: Vec<Vec<&str>> =
+        replies.iter().map(|reply| telling(&reply.text)).filter(|lines| !lines.is_empty()).collect();
+    let is_told = |text: &str| {
+        let mut replies = replies.iter();
+        replies.any(|lines| lines.iter().all(|line| text.contains(line)) || tells(text, lines))
+    };
+    let theirs = history.iter().take(AT_THE_HEAD).filter(|link| *link.message.role() == Role::User);
+    let told = theirs.flat_map(|link| {
+        let texts = texts(&link.message);
+        let told: Vec<usize> = (0..texts.len()).filter(|text| is_told(texts[*text])).collect();
+        told.into_iter().map(|text| Told { said: link.message.strong(), text })
+    });
+    told.collect()
 }
 
 /// Whether a text tells these lines of a reply: most of all, or of a good part that ends with the last that it tells.
@@ -141,13 +201,61 @@ fn goes_on(link: &Link, lines: &[&str]) -> bool {
     *link.message.role() == Role::User && earlier.iter().any(is_it)
 }
 
-/// The note that a message asked for a summary which its client has gone on with: it is the client's own.
-pub(super) fn noted(session: &SessionKey, prompt: MessageId, at: At) -> Put {
-    Put::new(session, Kind::Note, format!("{PROMPTS}{:010}", prompt.0), at, &prompt)
+/// What is on record of what clients say to have their past summed up, and to go on from there.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Noted {
+    /// The message that asked for a summary, which its client has gone on with.
+    Asked(MessageId),
+    /// A text that tells a reply, as one of those of a message that says all of this.
+    Told { said: Hash128, text: usize },
 }
 
-/// The messages of a session that asked for such summaries.
-pub(crate) async fn prompts(store: &dyn Store, session: &SessionKey) -> Result<HashSet<MessageId>> {
-    let (scope, keys) = (Scope::Session(session.clone()), Keys::Under(PROMPTS.to_owned()));
-    store.records(&scope, Kind::Note, keys).await?.iter().map(Record::read).collect()
+/// The notes on what of a request is its client's own.
+pub(super) fn noted(session: &SessionKey, aligned: &Aligned, at: At) -> Vec<Put> {
+    let note = |key: String, noted: Noted| Put::new(session, Kind::Note, format!("{PROMPTS}{key}"), at, &noted);
+    let asked = aligned.summed.as_ref().and_then(|summed| summed.prompt);
+    let asked = asked.map(|prompt| note(format!("{:010}", prompt.0), Noted::Asked(prompt)));
+    let told = aligned
+        .told
+        .iter()
+        .map(|Told { said, text }| note(format!("told/{}/{text}", said.0), Noted::Told { said: said.0, text: *text }));
+    asked.into_iter().chain(told).collect()
+}
+
+/// What the clients of a session said to have its past summed up, and to go on from there: no words of the person's.
+#[derive(Default)]
+pub(crate) struct Sums {
+    asked: HashSet<MessageId>,
+    told: HashSet<(Hash128, usize)>,
+}
+
+impl Sums {
+    /// Those of a session.
+    pub(crate) async fn of(store: &dyn Store, session: &SessionKey) -> Result<Self> {
+        let (scope, keys) = (Scope::Session(session.clone()), Keys::Under(PROMPTS.to_owned()));
+        let mut sums = Self::default();
+        for record in store.records(&scope, Kind::Note, keys).await? {
+            match record.read()? {
+                Noted::Asked(prompt) => drop(sums.asked.insert(prompt)),
+                Noted::Told { said, text } => drop(sums.told.insert((said, text))),
+            }
+        }
+        Ok(sums)
+    }
+
+    /// Whether a message asked for a summary.
+    pub(crate) fn asked(&self, id: MessageId) -> bool {
+        self.asked.contains(&id)
+    }
+
+    /// The texts of a message that are its speaker's own. What a client asks for a summary is the last of them; what a
+    /// person said just before may stand in the same message, and so may what they say to a summary.
+    pub(crate) fn own_texts(&self, stored: &Stored) -> Vec<String> {
+        let message = stored.message();
+        let (said, texts) = (message.strong().0, texts(&message));
+        let own = texts.len() - usize::from(self.asked(stored.id) && !texts.is_empty());
+        let of = |(text, words): (usize, &&str)| (!self.told.contains(&(said, text))).then(|| (*words).to_owned());
+        texts.iter().enumerate().take(own).filter_map(of).collect()
+    }
 }

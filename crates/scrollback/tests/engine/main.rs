@@ -32,6 +32,7 @@ mod rarely;
 mod reach;
 mod rules;
 mod sections;
+mod summed;
 mod topics;
 mod topics_branches;
 mod topics_files;

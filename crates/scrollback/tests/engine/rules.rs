@@ -139,32 +139,6 @@ fn a_rule_that_was_stated_long_ago_is_listed_while_nothing_is_folded() {
     });
 }
 
-/// What an agent asks its model for, and then goes on with in the place of all that was said.
-const SUMMED: &str = "1. The harbour office wants the lamp on the north mole repaired before the first storm.\n\
-                      2. Larsen offered to do it for 4,200 crowns; the board has not answered him yet.\n\
-                      3. The spare glass lies in shed seven, behind the old buoys, wrapped in sailcloth.";
-
-/// An agent asks for a summary in the person's role. What it says there holds for that reply alone.
-#[test]
-fn what_a_client_says_to_have_a_summary_is_no_rule() {
-    run(async {
-        let mut desk = Desk::memory(9_000);
-        let mut told = Vec::new();
-        desk.turn(&mut told, user("Never sail without a lamp."), assistant("Understood.")).await;
-        desk.turn(&mut told, user("Where is the glass?"), assistant("In shed seven.")).await;
-        let asked = user("Put down what matters of all this.\n- Never call a tool.\nAlways answer in plain text.");
-        desk.turn(&mut told, asked, assistant(SUMMED)).await;
-        let mut history = vec![user(&format!("What was said so far:\n{SUMMED}"))];
-        for i in 0..12 {
-            desk.turn(&mut history, user(&format!("How deep is mooring {i}?")), assistant("Deep.")).await;
-        }
-        history.push(user("Are we ready?"));
-        let sent = texts(desk.begin(&history).await.unwrap().window()).concat();
-        assert!(sent.contains("[r0.1] Never sail without a lamp."), "{sent}");
-        assert!(!sent.contains("] Never call a tool.") && !sent.contains("] Always answer in"), "{sent}");
-    });
-}
-
 /// A long history that comes at once is not read whole in the turn; its rules are found after it.
 #[test]
 fn rules_in_what_was_never_read_are_found_in_the_background() {

@@ -4,7 +4,6 @@
 //! Each branch has one record: how far it was looked through, what was found, and stretches that were too long to be
 //! read in a turn. Those are looked through in the background.
 
-use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -14,9 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::engine::Engine;
 use crate::engine::lanes::Lane;
 use crate::error::{Error, Result};
-use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
-use crate::log::prompts;
-use crate::message::Part;
+use crate::ids::{At, BranchId, Depth, SessionKey};
+use crate::log::Sums;
 use crate::rule::{Rule, rules};
 use crate::store::{Batch, Expect, Kind, Position, Put, Record, Scope, Span, Stored};
 use crate::strategy::Leaf;
@@ -100,13 +98,13 @@ impl Engine {
     /// The rules that the messages of a path state from a depth on, read a piece at a time.
     async fn read_rules(&self, session: &SessionKey, head: Position, from: Depth) -> Result<Vec<Stated>> {
         let (mut found, mut from) = (Vec::new(), from);
-        let prompts = prompts(self.store(), session).await?;
+        let sums = Sums::of(self.store(), session).await?;
         while from <= head.depth {
             let to = Depth(from.0 + (CHUNK - 1)).min(head.depth);
             let messages = self.store().read(session, Span::Path { head, from, to }).await?;
             for stored in &messages {
                 let depth = stored.position().map_or(from, |position| position.depth);
-                found.extend(own_rules(stored, &prompts).into_iter().map(|rule| Stated { depth, rule }));
+                found.extend(own_rules(stored, &sums).into_iter().map(|rule| Stated { depth, rule }));
                 // It may be very much, and somebody may be waiting for something else.
                 tokio::task::yield_now().await;
             }
@@ -152,8 +150,8 @@ impl Engine {
         let first = lane.open.first().and_then(|leaf| leaf.stored.position()).map_or(before, |first| first.depth);
         let from = known.upto.max(first);
         let mut stated = known.stated.clone();
-        let prompts = prompts(self.store(), session).await?;
-        stated.extend(found_in(&lane.open, from..before, &prompts));
+        let sums = Sums::of(self.store(), session).await?;
+        stated.extend(found_in(&lane.open, from..before, &sums));
         let mut next = Rules::clone(&known).with(stated.clone(), from, before);
         for _ in 0..TRIES {
             match self.keep_rules(session, branch, &next, at).await {
@@ -188,7 +186,7 @@ impl Engine {
         head: Position,
         at: At,
     ) -> Result<()> {
-        let prompts = prompts(self.store(), session).await?;
+        let sums = Sums::of(self.store(), session).await?;
         loop {
             let mut known = self.rules_of(session, head).await?;
             let Some((from, to)) = known.gaps.pop() else { return Ok(()) };
@@ -197,7 +195,7 @@ impl Engine {
             let mut found = Vec::new();
             for stored in &messages {
                 let depth = stored.position().map_or(from, |position| position.depth);
-                found.extend(own_rules(stored, &prompts).into_iter().map(|rule| Stated { depth, rule }));
+                found.extend(own_rules(stored, &sums).into_iter().map(|rule| Stated { depth, rule }));
                 // It may be very much, and somebody may be waiting for something else.
                 tokio::task::yield_now().await;
             }
@@ -217,25 +215,20 @@ impl Engine {
 }
 
 /// The rules that messages of a stretch state.
-fn found_in(open: &[Arc<Leaf>], stretch: Range<Depth>, prompts: &HashSet<MessageId>) -> Vec<Stated> {
+fn found_in(open: &[Arc<Leaf>], stretch: Range<Depth>, sums: &Sums) -> Vec<Stated> {
     let positioned = open.iter().filter_map(|leaf| Some((leaf.stored.position()?.depth, &leaf.stored)));
     let within = positioned.filter(|(depth, _)| stretch.contains(depth));
     let stated = |(depth, stored): (Depth, &Arc<Stored>)| {
-        own_rules(stored, prompts).into_iter().map(move |rule| Stated { depth, rule })
+        own_rules(stored, sums).into_iter().map(move |rule| Stated { depth, rule })
     };
     within.flat_map(stated).collect()
 }
 
-/// The rules that a message states. What a client asks for a summary is its last text, and no word of the person's;
-/// what a person said just before may stand in the same message.
-fn own_rules(stored: &Stored, prompts: &HashSet<MessageId>) -> Vec<Rule> {
+/// The rules that a message states in its speaker's own words.
+fn own_rules(stored: &Stored, sums: &Sums) -> Vec<Rule> {
     let mut found = rules(stored);
-    if prompts.contains(&stored.id) {
-        let message = stored.message();
-        let texts =
-            message.parts().iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
-        let texts: Vec<&String> = texts.collect();
-        let own = texts.split_last().map_or(&[][..], |(_, own)| own);
+    if !found.is_empty() {
+        let own = sums.own_texts(stored);
         found.retain(|rule| own.iter().any(|text| text.contains(&rule.text)));
     }
     found
