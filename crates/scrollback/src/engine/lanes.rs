@@ -127,6 +127,12 @@ impl Lane {
         self.open.push(Arc::new(leaf));
     }
 
+    /// How many open messages stand before a depth, if they may be parted there from what follows.
+    pub(super) fn open_before(&self, depth: Depth) -> usize {
+        let count = depth.0.saturating_sub(self.folded.fold.open().0) as usize;
+        if self.open.get(count).is_some_and(|leaf| !leaf.belongs()) { count } else { 0 }
+    }
+
     /// The lane as it was when `base` was its last message, if that is within its open part.
     fn cut_at(&self, base: Position) -> Option<Self> {
         let index = base.depth.0.checked_sub(self.folded.fold.open().0)? as usize;

@@ -9,7 +9,7 @@ use super::topics::{Consultation, Consulted};
 use super::turn::Ask;
 use super::writing::editions;
 use crate::error::{Error, Result};
-use crate::ids::{At, MessageId, SessionKey};
+use crate::ids::{At, Depth, MessageId, SessionKey};
 use crate::log::{Outcome, Received, Sums};
 use crate::note::{Author, Fold};
 use crate::store::{Position, Span, unkept};
@@ -88,6 +88,8 @@ pub(super) struct Occasion<'a> {
     pub(super) at: At,
     /// Whether somebody asked for a fold: it need not be time.
     pub(super) forced: bool,
+    /// Where its client's own summary of all that was said before stands, if it has just brought one.
+    pub(super) summed: Option<Depth>,
     /// Whether a turn begins, which may call for quotes.
     pub(super) begins: bool,
 }
@@ -160,10 +162,11 @@ impl Engine {
         self.shelve(session, &mut lane).await?;
         self.decide(session, &mut lane).await?;
         let budgets = Budgets::of(&lane, Budget { tokens: ask.budget.tokens.saturating_sub(taken) });
-        // A client that has summed up its past wants it out of sight.
-        let forced = ask.forced || received.outcome == Outcome::Compacted;
+        // A client that has summed up its past wants it out of sight, and its summary in sight.
+        let summed = received.summed;
+        let forced = ask.forced || received.outcome == Outcome::Compacted && summed.is_none();
         let begins = found.is_none() && lane.head.id == begun;
-        let occasion = Occasion { session, budget: budgets.shown, at, forced, begins };
+        let occasion = Occasion { session, budget: budgets.shown, at, forced, summed, begins };
         let DueFold { fold: folded, call } = self.due_fold(&mut lane, &occasion, asked).await?;
         // What recalls take is free again with the next turn, and the fold stays: it is made for the whole budget.
         let folded = folded.map(|fold| Fold { budget: ask.budget.tokens, ..fold });
@@ -281,7 +284,8 @@ impl Engine {
         occasion: &Occasion<'_>,
         asked: &mut Vec<task::Asked>,
     ) -> Result<DueFold> {
-        let Occasion { session, budget, at, mut forced, begins } = *occasion;
+        let Occasion { session, budget, at, mut forced, begins, .. } = *occasion;
+        let mut summed = occasion.summed.map_or(0, |depth| lane.open_before(depth));
         let strategy = self.strategy(lane.strategy);
         let (mut fold, mut covered, mut call) = (None::<Fold>, 0, None);
         let before = lane.folded.fold.clone();
@@ -297,6 +301,7 @@ impl Engine {
             let scene = Scene {
                 kept: kept.as_ref(),
                 forced,
+                summed,
                 called,
                 fold: known,
                 open: &lane.open[covered..],
@@ -332,7 +337,8 @@ impl Engine {
             lane.pinned = self.pinned(session, lane, &folded).await?;
             fold = Some(folded);
             // What was asked for once is done once.
-            forced = false;
+            forced &= summed > 0;
+            summed = summed.saturating_sub(count);
         }
     }
 

@@ -62,7 +62,7 @@ impl Artifacts {
 
     fn is_time(&self, scene: &Scene<'_>, open: u32) -> bool {
         let many = !scene.undone && scene.open.len() >= self.settings.archive_at;
-        scene.forced || many || open > self.settings.most_open(scene)
+        scene.is_asked() || many || open > self.settings.most_open(scene)
     }
 }
 

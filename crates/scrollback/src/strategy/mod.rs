@@ -67,6 +67,8 @@ pub struct Scene<'a> {
     pub undone: bool,
     /// Whether a person asked for a fold: it need not be time.
     pub forced: bool,
+    /// How many of the open messages their client has summed up itself: they are folded, and no others.
+    pub summed: usize,
     /// How many tokens of quotes its turn calls for.
     pub called: u32,
     /// The model that is asked.
@@ -103,6 +105,7 @@ impl<'a> Scene<'a> {
             reserved: Reserved::default(),
             undone: false,
             forced: false,
+            summed: 0,
             called: 0,
             model: "",
             recalls: true,
@@ -131,18 +134,23 @@ impl<'a> Scene<'a> {
         !self.excluded.is_empty() && self.stretch(covers).iter().any(|leaf| self.excluded.contains(&leaf.stored.id))
     }
 
+    /// Whether there is to be a fold though it need not be time.
+    fn is_asked(&self) -> bool {
+        self.forced || self.summed > 0
+    }
+
     /// How many messages the path has.
     fn path(&self) -> u32 {
         self.fold.open().0 + u32::try_from(self.open.len()).expect("fewer messages than 2^32")
     }
 
-    /// A stretch of all but the newest open messages, if there is any: `newest` of them stay open, fewer if they take
-    /// more than `room`. A turn that takes more than a quarter of the budget may be parted.
+    /// A stretch of what its client has summed up, or else of all but the newest open messages, if there is any:
+    /// `newest` of them stay open, fewer if they take more than `room`. A turn that takes more than a quarter of the
+    /// budget may be parted.
     fn all_but(&self, costs: &[u32], newest: usize, room: u32) -> Vec<Stretch> {
-        let pages = turns::pages(self.open, self.budget.steady_share(25));
-        let folded = pages.len() - turns::kept(&pages, costs, newest, room);
-        let Some(last) = folded.checked_sub(1).map(|last| &pages[last]) else { return Vec::new() };
-        let range = 0..last.end;
+        let pages = || turns::pages(self.open, self.budget.steady_share(25));
+        let end = if self.summed > 0 { self.summed } else { turns::end(&pages(), costs, newest, room) };
+        let range = 0..end;
         let turn = self.fold.turns + turns::count(&self.open[range.clone()]);
         turns::covers(self.open, &range).map(|covers| Stretch { covers, listed: false, turn }).into_iter().collect()
     }

@@ -5,6 +5,8 @@
 //! entry leaves the contents page when nobody recalls it for long, or when the page grows too large, the least recently
 //! used first; its page is then out of the model's sight but still found by search.
 
+use std::ops::Range;
+
 use super::holds::HoldSettings;
 use super::showing::{Holding, Layout, costs, room, usual_or_least};
 use super::{Scene, Strategy, Stretch, turns};
@@ -73,6 +75,26 @@ impl Pages {
         if scene.undone { scene.budget.tokens } else { scene.budget.share(self.settings.fold_over) }
     }
 
+    /// The pages that are to be folded now: all but the newest, once it is time.
+    fn due(&self, scene: &Scene<'_>, mut pages: Vec<Range<usize>>) -> Vec<Range<usize>> {
+        let costs = costs(scene, &self.holds, Holding::Usual);
+        let fixed = scene.fixed() + self.contents_limit(scene);
+        let tokens = fixed + costs.iter().sum::<u32>();
+        let full = tokens > self.fold_over(scene) || scene.presses(tokens);
+        let many = !scene.undone && pages.len() > 2 * self.settings.keep_pages;
+        if !full && !many && !scene.forced {
+            return Vec::new();
+        }
+        let cost_of = |kept: usize| costs[pages[pages.len() - kept].start..].iter().sum::<u32>();
+        // However much is fixed, the next call need not fold again.
+        let half = self.fold_over(scene).saturating_sub(fixed) / 2;
+        let room = scene.open_room(scene.budget.share(self.settings.fold_to).min(half), fixed);
+        let most = self.settings.keep_pages.min(pages.len());
+        let kept = (1..=most).rev().find(|kept| cost_of(*kept) <= room).unwrap_or(1).min(pages.len());
+        pages.truncate(pages.len() - kept);
+        pages
+    }
+
     /// Drops entries nobody asks for, then the least recently used ones until the page fits.
     fn trimmed(&self, listed: Vec<Note>, turn: u32, limit: u32) -> Vec<Note> {
         let idle = |note: &Note| turn.saturating_sub(note.touched());
@@ -104,29 +126,19 @@ impl Strategy for Pages {
     }
 
     fn fold(&self, scene: &Scene<'_>) -> Vec<Stretch> {
-        let costs = costs(scene, &self.holds, Holding::Usual);
-        let pages = turns::pages(scene.open, scene.budget.steady_share(self.settings.page_share));
-        let fixed = scene.fixed() + self.contents_limit(scene);
-        let tokens = fixed + costs.iter().sum::<u32>();
-        let full = tokens > self.fold_over(scene) || scene.presses(tokens);
-        let many = !scene.undone && pages.len() > 2 * self.settings.keep_pages;
-        if !full && !many && !scene.forced {
-            return Vec::new();
-        }
-        let cost_of = |kept: usize| costs[pages[pages.len() - kept].start..].iter().sum::<u32>();
-        // However much is fixed, the next call need not fold again.
-        let half = self.fold_over(scene).saturating_sub(fixed) / 2;
-        let room = scene.open_room(scene.budget.share(self.settings.fold_to).min(half), fixed);
-        let most = self.settings.keep_pages.min(pages.len());
-        let kept = (1..=most).rev().find(|kept| cost_of(*kept) <= room).unwrap_or(1).min(pages.len());
+        let most = scene.budget.steady_share(self.settings.page_share);
+        let pages = match scene.summed {
+            0 => self.due(scene, turns::pages(scene.open, most)),
+            summed => turns::pages(&scene.open[..summed], most),
+        };
         let newest = scene.fold.turns + turns::count(scene.open);
         let mut turn = scene.fold.turns;
-        let stretch = |page: &std::ops::Range<usize>| {
+        let stretch = |page: &Range<usize>| {
             turn += turns::count(&scene.open[page.clone()]);
             let listed = newest - turn <= self.settings.unrecalled_turns;
             Some(Stretch { covers: turns::covers(scene.open, page)?, listed, turn })
         };
-        pages[..pages.len() - kept].iter().filter_map(stretch).collect()
+        pages.iter().filter_map(stretch).collect()
     }
 
     fn file(&self, scene: &Scene<'_>, notes: Vec<Note>) -> Fold {

@@ -180,7 +180,7 @@ impl Summaries {
     }
 
     fn is_time(&self, scene: &Scene<'_>, tokens: u32) -> bool {
-        scene.forced || tokens > self.settings.over(scene)
+        scene.is_asked() || tokens > self.settings.over(scene)
     }
 }
 

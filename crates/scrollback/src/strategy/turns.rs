@@ -35,8 +35,15 @@ pub(crate) fn pages(leaves: &[Arc<Leaf>], most: u32) -> Vec<Range<usize>> {
     pages
 }
 
-/// How many of the newest pages stay open: enough for so many messages, fewer if those take more than `room`.
-pub(crate) fn kept(pages: &[Range<usize>], costs: &[u32], messages: usize, room: u32) -> usize {
+/// Where what stays open of some pages begins: the newest of them, enough for so many messages, fewer if those take
+/// more than `room`.
+pub(crate) fn end(pages: &[Range<usize>], costs: &[u32], messages: usize, room: u32) -> usize {
+    let folded = pages.len() - kept(pages, costs, messages, room);
+    folded.checked_sub(1).map_or(0, |last| pages[last].end)
+}
+
+/// How many of the newest pages stay open.
+fn kept(pages: &[Range<usize>], costs: &[u32], messages: usize, room: u32) -> usize {
     let count = |kept: usize| costs.len() - pages[pages.len() - kept].start;
     let enough = (1..=pages.len()).find(|kept| count(*kept) >= messages);
     let cost = |kept: usize| costs[pages[pages.len() - kept].start..].iter().sum::<u32>();

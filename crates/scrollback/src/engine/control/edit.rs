@@ -127,7 +127,7 @@ impl Engine {
                 self.keep_asked(session, &asked, at).await?;
                 written?;
             }
-            let occasion = Occasion { session, budget, at, forced: true, begins: false };
+            let occasion = Occasion { session, budget, at, forced: true, summed: None, begins: false };
             let mut asked = Vec::new();
             let due = self.due_fold(&mut lane, &occasion, &mut asked).await;
             self.keep_asked(session, &asked, at).await?;

@@ -137,7 +137,7 @@ impl Strategy for Topics {
         let costs = costs(scene, &self.holds, Holding::Usual);
         let fixed = scene.fixed() + self.index_limit(scene);
         let full = fixed + costs.iter().sum::<u32>();
-        if !scene.forced && full <= self.fold_over(scene) && !scene.presses(full) {
+        if !scene.is_asked() && full <= self.fold_over(scene) && !scene.presses(full) {
             return Vec::new();
         }
         let usual = scene.budget.share(self.settings.fold_to).saturating_sub(fixed);
