@@ -26,7 +26,7 @@ pub struct Leaf {
     pub asides: Vec<Arc<Stored>>,
     /// Whether a person speaks, which begins a turn.
     pub begins_turn: bool,
-    /// Whether it answers calls, or goes on with a reply that makes some or that was paused.
+    /// Whether it answers calls, or goes on with a reply: behind calls, with a call, or after it was paused.
     pub answers: bool,
     /// How it stands to results.
     tie: Tie,
@@ -139,8 +139,12 @@ impl Leaf {
         } else {
             Tie::None
         };
-        let goes_on = !brings && !speaks && before.last().is_some_and(|last| last.waits);
-        let waits = goes_on || may_call && message.as_ref().is_some_and(Message::makes_call);
+        let calls = may_call && message.as_ref().is_some_and(Message::makes_call);
+        // A reply of several items may call behind its words.
+        let is_replied =
+            |last: &Arc<Self>| last.waits || calls && last.tie == Tie::None && last.stored.role == Role::Assistant;
+        let goes_on = !brings && !speaks && before.last().is_some_and(is_replied);
+        let waits = goes_on || calls;
         let long_message = message.as_ref().filter(|_| long_raw);
         let asked = |over: usize| long_message.and_then(|message| asked(message, before, over));
         let (large, long) = (asked(holds.over_chars), asked(holds.least_chars()));

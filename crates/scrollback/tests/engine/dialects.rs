@@ -233,19 +233,27 @@ fn a_placeholder_stands_for_the_large_results_of_a_message_alone() {
     });
 }
 
-/// Parallel calls that are messages of their own go together: none is folded away from its result.
+/// Parallel calls that are messages of their own go together: none is folded away from its result, nor from the words
+/// of its reply.
 #[test]
 fn calls_of_one_reply_are_not_parted() {
     run(async {
         let mut desk = Desk::memory(1_500);
-        let mut history = vec![user("Look everywhere.")];
+        let (mut history, mut replies) = (vec![user("Look everywhere.")], Vec::<[String; 2]>::new());
         for step in 0..12 {
             let ids: Vec<String> = (0..3).map(|i| format!("call-{step}-{i}-abcdef")).collect();
             let turn = desk.begin(&history).await.unwrap();
             super::laws::assert_paired(turn.window());
-            let calls: Vec<Value> = ids.iter().map(|id| call_item(id, "look")).collect();
-            desk.finish_around(turn, &calls, Vec::new()).await;
-            history.extend(calls);
+            let sent = texts(turn.window());
+            for [words, call] in &replies {
+                assert_eq!(sent.contains(words), sent.contains(call), "step {step}: {sent:?}");
+            }
+            let words = assistant(&format!("Step {step}: {}", "I look. ".repeat(30)));
+            let calls = ids.iter().map(|id| call_item(id, "look"));
+            let reply: Vec<Value> = std::iter::once(words).chain(calls).collect();
+            replies.push([reply[0].to_string(), reply[1].to_string()]);
+            desk.finish_around(turn, &reply, Vec::new()).await;
+            history.extend(reply);
             history.extend(ids.iter().map(|id| output_item(id, &"a line of it ".repeat(20))));
         }
         let turn = desk.begin(&history).await.unwrap();
