@@ -291,6 +291,11 @@ impl Window {
         self.lost() == 0 && self.blocks.iter().all(|block| matches!(block.body, Body::Original(_)))
     }
 
+    /// Whether it shows just what another does.
+    pub(crate) fn shows_what(&self, other: &Self) -> bool {
+        self.blocks.iter().map(Block::hash).eq(other.blocks.iter().map(Block::hash))
+    }
+
     /// How many messages of the path are neither shown nor covered. Law 2 says: none.
     pub fn lost(&self) -> u32 {
         self.path - self.blocks.iter().filter_map(|block| block.covers).map(|covers| covers.count()).sum::<u32>()

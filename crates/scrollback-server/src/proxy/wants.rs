@@ -146,12 +146,12 @@ impl Exchange {
         // What is all the client's own is its own business.
         let (want, lasts) = wanted(status, body).filter(|_| self.sent.changed)?;
         // What is known here of where reasoning was made may be wrong as well.
-        let gives_way = self.follow(want) || want == BOUND_ONLY && self.follow(Want::Reasoning(Reasoning::Nothing));
+        let instead = (want == BOUND_ONLY).then_some((Want::Reasoning(Reasoning::Nothing), false));
+        let mut ways = std::iter::once((want, lasts)).chain(instead);
+        let (want, lasts) = ways.find(|(want, _)| self.follow(*want))?;
         let (upstream, model) = (&*self.upstream.name, &*self.plan.model);
-        gives_way.then(|| {
-            tracing::warn!(model, upstream, ?want, "a request was refused; it is sent again as the model wants it");
-            (want, lasts)
-        })
+        tracing::warn!(model, upstream, ?want, "a request was refused; it is sent again as the model wants it");
+        Some((want, lasts))
     }
 
     /// Remembers what helped. What did not end the refusals is no want of the model's: a refusal may quote its client.

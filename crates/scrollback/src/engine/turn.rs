@@ -96,6 +96,8 @@ pub struct Turn {
     pub(super) window: Window,
     /// The rounds of recall of this request.
     pub(super) rounds: Vec<(Arc<RawValue>, u32)>,
+    /// How many messages of those were said before its window was laid out as it is.
+    before_it: usize,
     pub(super) recalls: Vec<String>,
     /// Pages that were recalled, by their first message.
     pub(super) pages: Vec<MessageId>,
@@ -132,6 +134,11 @@ impl Turn {
             self.window.recall(raw.clone(), tokens);
             self.rounds.push((raw, tokens));
         }
+    }
+
+    /// How many messages of its rounds, the last ones, were said under the window as it is.
+    pub fn rounds_under_it(&self) -> usize {
+        self.rounds.len() - self.before_it
     }
 
     /// The recall tools that its window offers.
@@ -229,6 +236,7 @@ impl Engine {
             lane,
             window,
             rounds: Vec::new(),
+            before_it: 0,
             recalls: Vec::new(),
             pages: Vec::new(),
             consulted,
@@ -283,6 +291,9 @@ impl Engine {
         turn.rounds.iter().for_each(|(raw, tokens)| window.recall(raw.clone(), *tokens));
         turn.asked.extend(asked);
         turn.folded |= folded;
+        if !window.shows_what(&turn.window) {
+            turn.before_it = turn.rounds.len();
+        }
         (turn.lane, turn.window, turn.consulted, turn.quoted) = (lane, window, consulted, quoted);
         Ok(())
     }

@@ -174,10 +174,13 @@ fn however_full_a_window_is_a_recalled_page_is_shown() {
             history.push(user(&format!("Boat {i}. {sails}So ends boat {i}.")));
             let mut turn = desk.begin(&history).await.unwrap();
             if turn.covers().is_some() {
+                turn.push_round(vec![raw(&assistant("It asks."))]);
                 let before = turn.window().tokens();
                 let told = recall(&desk, &mut turn, page(0)).await;
                 assert!(told.contains("So ends boat 0."), "turn {i} of {before} tokens: {told}");
-                made_room += usize::from(turn.window().tokens() < before);
+                let is_other = turn.window().tokens() < before;
+                assert_eq!(turn.rounds_under_it(), usize::from(!is_other), "what was said before stands under another");
+                made_room += usize::from(is_other);
             }
             history.push(assistant("Noted."));
             desk.finish(turn, &history[history.len() - 1]).await;

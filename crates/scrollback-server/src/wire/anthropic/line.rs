@@ -17,6 +17,8 @@ pub(super) enum Source {
     Said(MessageId),
     /// A call of ours or its result, which the client never saw.
     Round,
+    /// The same in this very request, under the window as it is.
+    Own,
     /// We wrote it.
     Note,
 }
@@ -96,7 +98,7 @@ impl<'w> Line<'w> {
     pub(super) fn id(&self) -> Option<MessageId> {
         match self.source {
             Source::Said(id) => Some(id),
-            Source::Round | Source::Note => None,
+            Source::Round | Source::Own | Source::Note => None,
         }
     }
 

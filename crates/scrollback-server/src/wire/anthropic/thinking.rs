@@ -74,15 +74,13 @@ fn blocks(system: &str) -> Vec<Cow<'_, str>> {
 
 /// Leaves out the reasoning that cannot stay.
 pub(super) fn walked(lines: &mut Vec<Line<'_>>, begun: Hash128, binding: &Binding<'_>) -> Walked {
-    let own = lines.iter().rposition(|line| line.source != Source::Round).map_or(0, |at| at + 1);
     let (mut hash, mut dropped, mut unknown) = (begun, Vec::new(), false);
     let (mut passes, mut current) = (binding.passes(), None);
     for i in 0..lines.len() {
         if lines[i].thinks() {
             let holds = binding.holds(&lines[i..], hash);
             passes &= holds || !binding.is_wrong(&lines[i]);
-            // The rounds of this very request were made under the window as it is.
-            let mut stays = passes || holds || i >= own;
+            let mut stays = passes || holds || lines[i].source == Source::Own;
             stays = stays || !binding.binds && i >= *current.get_or_insert_with(|| current_turn(lines));
             if !stays {
                 unknown |= dropped.is_empty() && binding.of(&lines[i]).is_none() && binding.added == Added::Tools;

@@ -327,6 +327,20 @@ fn reasoning_made_under_the_window_as_it_is_stays() {
 }
 
 #[test]
+fn rounds_before_the_window_was_laid_out_anew_are_bound_to_another() {
+    let round = |source, id: &str| {
+        let asked = ours(source, Reason::Recalled, &assistant(&[thought(id), call(id)]));
+        [asked, ours(source, Reason::Recalled, &user(&[result(id)]))]
+    };
+    let mut lines = vec![said(1, &user(&[text("One?")]))];
+    lines.extend([round(Source::Round, "a"), round(Source::Own, "b")].into_iter().flatten());
+    let binding = Binding { bound: &|_| None, binds: true, added: Added::Window };
+    let walked = thinking::walked(&mut lines, Hash128::default(), &binding);
+    assert_eq!([lines[1].thinks(), lines[3].thinks()], [false, true]);
+    assert_eq!(walked.notice().unwrap(), "reasoning of a recall was left out: it was made under another window");
+}
+
+#[test]
 fn messages_that_go_on_as_they_came_lose_only_what_cannot_be_right() {
     let unknown = |_: MessageId| None;
     assert_eq!(thinks(&walk(&unknown, (true, Added::Nothing)).0), [true, true, true], "the client knows what it sends");
