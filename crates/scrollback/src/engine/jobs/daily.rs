@@ -76,21 +76,21 @@ impl Daily<'_> {
     }
 
     /// Keeps a claim for longer; `None` if it counts no more, and the work belongs to somebody else.
+    #[expect(clippy::needless_pass_by_value, reason = "it is used up")]
     pub fn renewed(&self, claim: Claim, now: At) -> BoxFuture<'_, Result<Option<Claim>>> {
-        let Claim { last, version, next } = claim;
         Box::pin(async move {
-            let job = Job { next, last, claimed: Some(At(now.0 + LEASE_MICROSECONDS)) };
-            let is_ours = self.put(&job, Expect::Version(version), now).await?;
-            Ok(is_ours.then_some(Claim { last, version: version + 1, next }))
+            let job = Job { next: claim.next, last: claim.last, claimed: Some(At(now.0 + LEASE_MICROSECONDS)) };
+            let is_ours = self.put(&job, Expect::Version(claim.version), now).await?;
+            Ok(is_ours.then_some(Claim { version: claim.version + 1, ..claim }))
         })
     }
 
     /// Notes that the work is done: it is due again at its hour.
+    #[expect(clippy::needless_pass_by_value, reason = "it is used up")]
     pub fn done(&self, claim: Claim, now: At) -> BoxFuture<'_, Result<()>> {
-        let Claim { version, .. } = claim;
         Box::pin(async move {
             let job = Job { next: self.next(now), last: Some(now), claimed: None };
-            self.put(&job, Expect::Version(version), now).await.map(|_| ())
+            self.put(&job, Expect::Version(claim.version), now).await.map(|_| ())
         })
     }
 
