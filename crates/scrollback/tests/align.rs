@@ -5,6 +5,7 @@
 mod kit;
 
 use kit::{Bench, assistant, call, long, result, system, talk, user};
+use proptest::prelude::*;
 use scrollback::log::{After, Arrival, History, Outcome, Received};
 use scrollback::store::{Beside, Place, Which};
 use scrollback::{At, Tenant};
@@ -165,6 +166,44 @@ async fn a_sliding_window_is_a_shorter_view() {
             window.drain(..2);
             bench.restart();
         }
+    }
+}
+
+/// What is said to a voice assistant: most of it is short, some of that again and again, and at least one reply in five
+/// is long.
+fn short_talk(short: &[bool]) -> Vec<Value> {
+    let words = |i: usize, short: bool| match (i % 10, short) {
+        (1, _) | (_, false) => format!("{}{}", long("ann", i), "\nAnd more.".repeat(10)),
+        (5 | 8, true) => "ok".to_owned(),
+        (_, true) => format!("lamp {i} on"),
+    };
+    let message = |(i, short): (usize, &bool)| [user, assistant][i % 2](&words(i, *short));
+    short.iter().enumerate().map(message).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn a_window_over_short_and_long_messages_adds_what_is_new(
+        short in prop::collection::vec(prop::bool::weighted(0.8), 50),
+        (window, keeps_first) in (19..30_usize, any::<bool>()),
+        declared in any::<bool>(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        runtime.block_on(async {
+            let (bench, said, declared) = (Bench::memory(), short_talk(&short), declared.then_some("s"));
+            let mut session = None;
+            for turn in (0..said.len()).step_by(2) {
+                let from = (turn + 1).saturating_sub(window);
+                let first = if keeps_first && from > 0 { &said[..1] } else { &[] };
+                let next = bench.send(declared, &[first, &said[from..=turn]].concat()).await;
+                let session = session.get_or_insert_with(|| next.session.clone());
+                assert_eq!((next.added, &next.session), (1, &*session), "turn {turn}: {:?}", next.outcome);
+                assert_eq!(bench.path(&next).await.len(), turn + 1);
+                bench.answer(&next, &said[turn + 1]).await;
+            }
+            assert_eq!(bench.all(session.as_ref().expect("a session")).await.len(), said.len());
+        });
     }
 }
 

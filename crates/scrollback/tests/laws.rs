@@ -32,6 +32,8 @@ enum Move {
     Rework(Rework, usize),
     /// Says what everybody says.
     SmallTalk,
+    /// Says a word, its own or everybody's; the reply is no longer.
+    Briefly(bool),
     /// The program is restarted.
     Restart,
 }
@@ -52,6 +54,7 @@ enum Rework {
 }
 
 const THANKS: &str = "Thank you very much, that was really helpful and I appreciate it. ";
+const OK: &str = "ok";
 const WELCOME: &str = "You are very welcome, please ask whenever there is anything else. ";
 
 fn moves() -> impl Strategy<Value = Move> {
@@ -63,6 +66,7 @@ fn moves() -> impl Strategy<Value = Move> {
         1 => Just(Move::Regenerate),
         6 => (prop::sample::select(reworks), 0..20_usize).prop_map(|(how, near)| Move::Rework(how, near)),
         2 => Just(Move::SmallTalk),
+        3 => any::<bool>().prop_map(Move::Briefly),
         1 => Just(Move::Restart),
     ]
 }
@@ -159,7 +163,7 @@ impl World {
         let path = self.bench.path(received).await;
         for stored in &path {
             let text = stored.message().to_text();
-            let common = text.contains("result") || text.contains(THANKS) || text.contains(WELCOME);
+            let common = text == OK || ["result", THANKS, WELCOME].iter().any(|word| text.contains(word));
             assert!(text.contains(&client.name) || common, "{} sees {text}", client.name);
         }
         // The newest message of the client ends the path, as it was sent.
@@ -237,6 +241,13 @@ impl World {
                 client.history.push(user(&THANKS.repeat(3)));
                 let received = self.send(who).await;
                 self.answer(who, &received, assistant(&WELCOME.repeat(3))).await;
+            }
+            Move::Briefly(alike) => {
+                client.said += 1;
+                let said = format!("{} {}", client.name, client.said);
+                client.history.push(user(if *alike { OK } else { &said }));
+                let received = self.send(who).await;
+                self.answer(who, &received, assistant(&said)).await;
             }
             Move::Restart => self.bench.restart(),
         }

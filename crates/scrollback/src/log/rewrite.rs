@@ -14,7 +14,8 @@ use crate::ids::{Fingerprint, MessageId};
 use crate::message::{Message, Part, Role};
 use crate::store::{Origin, Position, Stored};
 
-/// Fewer characters than this can be said twice by chance; such a message is matched only where it is expected.
+/// Fewer characters than this can be said twice by chance; such a message is matched only where it is expected: right
+/// behind another that is, or at the beginning of a run that chance does not repeat.
 const SUBSTANTIAL_CHARS: usize = 40;
 /// Without a tool call in common, this many characters must be.
 const EVIDENCE_CHARS: usize = 200;
@@ -298,12 +299,14 @@ fn pairs(theirs: &[Features], ours: &[Features]) -> Vec<Pair> {
         by_words.entry(features.weak).or_default().push(i);
         features.calls.iter().for_each(|call| by_call.entry(call).or_default().push(i));
     }
-    let first_from = |places: Option<&Vec<usize>>, from: usize| places?.iter().copied().find(|place| *place >= from);
     let (mut pairs, mut next) = (Vec::new(), 0);
     for (i, features) in theirs.iter().enumerate() {
-        let equal = first_from(by_words.get(&features.weak), next)
-            .filter(|place| *place == next || features.is_substantial() && !features.answers_others(&ours[*place]))
-            .map(|ours| Pair { theirs: i, ours, equal: true });
+        let mut places = by_words.get(&features.weak).into_iter().flatten().copied().filter(|place| *place >= next);
+        let equal = places.find(|place| *place == next || run_alike(&theirs[i..], &ours[*place..])).map(|ours| Pair {
+            theirs: i,
+            ours,
+            equal: true,
+        });
         let pair = equal.or_else(|| {
             let call = features.calls.first()?;
             let same = by_call.get(call.as_str())?.iter().copied();
@@ -316,6 +319,17 @@ fn pairs(theirs: &[Features], ours: &[Features]) -> Vec<Pair> {
         }
     }
     pairs
+}
+
+/// Whether both begin with the same messages, up to one that is not said twice by chance or to so many that all of them
+/// are not.
+fn run_alike(theirs: &[Features], ours: &[Features]) -> bool {
+    let is_same = |(theirs, ours): &(&Features, &Features)| theirs.weak == ours.weak && !theirs.answers_others(ours);
+    let mut chars = 0;
+    theirs.iter().zip(ours).take_while(is_same).any(|(features, _)| {
+        chars += features.chars;
+        features.is_substantial() || chars >= EVIDENCE_CHARS
+    })
 }
 
 /// What a history and a path have in common that is said nowhere else.
@@ -395,8 +409,15 @@ mod tests {
         let ours =
             ["a long question that is asked only once, here", "ok", "another question, as long as the first one"];
         let ours: Vec<_> = ours.iter().map(|text| said(&Role::User, text)).collect();
-        let theirs = [said(&Role::User, "ok"), ours[2].clone()];
-        let matched: Vec<_> = pairs(&theirs, &ours).iter().map(|pair| (pair.theirs, pair.ours)).collect();
-        assert_eq!(matched, [(1, 2)]);
+        let matched = |theirs: &[Features], ours: &[Features]| -> Vec<_> {
+            pairs(theirs, ours).iter().map(|pair| (pair.theirs, pair.ours)).collect()
+        };
+        let (ok, other) = (said(&Role::User, "ok"), said(&Role::User, "something else"));
+        assert_eq!(matched(&[ok.clone(), ours[2].clone()], &ours), [(0, 1), (1, 2)], "the head of what was kept");
+        assert_eq!(matched(&[ok, other, ours[2].clone()], &ours), [(2, 2)]);
+        // Many short messages one behind the other are no chance.
+        let ours: Vec<_> = (0..20).map(|i| said(&Role::User, &format!("the short message {i}"))).collect();
+        assert_eq!(matched(&ours[4..16], &ours).len(), 12);
+        assert_eq!(matched(&ours[4..8], &ours), []);
     }
 }
