@@ -38,8 +38,10 @@ impl Declared {
 
 /// A name that one conversation has.
 fn own(header: &impl Fn(&str) -> Option<String>) -> Option<String> {
-    let codex = header("user-agent").is_some_and(|agent| agent.to_ascii_lowercase().contains("codex"))
-        || header("originator").is_some_and(|origin| origin.to_ascii_lowercase().contains("codex"));
+    let is_called = |name: &str| header(name).is_some_and(|agent| agent.to_ascii_lowercase().contains("codex"));
+    // An application that has Codex work for it gives it another name.
+    let codex = ["user-agent", "originator"].into_iter().any(is_called)
+        || ["x-codex-window-id", "x-codex-turn-metadata"].into_iter().any(|own| header(own).is_some());
     let codex_id = || ["thread-id", "session-id", "thread_id", "session_id"].into_iter().find_map(header);
     header(SESSION_HEADER)
         .or_else(|| header("x-claude-code-session-id"))
@@ -90,6 +92,8 @@ mod tests {
         check(&[], &json!({"metadata": {"user_id": "{\"device_id\":\"d\",\"session_id\":\"cc\"}"}}), Some("cc"));
         check(&[], &json!({"metadata": {"user_id": "user_1_account__session_cc"}}), Some("cc"));
         check(&[("user-agent", "codex_cli_rs/0.166"), ("session-id", "s"), ("thread-id", "t")], &none, Some("t"));
+        check(&[("user-agent", "my_editor/1.0"), ("x-codex-window-id", "t:0"), ("thread-id", "t")], &none, Some("t"));
+        check(&[("x-codex-turn-metadata", "{}"), ("session-id", "s")], &json!({"prompt_cache_key": "k"}), Some("s"));
         check(&[("session-id", "s")], &none, None);
         check(&[("x-session-id", "ses_1")], &none, Some("ses_1"));
         check(&[("x-grok-conv-id", "g")], &none, Some("g"));
