@@ -5,6 +5,7 @@ use scrollback::store::{Session, Which};
 use scrollback::{Error, SessionId, Tenant};
 
 use super::Proxy;
+use super::later::all;
 use super::plan::Plan;
 use crate::clock::now;
 use crate::wire::Follows;
@@ -30,11 +31,28 @@ impl Proxy {
         Ok(self.engine.log().store().sessions(tenant, Which::Id(SessionId(id))).await?.pop())
     }
 
+    /// Waits for the replies to a conversation that are being kept, but for those that a request brings back.
+    pub(super) async fn catch_up(&self, history: &History<'_>, plan: &Plan) {
+        // A client may be back with a reply before it is kept, and words it in its own way: it would be taken for
+        // another.
+        self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
+    }
+
+    /// Waits for what a request brings back where its place depends on that: of a history that was cut, the newest reply
+    /// may be all that tells which conversation it goes on with.
+    pub(super) async fn wait_for_place(&self, arrival: Arrival<'_>, after: Option<After<'_>>, history: &History<'_>) {
+        let brought = self.later.brought(arrival.tenant, || history.replies());
+        if !brought.is_empty() && after.is_none() && !self.engine.log().continues(arrival, history).await {
+            all(brought).await;
+        }
+    }
+
     /// Takes what a request says into the log, and lays out no window.
     pub(super) async fn received(&self, history: &History<'_>, plan: &Plan) -> scrollback::Result<Received> {
-        self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
+        self.catch_up(history, plan).await;
         let known = self.named_by_id(plan).await?;
         let (arrival, after) = Self::arrival(plan, known.as_ref())?;
+        self.wait_for_place(arrival, after, history).await;
         match after {
             None => self.engine.log().receive(arrival, history).await,
             Some(after) => self.engine.log().receive_new(arrival, after, history).await,

@@ -321,7 +321,8 @@ impl Exchange {
 
     /// The names by which a later request may refer to its conversation.
     pub(super) fn names(&self) -> Names {
-        [self.plan.conversation.clone(), self.turn.received().session.id.to_string()]
+        let names = [self.plan.conversation.clone(), self.turn.received().session.id.to_string()];
+        Names { tenant: self.plan.tenant.clone(), names }
     }
 
     /// Keeps a reply, even if the client leaves meanwhile; the next request of its conversation waits for that.

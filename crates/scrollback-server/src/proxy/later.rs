@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use scrollback::Tenant;
 use scrollback::ids::Fingerprint;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -39,12 +40,16 @@ impl Keeping {
     }
 }
 
-/// A conversation as its request called it, and its session's id, which whoever goes on with it may know.
-pub(super) type Names = [String; 2];
+/// Whose a conversation is, and what it may be called.
+pub(super) struct Names {
+    pub(super) tenant: Tenant,
+    /// As its request called it, and its session's id, which whoever goes on with it may know.
+    pub(super) names: [String; 2],
+}
 
 /// A reply that is being kept.
 struct Reply {
-    /// What the conversation it belongs to may be called.
+    /// The conversation it belongs to.
     of: Names,
     /// Its message; `None` if a request that holds it has to wait all the same.
     message: Option<Fingerprint>,
@@ -98,7 +103,7 @@ impl Later {
     pub(super) async fn replies(&self, of: &str, known: impl Fn(Fingerprint) -> bool) -> bool {
         let known = |reply: &Reply| reply.message.is_some_and(&known);
         let awaited =
-            |reply: &&Reply| reply.of.iter().any(|name| name == of) && is_under_way(&reply.end) && !known(reply);
+            |reply: &&Reply| reply.of.names.iter().any(|name| name == of) && is_under_way(&reply.end) && !known(reply);
         let mut has_waited = false;
         loop {
             let ends: Vec<Ending> = held(&self.replies).iter().filter(awaited).map(|reply| reply.end.clone()).collect();
@@ -108,6 +113,18 @@ impl Later {
             all(ends).await;
             has_waited = true;
         }
+    }
+
+    /// Replies to somebody that are being kept and may be among those that a request brings back, in whatever
+    /// conversation.
+    pub(super) fn brought(&self, tenant: &Tenant, back: impl FnOnce() -> Vec<Fingerprint>) -> Vec<Ending> {
+        let is_theirs = |reply: &&Reply| reply.of.tenant == *tenant && is_under_way(&reply.end);
+        let replies = held(&self.replies);
+        let theirs: Vec<_> = replies.iter().filter(is_theirs).map(|reply| (reply.message, reply.end.clone())).collect();
+        drop(replies);
+        let back = if theirs.is_empty() { Vec::new() } else { back() };
+        let may_be = |message: Option<Fingerprint>| message.map_or(!back.is_empty(), |known| back.contains(&known));
+        theirs.into_iter().filter(|(message, _)| may_be(*message)).map(|(_, end)| end).collect()
     }
 
     /// Waits until nothing is left, also of what is put off meanwhile.
@@ -131,7 +148,7 @@ pub(super) async fn ended(mut end: Ending) {
     while end.changed().await.is_ok() {}
 }
 
-async fn all(ends: Vec<Ending>) {
+pub(super) async fn all(ends: Vec<Ending>) {
     for end in ends {
         ended(end).await;
     }

@@ -272,9 +272,7 @@ impl Proxy {
 
     /// Takes the request into the log and lays out its window.
     async fn begin(&self, history: &History<'_>, plan: &Plan) -> scrollback::Result<Turn> {
-        // A client may be back with a reply before it is kept, and words it in its own way: it would be taken for
-        // another.
-        self.later.replies(&plan.conversation, |reply| history.ends_with(reply)).await;
+        self.catch_up(history, plan).await;
         self.knows_conversation(plan).await?;
         if plan.fetched && matches!(plan.follows, Some(Follows::Conversation(_))) {
             let what = "a reply in the background would not come into its conversation, which is kept here: leave out \
@@ -283,6 +281,7 @@ impl Proxy {
         }
         let known = self.named_by_id(plan).await?;
         let (arrival, after) = Self::arrival(plan, known.as_ref())?;
+        self.wait_for_place(arrival, after, history).await;
         self.engine.begin(plan.ask(arrival, after, history)).await
     }
 }

@@ -243,6 +243,23 @@ fn a_reply_that_has_ended_is_kept_though_its_connection_breaks() {
     assert_eq!(server.messages().len(), 2);
 }
 
+/// Of a history that was cut, the newest reply may be all that tells where it goes on: it is waited for.
+#[test]
+fn a_client_that_is_back_at_once_with_a_cut_history_goes_on() {
+    let upstream =
+        Upstream::new(|number, _| reply(&says(&format!("Reply {number}: {}", "the tide turns at noon. ".repeat(10)))));
+    let server = Server::new(upstream.port, "");
+    let mut history = vec![user("How are the tides today?")];
+    let mut sessions = std::collections::HashSet::new();
+    for turn in 0..12 {
+        let last = &history[history.len().saturating_sub(3)..];
+        let answer = server.ask(&chat(&[&[json!({"role": "system", "content": "Be brief."})], last].concat()));
+        sessions.insert(answer.header("x-scrollback-session").unwrap().to_owned());
+        history.extend([answer.json()["choices"][0]["message"].clone(), user(&format!("And in {turn} days?"))]);
+    }
+    assert_eq!(sessions.len(), 1);
+}
+
 #[test]
 fn two_at_once_do_not_disturb_each_other() {
     let upstream = Upstream::new(|_, asked| {

@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+
 use super::after::Told;
 use super::align::{self, Asker};
 use super::strand::draft;
-use super::{After, Arrival, History, Log};
+use super::{After, Arrival, History, Log, Outcome};
 use crate::error::Result;
 use crate::ids::SessionKey;
 use crate::message::Message;
@@ -23,6 +25,15 @@ pub(crate) struct Foreseen {
 }
 
 impl Log {
+    /// Whether a whole history goes on from what is in the log, with nothing changed or left out; not if nobody can
+    /// tell.
+    pub fn continues<'a>(&'a self, arrival: Arrival<'a>, history: &'a History<'a>) -> BoxFuture<'a, bool> {
+        Box::pin(async move {
+            let aligned = align::align(&*self.store, &self.recent, Asker::of(&arrival), history).await;
+            aligned.is_ok_and(|aligned| matches!(aligned.outcome, Outcome::Replay | Outcome::Continue))
+        })
+    }
+
     /// Looks where a request belongs.
     pub(crate) async fn foresee(
         &self,

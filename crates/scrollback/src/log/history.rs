@@ -167,6 +167,12 @@ impl<'a> History<'a> {
         self.split.iter().rev().take(ENDS_WITHIN).any(|raw| Message::new((*raw).to_owned()).strong() == message)
     }
 
+    /// Those of its last messages that the model said.
+    pub fn replies(&self) -> Vec<Fingerprint> {
+        let ending = self.split.iter().rev().take(ENDS_WITHIN).map(|raw| Message::new((*raw).to_owned()));
+        ending.filter(|message| *message.role() == Role::Assistant).map(|message| message.strong()).collect()
+    }
+
     /// Its newest message.
     pub fn last(&self) -> Option<Message> {
         // A history that is sent again as it was is passed over to its end.
