@@ -5,11 +5,15 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::message::value_of;
+
+/// After so many elements that are not JSON an array is not read on: it is none.
+const BAD: usize = 200;
+/// So many places are tried where the next element may begin.
+const TRIES: usize = 64;
 
 /// One entry and where it stands.
 pub(super) struct Entry<'a> {
@@ -42,6 +46,13 @@ pub(super) struct Entries<'a> {
     pub(super) skipped: Vec<String>,
 }
 
+impl Entries<'_> {
+    /// Complains that nothing is read any more.
+    fn ends(&mut self, cause: impl std::fmt::Display) {
+        self.skipped.push(format!("what follows after {} entries is not JSON: {cause}", self.read.len()));
+    }
+}
+
 /// The lines of a text that are not blank.
 pub(super) fn lines(text: &str) -> Entries<'_> {
     let mut entries = Entries::default();
@@ -57,60 +68,122 @@ pub(super) fn lines(text: &str) -> Entries<'_> {
     entries
 }
 
-/// The elements of an array as far as it can be read; any other value is the only element.
+/// The elements of an array, without those that are not JSON; any other value is the only element.
 pub(super) fn elements(text: &str) -> Entries<'_> {
-    let mut raws = Vec::new();
+    if text.trim_start().starts_with('[') {
+        return walked(text, usize::MAX);
+    }
     let mut json = serde_json::Deserializer::from_str(text);
-    let end = if text.trim_start().starts_with('[') {
-        Collect(&mut raws, usize::MAX).deserialize(&mut json)
-    } else {
-        serde::Deserialize::deserialize(&mut json).map(|raw| raws.push(raw))
-    };
-    let end = end.and_then(|()| json.end());
-    let read: Vec<_> =
-        raws.into_iter().enumerate().map(|(index, raw)| Entry { unit: "entry", number: index + 1, raw }).collect();
-    let skipped = end.err().filter(|_| !text.trim().is_empty());
-    let skipped = skipped.map(|cause| format!("what follows after {} entries is not JSON: {cause}", read.len()));
-    Entries { read, skipped: skipped.into_iter().collect() }
+    let mut entries = Entries::default();
+    let one = serde::Deserialize::deserialize(&mut json);
+    let end = one.map(|raw| entries.read.push(Entry { unit: "entry", number: 1, raw })).and_then(|()| json.end());
+    if let Some(cause) = end.err().filter(|_| !text.trim().is_empty()) {
+        entries.ends(cause);
+    }
+    entries
 }
 
-/// The first elements of an array; any other value is the only element.
+/// The first elements of an array that are JSON; any other value is the only element.
 pub(super) fn first_elements(text: &str, most: usize) -> Vec<&RawValue> {
-    let (mut raws, text) = (Vec::new(), text.trim_start());
+    let text = text.trim_start();
     if text.starts_with('[') {
-        // What follows is not looked at, so this ends with an error.
-        let _ = Collect(&mut raws, most).deserialize(&mut serde_json::Deserializer::from_str(text));
-    } else {
-        raws.extend(serde_json::Deserializer::from_str(text).into_iter::<&RawValue>().next().and_then(Result::ok));
+        return walked(text, most).read.into_iter().map(|entry| entry.raw).collect();
     }
-    raws
+    serde_json::Deserializer::from_str(text).into_iter().next().and_then(Result::ok).into_iter().collect()
 }
 
-/// Collects the elements of an array, so many at most; those before an error stay collected.
-struct Collect<'a, 'de>(&'a mut Vec<&'de RawValue>, usize);
-
-impl<'de> DeserializeSeed<'de> for Collect<'_, 'de> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Collect<'_, 'de> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("an array")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        while self.0.len() < self.1 {
-            let Some(raw) = elements.next_element()? else { break };
-            self.0.push(raw);
+/// The elements of an array, so many at most. Behind one that is not JSON it goes on with the next.
+fn walked(text: &str, most: usize) -> Entries<'_> {
+    let mut entries = Entries::default();
+    let mut rest = text.trim_start().strip_prefix('[').unwrap_or(text).trim_start();
+    let key = first_key(rest);
+    let mut number = usize::from(!rest.starts_with(']'));
+    while number > 0 && entries.read.len() < most {
+        match element(rest) {
+            Ok((raw, behind)) => {
+                entries.read.push(Entry { unit: "entry", number, raw });
+                rest = behind;
+            }
+            Err(cause) => {
+                let next = if entries.skipped.len() < BAD { behind(rest, key) } else { None };
+                let Some(next) = next else {
+                    entries.ends(cause);
+                    return entries;
+                };
+                entries.skipped.push(format!("entry {number} is not JSON: {cause}"));
+                rest = next;
+            }
         }
-        Ok(())
+        // Where an element was bad, a bracket may be one of its own.
+        let beyond = || if entries.skipped.is_empty() || is_end(rest) { None } else { alike(rest, key) };
+        let more = rest.strip_prefix(',').or_else(|| beyond()?.strip_prefix(','));
+        (rest, number) = more.map_or((rest, 0), |more| (more.trim_start(), number + 1));
     }
+    if number == 0 && !is_end(rest) {
+        entries.ends("trailing characters");
+    }
+    entries
+}
+
+/// The element that a text begins with, and what is left of its array from the comma or bracket behind it on.
+fn element(text: &str) -> Result<(&RawValue, &str), String> {
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter();
+    let raw = stream.next().unwrap_or_else(|| Err(serde::de::Error::custom("it is cut off")));
+    let raw = raw.map_err(|cause| cause.to_string())?;
+    let behind = text[stream.byte_offset()..].trim_start();
+    let is_parted = behind.is_empty() || behind.starts_with([',', ']']);
+    if is_parted { Ok((raw, behind)) } else { Err("no comma stands behind it".into()) }
+}
+
+/// What is left of an array from the comma or bracket behind a bad element on. Mostly its quotes and brackets tell.
+fn behind<'a>(text: &'a str, key: Option<&str>) -> Option<&'a str> {
+    let goes_on = |next: &str| is_element(next) || key.is_some() && first_key(next) == key;
+    let is_told = |rest: &&str| rest.strip_prefix(',').map_or_else(|| is_end(rest), |next| goes_on(next.trim_start()));
+    let told = end_of(text).map(|end| &text[end..]).filter(is_told);
+    told.or_else(|| alike(text, key))
+}
+
+/// What is left of an array from a comma on behind which an element begins with the key that the first one begins with:
+/// so the next is known where a quote or a bracket is what is wrong.
+fn alike<'a>(text: &'a str, key: Option<&str>) -> Option<&'a str> {
+    let comma_before = |at: usize| text[..at].trim_end().strip_suffix('{')?.trim_end().strip_suffix(',').map(str::len);
+    let places = text.match_indices(key?).filter_map(|(at, _)| comma_before(at));
+    places.take(TRIES).map(|comma| &text[comma..]).find(|rest| is_element(rest[1..].trim_start()))
+}
+
+/// Whether a text begins with an element that others follow, or the end.
+fn is_element(text: &str) -> bool {
+    element(text).is_ok_and(|(_, behind)| behind.starts_with(',') || is_end(behind))
+}
+
+/// Where the element that a text begins with ends, as its quotes and brackets tell.
+fn end_of(text: &str) -> Option<usize> {
+    let (mut depth, mut is_quoted, mut is_escaped) = (0_usize, false, false);
+    text.bytes().position(|byte| {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_quoted => is_escaped = true,
+            b'"' => is_quoted = !is_quoted,
+            _ if is_quoted => {}
+            b',' | b']' if depth == 0 => return true,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        false
+    })
+}
+
+/// The first key of an object, in its quotes.
+fn first_key(text: &str) -> Option<&str> {
+    let inside = text.strip_prefix('{')?.trim_start();
+    let end = inside.strip_prefix('"')?.find('"')?;
+    inside.get(..end + 2)
+}
+
+/// Whether nothing is left of an array but its bracket.
+fn is_end(rest: &str) -> bool {
+    rest.strip_prefix(']').is_some_and(|behind| behind.trim().is_empty())
 }
 
 /// The fields of an object, unread.
@@ -230,10 +303,42 @@ mod tests {
         assert_eq!((cut.read.len(), cut.skipped.len()), (1, 1));
         assert!(cut.skipped[0].starts_with("what follows after 1 entries is not JSON"), "{:?}", cut.skipped);
         check(&elements(" "), &[], &[]);
+        check(&elements("[ ]"), &[], &[]);
+        assert_eq!(elements("[1]\n[2]").skipped, ["what follows after 1 entries is not JSON: trailing characters"]);
+        assert_eq!(elements("[1,]").skipped.len(), 1);
         let first = |text: &'static str| first_elements(text, 2).iter().map(|raw| raw.get()).collect::<Vec<_>>();
         assert_eq!(
             [first("[1, 2, 3"), first("[1"), first("{} x"), first("")],
             [vec!["1", "2"], vec!["1"], vec!["{}"], vec![]]
         );
+    }
+
+    /// Whatever one byte becomes, the elements that it does not stand in are read.
+    #[test]
+    fn a_bad_element_costs_no_other() {
+        let one = |n: usize| format!(r#"{{"title": "talk {n}", "said": ["a, b", {{"x": "}}]\""}}], "n": {n}}}"#);
+        let whole: Vec<String> = (0..4).map(one).collect();
+        let text = format!("[{}]", whole.join(", "));
+        assert_eq!(elements(&text).read.len(), 4);
+        let second = text.find(&whole[1]).unwrap();
+        for at in second..second + whole[1].len() {
+            for harm in ["\u{1}", "\"", "{", "}", "[", "]", ",", "\\", "x"] {
+                let text = [&text[..at], harm, &text[at + 1..]].concat();
+                let entries = elements(&text);
+                let read: Vec<&str> = entries.read.iter().map(|entry| entry.raw.get()).collect();
+                assert!([&whole[0], &whole[2], &whole[3]].iter().all(|one| read.contains(&one.as_str())), "{text}");
+                assert!(read.len() > 3 || !entries.skipped.is_empty(), "{text}: {:?}", entries.skipped);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_array_takes_no_longer() {
+        for text in ["x,", "{\"a\":[0,", "\"", "[", "{\"a\":1},x"] {
+            let many = format!("[{}", text.repeat(50_000));
+            let began = std::time::Instant::now();
+            assert!(elements(&many).skipped.len() <= BAD + 1);
+            assert!(began.elapsed().as_secs() < 20, "{text}");
+        }
     }
 }
