@@ -1,10 +1,10 @@
 //! What can be read of a store that is damaged: everything but what is not as it was written, and which messages those
 //! are.
 //!
-//! For people who save or look at what is there. A window is never laid out of it: a model must not miss what nobody
-//! left out.
+//! For people who save or look at what is there. A window has a sentence in the place of each instead: a model must not
+//! miss what nobody left out.
 
-use scrollback::store::{Lineage, Position, Session, Span, Stored, Which};
+use scrollback::store::{Lineage, Origin, Position, Session, Span, Stored, Which};
 use scrollback::{Error, MessageId, Result, SessionKey, Store, Tenant};
 
 /// So many sessions in a row that cannot be read are taken for a list that cannot.
@@ -34,7 +34,7 @@ pub(crate) async fn messages(store: &dyn Store, key: &SessionKey, count: u32) ->
         let span = Span::Arrival { from: MessageId(from), limit: (beyond - from) as usize };
         match store.read(key, span).await {
             // Where a row is missing, one from behind the part comes in its place.
-            Ok(read) => messages.extend(read.into_iter().filter(|stored| stored.id.0 < beyond)),
+            Ok(read) => messages.extend(read.into_iter().filter(|stored| stored.id.0 < beyond && is_sound(stored))),
             Err(Error::Damaged(_)) if beyond - from > 1 => {
                 let middle = u32::midpoint(from, beyond);
                 waiting.extend([(middle, beyond), (from, middle)]);
@@ -46,6 +46,11 @@ pub(crate) async fn messages(store: &dyn Store, key: &SessionKey, count: u32) ->
     let is_lost = |id: &MessageId| messages.binary_search_by_key(id, |stored| stored.id).is_err();
     let lost = (0..count).map(MessageId).filter(is_lost).collect();
     Ok(Salvage { messages, lost })
+}
+
+/// Whether a message is what was written.
+pub(crate) fn is_sound(stored: &Stored) -> bool {
+    stored.origin != Origin::Damaged
 }
 
 /// All sessions of a tenant, newest first, and what is wrong with those that cannot be listed.

@@ -175,19 +175,26 @@ impl Opened {
         }
     }
 
-    /// Builds the search index anew, and wipes what was erased where that is ours to do. Says what was done.
-    pub(crate) async fn repair(&self) -> Result<&'static str> {
-        match self {
+    /// Takes out derived records that are damaged, builds the search index anew, and wipes what was erased where that is
+    /// ours to do. Says what was done.
+    pub(crate) async fn repair(&self) -> Result<String> {
+        let (dropped, done) = match self {
             Self::File(store) => {
+                let dropped = store.drop_damaged().await?;
                 store.reindex().await?;
                 store.rewrite().await?;
-                Ok("the search index was built anew and the file written afresh")
+                (dropped, "the search index was built anew and the file written afresh")
             }
             Self::Database(store) => {
+                let dropped = store.drop_damaged().await?;
                 store.reindex().await?;
-                Ok("the search index was built anew")
+                (dropped, "the search index was built anew")
             }
-        }
+        };
+        Ok(match dropped {
+            0 => done.to_owned(),
+            count => format!("damaged records were taken out, {count} in all; {done}"),
+        })
     }
 }
 

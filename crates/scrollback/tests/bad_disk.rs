@@ -8,9 +8,10 @@ use std::sync::Arc;
 
 use durable::{array, child, errand, receive, said};
 use rusqlite::Connection;
+use scrollback::import::{self, Format};
 use scrollback::log::Received;
 use scrollback::search::{Query, find};
-use scrollback::store::{Batch, Expect, Keys, Kind, Put, Scope, Span, Which};
+use scrollback::store::{Batch, Expect, Keys, Kind, Origin, Put, Scope, Span, Which};
 use scrollback::{At, Error, Forget, Log, MessageId, SessionKey, SqliteOptions, SqliteStore, Store, Tenant};
 use tempfile::TempDir;
 
@@ -71,10 +72,19 @@ async fn talk(store: &Arc<SqliteStore>, name: &str) -> Received {
     receive(&log, Some(name), &array(&texts)).await.expect("it is stored")
 }
 
-async fn read(store: &SqliteStore, name: &str) -> Result<usize, Error> {
+fn key(name: &str) -> SessionKey {
     let tenant = Tenant::local();
-    let key = SessionKey { id: scrollback::SessionId::declared(&tenant, name), tenant };
-    Ok(store.read(&key, Span::Arrival { from: MessageId(0), limit: 100 }).await?.len())
+    SessionKey { id: scrollback::SessionId::declared(&tenant, name), tenant }
+}
+
+async fn read(store: &SqliteStore, name: &str) -> Result<usize, Error> {
+    Ok(store.read(&key(name), Span::Arrival { from: MessageId(0), limit: 100 }).await?.len())
+}
+
+/// The messages of a session that cannot be read.
+async fn damaged(store: &SqliteStore, name: &str) -> Vec<String> {
+    let all = store.read(&key(name), Span::Arrival { from: MessageId(0), limit: 100 }).await.unwrap();
+    all.iter().filter(|stored| stored.origin == Origin::Damaged).map(|stored| stored.id.to_string()).collect()
 }
 
 async fn found(store: &SqliteStore, words: &str) -> Result<usize, Error> {
@@ -306,8 +316,8 @@ async fn a_damaged_message_is_named_and_no_other_suffers() {
         let place = Place::filled(&["alpha", "beta"]).await;
         place.replace("goes on, said alpha1", damage);
         let store = place.open();
-        let told = read(&store, "alpha").await.unwrap_err();
-        assert!(matches!(&told, Error::Damaged(what) if what.contains("message m1 of session")), "{told}");
+        assert_eq!(read(&store, "alpha").await.unwrap(), 3);
+        assert_eq!(damaged(&store, "alpha").await, ["m1"]);
         assert_eq!(read(&store, "beta").await.unwrap(), 3);
         assert_eq!(found(&store, "beta").await.unwrap(), 3);
         assert_eq!(found(&store, "alpha").await.unwrap(), 2, "a search finds what can be read");
@@ -316,6 +326,77 @@ async fn a_damaged_message_is_named_and_no_other_suffers() {
         assert!(problems.iter().all(|problem| !problem.contains("number")), "a name people can look up: {problems:?}");
         assert_eq!(talk(&store, "gamma").await.added, 3);
     }
+}
+
+/// As it is written in a file, and read from it again.
+#[tokio::test]
+async fn a_damaged_message_is_put_back_by_a_file_that_has_it() {
+    let texts = ["begins", "goes on", "ends"].map(|what| said("user", &format!("Here alpha {what}, said alpha1.")));
+    let file = format!(r#"{{"messages":{}}}"#, array(&texts));
+    let import = import::read(Format::OpenAi, &file).unwrap();
+    let [conversation] = &import.conversations[..] else { panic!("one conversation") };
+    let place = Place::new();
+    let stored = async |store| import::store(&Log::new(store), &Tenant::local(), conversation, At(7)).await.unwrap();
+    let session = stored(place.open()).await.session;
+    // Other words, and bytes that are no text at all.
+    for damage in [&b"goes ON"[..], &[0xFF; 7]] {
+        place.replace("goes on, said alpha1", damage);
+        let store = place.open();
+        assert!(!problems(&store).await.is_empty());
+        let again = stored(store.clone()).await;
+        assert_eq!((again.added, again.mended, again.damaged.len(), &again.session), (0, 1, 0, &session));
+        assert_eq!(problems(&store).await, Vec::<String>::new());
+        let read = store.read(&session, Span::Ids(vec![MessageId(1)])).await.unwrap().remove(0);
+        assert_eq!((read.raw.get(), read.at), (texts[1].as_str(), At(7)));
+        assert_eq!(found(&store, "alpha").await.unwrap(), 3);
+        assert_eq!(stored(store).await.mended, 0);
+    }
+    // What its file does not have is named; what its owner had erased comes back for nobody.
+    place.sql("UPDATE message SET raw = raw || ' ', origin = 3 WHERE id & 0xFFFFFFFF = 1");
+    let again = stored(place.open()).await;
+    assert_eq!((again.mended, again.damaged), (0, vec![MessageId(1)]));
+}
+
+#[tokio::test]
+async fn a_damaged_record_is_as_good_as_not_there() {
+    let place = Place::new();
+    let store = place.open();
+    let session = talk(&store, "alpha").await.session;
+    for turn in 0..2 {
+        for word in ["one", "two", "three"] {
+            note(&store, &session, word, turn).await;
+        }
+    }
+    drop(store);
+    place.replace("two was said 1", b"TWO");
+    let store = place.open();
+    let scope = Scope::Session(session.clone());
+    let keys = async |keys| -> Vec<String> {
+        let records = store.records(&scope, Kind::Note, keys).await.unwrap();
+        records.into_iter().map(|record| record.key).collect()
+    };
+    assert_eq!(keys(Keys::After("one".into(), 2)).await, ["three"]);
+    assert_eq!(keys(Keys::Before(String::new(), 1)).await, Vec::<String>::from(["three".into()]));
+    assert_eq!(keys(Keys::One("two".into())).await, Vec::<String>::new());
+    assert_eq!(problems(&store).await.len(), 1);
+    // It stands in nobody's way, and can be taken out.
+    let body = serde_json::value::to_raw_value("anew").unwrap();
+    let put = |key: &str| Put {
+        scope: scope.clone(),
+        kind: Kind::Note,
+        key: key.to_owned(),
+        at: At(0),
+        body: body.clone(),
+        expect: Expect::Absent,
+    };
+    assert!(store.commit(Batch::of_records(session.clone(), vec![put("one")])).await.is_err());
+    store.commit(Batch::of_records(session.clone(), vec![put("two")])).await.unwrap();
+    assert_eq!(problems(&store).await, Vec::<String>::new());
+    drop(store);
+    place.replace("anew", b"ANEW");
+    let store = place.open();
+    assert_eq!((store.drop_damaged().await.unwrap(), store.drop_damaged().await.unwrap()), (1, 0));
+    assert_eq!(problems(&store).await, Vec::<String>::new());
 }
 
 #[tokio::test]

@@ -13,9 +13,10 @@ use std::time::{Duration, Instant};
 use kit::postgres::{Server, fresh, shared};
 use kit::{assistant, long, result, talk, user};
 use scrollback::ids::Depth;
+use scrollback::import::{self, Format};
 use scrollback::log::{Arrival, History, Received};
 use scrollback::search::{Query, Reach, find};
-use scrollback::store::{Moving, Span, Stint, Which};
+use scrollback::store::{Batch, Expect, Keys, Kind, Moving, Origin, Put, Scope, Span, Stint, Which};
 use scrollback::{At, Error, Forget, Log, MessageId, PostgresOptions, PostgresStore, Store, Tenant};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -354,8 +355,9 @@ async fn damage_is_noticed_and_the_index_mended() {
     shared().sql(&format!("UPDATE {schema}.message SET raw = replace(raw, 'quince', 'grapes') WHERE no = 1"));
     let read = node.store.read(&sent.session, Span::Last).await;
     assert!(read.is_ok());
-    let read = node.store.read(&sent.session, Span::Ids(vec![MessageId(1)])).await;
-    assert!(matches!(read, Err(Error::Damaged(_))), "{read:?}");
+    let read = node.store.read(&sent.session, Span::Ids(vec![MessageId(1)])).await.unwrap();
+    assert_eq!((read[0].origin, read[0].role.as_str()), (Origin::Damaged, "assistant"));
+    assert!(read[0].raw.get().contains("m1 cannot be read") && !read[0].raw.get().contains("grapes"));
     shared().sql(&format!("DELETE FROM {schema}.word WHERE no = 2; DELETE FROM {schema}.message WHERE no = 0"));
     let problems = node.store.check(|_| {}).await.unwrap().problems.join("\n");
     for sign in ["m1 of session", "m0 is missing", "index misses"] {
@@ -370,6 +372,43 @@ async fn damage_is_noticed_and_the_index_mended() {
         problems.contains("m1 of session") && !problems.contains("index"),
         "what is damaged has no words: {problems}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_damaged_is_put_back_or_stands_in_nobodys_way() {
+    let url = fresh();
+    let node = Node::new(&url).await;
+    let file = Value::Array(vec![user("the plum"), assistant("the quince"), user("the medlar")]).to_string();
+    let import = import::read(Format::OpenAi, &file).unwrap();
+    let stored = async || import::store(&node.log, &Tenant::local(), &import.conversations[0], At(1)).await.unwrap();
+    let session = stored().await.session;
+    let schema = schema(&url);
+    shared().sql(&format!("UPDATE {schema}.message SET raw = replace(raw, 'quince', 'grapes') WHERE no = 1"));
+    let again = stored().await;
+    assert_eq!((again.added, again.mended, again.damaged.len()), (0, 1, 0));
+    assert_eq!(find(&*node.store, &Tenant::local(), &Query::new("quince")).await.unwrap().len(), 1);
+
+    let scope = Scope::Session(session.clone());
+    let records = async |keys| node.store.records(&scope, Kind::Note, keys).await.unwrap().len();
+    let write = async |key: &str| {
+        let body = serde_json::value::to_raw_value(key).unwrap();
+        let put =
+            Put { scope: scope.clone(), kind: Kind::Note, key: key.into(), at: At(0), body, expect: Expect::Absent };
+        node.store.commit(Batch::of_records(session.clone(), vec![put])).await
+    };
+    for key in ["a", "b", "c"] {
+        write(key).await.unwrap();
+    }
+    let harm = format!("UPDATE {schema}.record SET seal = seal + 1 WHERE key = 'b'");
+    shared().sql(&harm);
+    assert_eq!((records(Keys::After("a".into(), 1)).await, records(Keys::Under(String::new())).await), (1, 2));
+    assert_eq!(records(Keys::One("b".into())).await, 0);
+    assert!(write("a").await.is_err());
+    write("b").await.unwrap();
+    assert_eq!(node.store.check(|_| {}).await.unwrap().problems, Vec::<String>::new());
+    shared().sql(&harm);
+    assert_eq!((node.store.drop_damaged().await.unwrap(), node.store.drop_damaged().await.unwrap()), (1, 0));
+    assert_eq!(node.store.check(|_| {}).await.unwrap().problems, Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -150,6 +150,8 @@ async fn stored(
         };
         room.publish(&received.session, || What::Import { title });
         done.added += received.added;
+        import.remarks.extend(conversation.mended(&received));
+        import.skipped.extend(conversation.damaged(&received));
         if done.sessions.len() < NAMED && !done.sessions.contains(&received.session.id) {
             done.sessions.push(received.session.id);
         }

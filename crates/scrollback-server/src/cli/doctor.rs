@@ -8,7 +8,8 @@ use super::{Desk, counted, progress, say, say_json, talk};
 
 #[derive(Debug, Args)]
 pub(super) struct Doctor {
-    /// First build the search index anew and wipe what was forgotten; messages are never changed
+    /// First take out damaged records (of windows, folds and the like), build the search index anew and wipe what was
+    /// forgotten; messages are never changed
     #[arg(long)]
     repair: bool,
 }
@@ -17,7 +18,7 @@ impl Doctor {
     pub(super) async fn run(self, desk: &Desk) -> anyhow::Result<ExitCode> {
         if self.repair {
             let store = desk.changing().await?;
-            talk(store.repair().await?);
+            talk(&store.repair().await?);
         }
         let store = desk.reading().await?;
         let bar = progress(0, "checking");
@@ -49,11 +50,13 @@ impl Doctor {
     /// What to do about problems; what was just done is no advice.
     fn advice(&self) -> &'static str {
         if self.repair {
-            "The search index was built anew; what is damaged still, only a backup has. Keep a copy of the store before you do \
-             anything else; `scrollback export` writes what can be read of it"
+            "The search index was built anew; what is damaged still, only a backup has, or the file it was imported from: `scrollback \
+             import` puts it back. Keep a copy of the store before you do anything else; `scrollback migrate-store` moves what can be \
+             read to another store, `scrollback export` writes it"
         } else {
-            "Keep a copy of the store before you do anything else; `scrollback doctor --repair` builds the search index anew, \
-             `scrollback export` writes what can be read, and a backup has what is damaged"
+            "Keep a copy of the store before you do anything else; `scrollback doctor --repair` takes out damaged records and builds \
+             the search index anew, `scrollback import` puts back what the file has that it was imported from, `scrollback export` \
+             writes what can be read, and a backup has what is damaged"
         }
     }
 }

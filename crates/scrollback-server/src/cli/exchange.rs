@@ -110,7 +110,11 @@ impl Import {
         let mut added = 0;
         for conversation in &import.conversations {
             match import::store(log, &desk.tenant, conversation, now()).await {
-                Ok(received) => added += received.added,
+                Ok(received) => {
+                    added += received.added;
+                    import.remarks.extend(conversation.mended(&received));
+                    import.skipped.extend(conversation.damaged(&received));
+                }
                 Err(error) => import.skipped.push(conversation.skipped(error)?),
             }
             bar.inc(1);

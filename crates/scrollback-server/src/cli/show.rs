@@ -125,7 +125,8 @@ impl Show {
         if let Some(id) = self.message {
             let found = store.read(&key, Span::Ids(vec![id])).await?;
             anyhow::ensure!(!found.is_empty(), "session {} has no message {id}", session.id);
-            return Ok(Salvage { messages: found, lost: Vec::new() });
+            let (messages, lost): (Vec<_>, Vec<_>) = found.into_iter().partition(salvage::is_sound);
+            return Ok(Salvage { messages, lost: lost.iter().map(|stored| stored.id).collect() });
         }
         let branch = branch(session, self.branch)?;
         if let Some(branch) = branch.filter(|branch| !self.all && branch.head.depth.0 >= self.last)
@@ -160,6 +161,9 @@ impl Show {
             read => read?,
         };
         let Ok(beside) = preamble(store, key).await else { return Ok(None) };
+        if !messages.iter().chain(&beside).all(salvage::is_sound) {
+            return Ok(None);
+        }
         let earlier = first as usize + beside.len();
         talk(&format!("… {}; `show --all` has them", counted(earlier as u64, "earlier message")));
         Ok(Some(messages))

@@ -1,6 +1,6 @@
 //! One message that is not what was written: everything else is still listed, shown, written out and found.
 
-use crate::home::{Home, text};
+use crate::home::{Home, Server, text};
 
 /// A home in which a word of one message of `petrel` was changed behind the store's back.
 fn damaged() -> Home {
@@ -68,6 +68,27 @@ fn the_rest_is_listed_and_shown() {
     assert!(!output.status.success() && text(&output.stderr).contains("not shown: m3, damaged"));
     assert_eq!(text(&output.stdout).lines().count(), 68);
     assert_eq!(home.json(&["show", "petrel", "--last", "3"]).len(), 3, "those are intact");
+}
+
+#[test]
+fn the_conversation_goes_on_and_what_is_lost_says_so() {
+    let home = damaged();
+    home.says(&["exclude", "petrel", "m3"]);
+    let output = home.run(&["show", "petrel", "--message", "m3"]);
+    assert!(!output.status.success() && text(&output.stderr).contains("not shown: m3, damaged"));
+    let server = Server::start(&home);
+    let listed = server.asks("GET /api/sessions/petrel/messages?count=500", "");
+    let one = listed["messages"].as_array().unwrap().iter().find(|message| message["id"] == "m3").unwrap();
+    assert_eq!((&one["origin"], &one["excluded"]), (&"damaged".into(), &true.into()), "{one}");
+    assert!(one["parts"][0]["text"].as_str().unwrap().contains("m3 cannot be read"), "{one}");
+    let (status, reply) = server.send_with(
+        "POST /v1/chat/completions",
+        "host: localhost\r\nx-scrollback-session: petrel\r\n",
+        r#"{"model": "gpt-5", "messages": [{"role": "user", "content": "What of the barometer?"}]}"#,
+    );
+    assert_eq!(status, 200, "{reply}");
+    let (_, told) = server.refuses("GET /api/sessions/petrel/export", "");
+    assert!(told.contains("m3"), "an export is whole or says that it is not: {told}");
 }
 
 #[test]

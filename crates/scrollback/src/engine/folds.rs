@@ -93,8 +93,8 @@ impl Folds<'_> {
 
     /// The newest fold from one on backwards that covers no more than a depth.
     async fn within(&self, mut at: Option<FoldId>, most: Depth) -> Result<(Option<FoldId>, Arc<Fold>)> {
-        while let Some(id) = at {
-            let record = self.record(id).await?;
+        while let Some(wanted) = at {
+            let Some((id, record)) = self.legible(wanted).await? else { break };
             if record.fold.covers.is_none_or(|covers| covers.to <= most) {
                 return Ok((Some(id), Arc::new(record.fold)));
             }
@@ -136,7 +136,7 @@ impl Folds<'_> {
     pub(super) async fn covering(&self, newest: FoldId, depth: Depth) -> Result<Option<(FoldId, At)>> {
         let (mut found, mut at) = (None, Some(newest));
         while let Some(id) = at {
-            let kept = self.kept(id).await?;
+            let Some(kept) = self.one(Kind::Note, self.fold_key(id)).await? else { break };
             let record: FoldRecord = kept.read()?;
             if record.fold.open() <= depth {
                 break;
@@ -196,9 +196,10 @@ impl Folds<'_> {
     async fn newer(&self, branch: BranchId, than: FoldId) -> Result<Vec<FoldId>> {
         let mut newer = Vec::new();
         let mut at = self.pointer(branch).await?.and_then(|(pointer, _)| pointer.at);
-        while let Some(id) = at.filter(|id| *id != than) {
+        while let Some(wanted) = at.filter(|id| *id != than) {
+            let Some((id, record)) = self.legible(wanted).await?.filter(|(id, _)| *id != than) else { break };
             newer.push(id);
-            at = self.record(id).await?.before;
+            at = record.before;
         }
         Ok(newer)
     }
@@ -229,18 +230,36 @@ impl Folds<'_> {
         self.of(head).await
     }
 
+    /// Which fold of a branch counts; where that is lost, the newest does.
     async fn pointer(&self, branch: BranchId) -> Result<Option<(Pointer, u64)>> {
+        if let Some(known) = self.kept_pointer(branch).await? {
+            return Ok(Some(known));
+        }
+        let Some((id, _)) = self.legible(FoldId { branch, epoch: u32::MAX }).await? else { return Ok(None) };
+        // Somebody may have made that fold meanwhile.
+        let newest = Pointer { at: Some(id), latest: id.epoch, undone: false, undone_folds: Vec::new() };
+        Ok(self.kept_pointer(branch).await?.or(Some((newest, 0))))
+    }
+
+    async fn kept_pointer(&self, branch: BranchId) -> Result<Option<(Pointer, u64)>> {
         let record = self.one(Kind::Setting, self.pointer_key(branch)).await?;
         record.map(|record| Ok((record.read()?, record.version))).transpose()
     }
 
     async fn record(&self, id: FoldId) -> Result<FoldRecord> {
-        self.kept(id).await?.read()
+        let missing = || Error::Damaged(format!("fold {} of branch {} is missing", id.epoch, id.branch.0));
+        self.one(Kind::Note, self.fold_key(id)).await?.ok_or_else(missing)?.read()
     }
 
-    async fn kept(&self, id: FoldId) -> Result<Record> {
-        let missing = || Error::Damaged(format!("fold {} of branch {} is missing", id.epoch, id.branch.0));
-        self.one(Kind::Note, self.fold_key(id)).await?.ok_or_else(missing)
+    /// A fold; where it is lost, the newest before it on its branch: what that covers was folded as well, and what it
+    /// does not is folded anew.
+    async fn legible(&self, id: FoldId) -> Result<Option<(FoldId, FoldRecord)>> {
+        let of = self.keys(id.branch);
+        let keys = Keys::Before(format!("{}~", self.fold_key(id)), 1);
+        let found = self.store.records(&Scope::Session(self.session.clone()), Kind::Note, keys).await?.pop();
+        let epoch = |record: &Record| record.key.strip_prefix(&of)?.parse().ok();
+        let Some((epoch, record)) = found.and_then(|record| Some((epoch(&record)?, record))) else { return Ok(None) };
+        Ok(Some((FoldId { epoch, ..id }, record.read()?)))
     }
 
     async fn one(&self, kind: Kind, key: String) -> Result<Option<Record>> {
@@ -248,7 +267,12 @@ impl Folds<'_> {
     }
 
     fn fold_key(&self, id: FoldId) -> String {
-        format!("fold/{}/{:06}/{:06}", self.layout, id.branch.0, id.epoch)
+        format!("{}{:06}", self.keys(id.branch), id.epoch)
+    }
+
+    /// How the keys of a branch's folds begin.
+    fn keys(&self, branch: BranchId) -> String {
+        format!("fold/{}/{:06}/", self.layout, branch.0)
     }
 
     fn pointer_key(&self, branch: BranchId) -> String {

@@ -16,7 +16,7 @@ use crate::embed::{Block, Code, EmbedSettings, Embedder, Row, Scan, Similar, Sou
 use crate::error::{Error, Result};
 use crate::ids::{At, MessageId, SessionKey};
 use crate::search::gather::Voice;
-use crate::store::{Batch, Expect, Keys, Kind, Lineage, Put, Record, Scope, Span, Stored, Urgency};
+use crate::store::{Batch, Expect, Keys, Kind, Lineage, Origin, Put, Record, Scope, Span, Stored, Urgency};
 use crate::task::unharmed;
 
 /// How many blocks are read at once.
@@ -210,7 +210,9 @@ impl Engine {
         let limit = Block::end(number).saturating_sub(block.upto) as usize;
         let messages = self.store().read(session, Span::Arrival { from: MessageId(block.upto), limit }).await?;
         let Some(last) = messages.iter().map(|stored| stored.id.0).max() else { return Ok(false) };
-        block.rows.extend(meaning.rows(&messages).await?);
+        // What stands for a damaged message means nothing.
+        let sound: Vec<Stored> = messages.into_iter().filter(|stored| stored.origin != Origin::Damaged).collect();
+        block.rows.extend(meaning.rows(&sound).await?);
         block.upto = last + 1;
         let put = Put::new(session, Kind::Vectors, meaning.key(number), at, &block.written()).expecting(expect);
         let batch = Batch { urgency: Urgency::Soon, ..Batch::of_records(session.clone(), vec![put]) };

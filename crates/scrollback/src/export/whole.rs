@@ -30,6 +30,7 @@ impl Whole {
     pub fn read<'a>(store: &'a dyn Store, key: &'a SessionKey, session: Session) -> BoxFuture<'a, Result<Self>> {
         Box::pin(async move {
             let all = store.read(key, Span::Arrival { from: MessageId(0), limit: usize::MAX >> 1 }).await?;
+            let all = all.into_iter().map(Stored::sound).collect::<Result<_>>()?;
             let controls = control::controlled(store, key).await?.controls;
             Ok(Self::of(session, all, controls))
         })

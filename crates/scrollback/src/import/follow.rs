@@ -28,5 +28,6 @@ async fn said_before(log: &Log, tenant: &Tenant, name: &str, began: At) -> Resul
     let last = log.store().read(&key, Span::Last).await?;
     let Some(head) = last.first().and_then(Stored::position) else { return Ok(Vec::new()) };
     let path = log.store().read(&key, Span::path(head, Depth(0))).await?;
-    Ok(path.into_iter().take_while(|stored| stored.at < began).map(|stored| (stored.raw, Some(stored.at))).collect())
+    let before = path.into_iter().take_while(|stored| stored.at < began);
+    before.map(|stored| stored.sound().map(|stored| (stored.raw, Some(stored.at)))).collect()
 }

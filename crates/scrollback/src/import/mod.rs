@@ -131,8 +131,23 @@ impl Conversation {
         if !matches!(error, Error::Damaged(_) | Error::Invalid(_)) {
             return Err(error);
         }
-        let name = self.title.as_deref().or(self.declared.as_deref()).unwrap_or("a conversation without a title");
-        Ok(format!("“{name}”: {error}"))
+        Ok(format!("“{}”: {error}", self.name()))
+    }
+
+    /// What is told of it where messages were damaged in the store and are put back.
+    pub fn mended(&self, received: &Received) -> Option<String> {
+        let name = self.name();
+        (received.mended > 0).then(|| format!("“{name}”: {} damaged in the store, put back", received.mended))
+    }
+
+    /// What is told of it where messages are damaged in the store that it does not have.
+    pub fn damaged(&self, received: &Received) -> Option<String> {
+        let ids = received.damaged.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        (!ids.is_empty()).then(|| format!("“{}”: {ids} damaged in the store, and not the same here", self.name()))
+    }
+
+    fn name(&self) -> &str {
+        self.title.as_deref().or(self.declared.as_deref()).unwrap_or("a conversation without a title")
     }
 
     /// When each message was said: an unknown time is that of the message before, at the head that of the first known
@@ -269,7 +284,12 @@ async fn stored(log: &Log, tenant: &Tenant, conversation: &Conversation, at: At)
         return ours::store(log, arrival, conversation, places, at).await;
     }
     let text = array_of(conversation.messages.iter().map(|(raw, _)| &**raw));
-    log.receive(arrival, &History::parse(&text)?).await
+    let history = History::parse(&text)?;
+    let mut received = log.receive(arrival, &history).await?;
+    let (mended, damaged) = log.mend(arrival, &history, &received).await?;
+    received.mended += mended;
+    received.damaged = damaged;
+    Ok(received)
 }
 
 #[cfg(test)]

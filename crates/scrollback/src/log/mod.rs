@@ -10,6 +10,7 @@ mod align;
 mod declared;
 mod foresee;
 mod history;
+mod mend;
 mod outcome;
 mod recent;
 mod reply;
@@ -91,6 +92,10 @@ pub struct Received {
     pub preamble: Option<Vec<Arc<Stored>>>,
     /// How many messages were stored.
     pub added: usize,
+    /// How many known messages were damaged and are what they were again.
+    pub mended: usize,
+    /// Which of its path are damaged still, if it was read from a file.
+    pub damaged: Vec<MessageId>,
     /// Whether anybody else changed the session since something of it was in mind.
     pub stint: Stint,
     /// When the session came into being; see [`Committed`](crate::store::Committed).
@@ -112,6 +117,8 @@ impl Received {
             asides: Vec::new(),
             preamble: None,
             added: 0,
+            mended: 0,
+            damaged: Vec::new(),
             stint: Stint::default(),
             arrived: 0,
             summed: None,
@@ -199,6 +206,7 @@ impl Log {
         let beside: Vec<(Beside, usize, Stored)> = batch.beside.iter().map(unplaced).collect();
         let committed = self.store.commit(batch).await?;
         (received.added, received.stint, received.arrived) = (committed.added, committed.stint, committed.arrived);
+        received.mended += committed.mended;
         // Where others write too, what follows a message is known to the store alone.
         if committed.stint == Stint::Alone {
             let fresh = if beside.is_empty() { committed.added } else { 0 };

@@ -46,7 +46,8 @@ use crate::tokens::Measure;
 pub trait Store: Send + Sync {
     /// Writes a batch, all of it or none, and returns when it would survive a crash.
     ///
-    /// Messages already at their place are not written again, so the same batch may be committed any number of times.
+    /// Messages already at their place are not written again, so the same batch may be committed any number of times;
+    /// but for those that are damaged: what arrives is what they said.
     /// What is derived needs its log: records of a session that is not there, such as one that was erased meanwhile,
     /// are refused, unless they are somebody's choice ([`Kind::Setting`]). A batch that holds nothing writes nothing:
     /// where others write too, it tells whether they did, and whether `after` is still there.
@@ -55,14 +56,16 @@ pub trait Store: Send + Sync {
     /// How much of `chain` (nodes at consecutive depths from `from` on) is known, directly or through an alias.
     async fn prefix(&self, session: &SessionKey, from: Depth, chain: Vec<NodeId>) -> Result<Option<Known>>;
 
-    /// Messages of a session, in the order of the span. An unknown session has none.
+    /// Messages of a session, in the order of the span. An unknown session has none. For one that is damaged a sentence
+    /// stands that says so ([`Origin::Damaged`]): nobody has to do without the others, or to take it for what was said.
     async fn read(&self, session: &SessionKey, span: Span) -> Result<Vec<Stored>>;
 
     /// Messages that hold the terms of a probe, at most `probe.limit`: the newest first, or those whose terms weigh
     /// most.
     async fn matching(&self, tenant: &Tenant, probe: Probe) -> Result<Matches>;
 
-    /// Derived records of one kind, in the order the keys are asked for.
+    /// Derived records of one kind, in the order the keys are asked for. One that is damaged is as good as not there,
+    /// for whoever writes as well.
     async fn records(&self, scope: &Scope, kind: Kind, keys: Keys) -> Result<Vec<Record>>;
 
     /// The sessions of a tenant, newest first.
@@ -126,6 +129,8 @@ pub enum Origin {
     Import,
     /// Its owner had its words erased; what it says now is ours.
     Erased,
+    /// Its bytes are not what was written; what it says now is ours, and nothing that is stored.
+    Damaged,
 }
 
 /// A node and where it is.
@@ -208,6 +213,12 @@ impl Stored {
         Message::new(self.raw.clone())
     }
 
+    /// An error if it is damaged, for those who must not take what stands for it as what was said.
+    pub(crate) fn sound(self) -> Result<Self> {
+        let damaged = || Error::Damaged(format!("message {}: its bytes are not what was written", self.id));
+        if self.origin == Origin::Damaged { Err(damaged()) } else { Ok(self) }
+    }
+
     /// Whether it brings a picture or a file, whose tokens are a guess.
     pub fn has_attachments(&self) -> bool {
         self.measure.may_have_attachments() && self.message().parts().iter().any(|part| part.attachments() > 0)
@@ -252,6 +263,8 @@ pub struct Committed {
     pub beside: Vec<MessageId>,
     /// How many messages were new.
     pub added: usize,
+    /// How many were damaged and are what they were again.
+    pub mended: usize,
     /// Whether anybody else changed the session meanwhile.
     pub stint: Stint,
     /// When the session came into being, by the clock of a store that others write to as well: one that somebody erased

@@ -27,7 +27,8 @@ pub trait Moving: Send + Sync {
     /// Everything there is to be moved, sessions in the order they came into being.
     async fn labels(&self) -> Result<Vec<Label>>;
 
-    /// What a parcel holds; `None` if there is nothing under this label.
+    /// What a parcel holds; `None` if there is nothing under this label. A message that is damaged is moved as it is and
+    /// damaged where it arrives; a record that is stays behind.
     async fn pack(&self, label: &Label) -> Result<Option<Parcel>>;
 
     /// Writes a parcel, all of it or nothing. What is there already under its label is not touched: then it is refused
@@ -46,6 +47,8 @@ pub struct Parcel {
     pub(super) aliases: Vec<Alias>,
     /// Records, with their kinds.
     pub(super) records: Vec<(String, Record)>,
+    /// Records that are damaged, in words.
+    pub(super) left_behind: Vec<String>,
 }
 
 /// A session's own row.
@@ -64,6 +67,18 @@ impl Parcel {
     /// How many records it holds.
     pub fn records(&self) -> usize {
         self.records.len()
+    }
+
+    /// What of it is not what was written, in words: messages, which are moved as they are, and records, which are not.
+    pub fn damaged(&self) -> Vec<String> {
+        let damaged = self.messages.iter().filter(|row| !row.is_sound);
+        let told = |row: &MessageRow| format!("message {} is damaged there as well", row.id);
+        damaged.map(told).chain(self.left_behind.iter().map(|what| format!("left behind, as it is {what}"))).collect()
+    }
+
+    /// Whether there is nothing in it to tell of.
+    pub(super) fn is_empty(&self) -> bool {
+        self.head.is_none() && self.records.is_empty() && self.left_behind.is_empty()
     }
 
     /// The session's number is none of its own, so that two stores agree on this whatever they call it.

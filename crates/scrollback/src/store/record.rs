@@ -179,6 +179,16 @@ pub enum Expect {
 }
 
 impl Expect {
+    /// The version that must be there, 0 for none and -1 for any.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn version(self) -> i64 {
+        match self {
+            Self::Any => -1,
+            Self::Absent => 0,
+            Self::Version(version) => version.cast_signed(),
+        }
+    }
+
     /// Whether a record at `version` (0: none) may be written over.
     pub(crate) fn allows(self, version: u64) -> bool {
         match self {

@@ -3,9 +3,11 @@
 
 use serde_json::value::RawValue;
 
+use super::tombstone::results_saying;
 use super::{Beside, Draft, Origin, Place, Position, Record, Stored};
 use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, Depth, Hash128, MessageId, NodeId, SessionId};
+use crate::message::{Message, Role};
 use crate::tokens::{Measure, Vocabulary};
 
 /// A message's row as columns.
@@ -22,6 +24,8 @@ pub(super) struct MessageRow {
     pub(super) tokens: u32,
     pub(super) unspaced: u32,
     pub(super) raw: String,
+    /// Whether it is what was written. One that is not stays so wherever it is moved: its seal is a wrong one.
+    pub(super) is_sound: bool,
 }
 
 impl MessageRow {
@@ -43,6 +47,7 @@ impl MessageRow {
             tokens: draft.measure.tokens,
             unspaced: draft.measure.unspaced_chars,
             raw: draft.message.raw().get().to_owned(),
+            is_sound: true,
         }
     }
 
@@ -61,7 +66,13 @@ impl MessageRow {
         ];
         let numbers: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
         let own: [&[u8]; 4] = [&numbers, &self.node.0, self.role.as_bytes(), self.raw.as_bytes()];
-        Hash128::of("message", &[whose, &own].concat()).seal()
+        let seal = Hash128::of("message", &[whose, &own].concat()).seal();
+        if self.is_sound { seal } else { !seal }
+    }
+
+    /// Whether it is damaged and may be what it was again. What its owner had erased comes back for nobody.
+    pub(super) fn wants_mending(&self) -> bool {
+        !self.is_sound && self.origin != origin_code(Origin::Erased)
     }
 
     /// The same row with other words.
@@ -74,6 +85,27 @@ impl MessageRow {
             raw: stored.raw.get().to_owned(),
             ..self
         }
+    }
+
+    /// What stands for a message that is not what was written: a sentence that says so, at its place and in its role.
+    /// The calls that results belong to are named as far as that can be read.
+    pub(super) fn stand_in(self) -> Result<Stored, &'static str> {
+        let words = format!("[{} cannot be read: its bytes in the store are not what was written.]", self.id);
+        let role = Role::from(self.role.as_str());
+        let role = if role.instructs() || role == Role::Assistant { role } else { Role::User };
+        let message = results_saying(&self.raw, &words).unwrap_or_else(|| Message::text(&role, &words));
+        let vocabulary = Vocabulary::O200k;
+        let Measure { tokens, unspaced_chars, .. } = Measure::with(&message, vocabulary);
+        let row = Self {
+            role: message.role().as_str().to_owned(),
+            origin: origin_code(Origin::Damaged),
+            vocabulary: vocabulary_code(vocabulary),
+            tokens,
+            unspaced: unspaced_chars,
+            raw: message.raw().get().to_owned(),
+            ..self
+        };
+        row.stored()
     }
 
     /// The message, as far as the columns make sense; what does not is told in words.
@@ -112,11 +144,13 @@ fn origin_code(origin: Origin) -> i64 {
         Origin::Reply => 1,
         Origin::Import => 2,
         Origin::Erased => 3,
+        // Never written.
+        Origin::Damaged => 4,
     }
 }
 
 fn origin(code: i64) -> Option<Origin> {
-    [Origin::Client, Origin::Reply, Origin::Import, Origin::Erased]
+    [Origin::Client, Origin::Reply, Origin::Import, Origin::Erased, Origin::Damaged]
         .into_iter()
         .find(|origin| origin_code(*origin) == code)
 }

@@ -6,15 +6,23 @@ use serde_json::{Map, Value, json};
 use super::{Origin, Stored};
 use crate::ids::At;
 use crate::message::{Message, value_of};
-use crate::tokens::{Measure, Vocabulary};
+use crate::tokens::Measure;
 
 /// A message without what its tool results said; `None` if it holds none, or is a tombstone already.
 pub(super) fn tombstone(stored: &Stored, at: At) -> Option<Stored> {
     if stored.origin == Origin::Erased {
         return None;
     }
-    let mut value: Value = value_of(stored.raw.get()).ok()?;
-    let words = Value::from(format!("[This tool result was erased for good by its owner, on request, {at}.]"));
+    let words = format!("[This tool result was erased for good by its owner, on request, {at}.]");
+    let message = results_saying(stored.raw.get(), &words)?;
+    let measure = Measure::with(&message, stored.measure.vocabulary);
+    Some(Stored { origin: Origin::Erased, measure, raw: message.raw().clone(), ..stored.clone() })
+}
+
+/// The same message with other words in its tool results; `None` if it has none.
+pub(super) fn results_saying(raw: &str, words: &str) -> Option<Message> {
+    let mut value: Value = value_of(raw).ok()?;
+    let words = Value::from(words);
     let fields = value.as_object_mut()?;
     let named = |field: &str| fields.get(field).and_then(Value::as_str).unwrap_or_default();
     let is_item = named("type").ends_with("_call_output");
@@ -26,13 +34,7 @@ pub(super) fn tombstone(stored: &Stored, at: At) -> Option<Stored> {
     } else {
         in_parts(fields.get_mut("content")?.as_array_mut()?, &words)?;
     }
-    let message = Message::from_json(&value.to_string()).ok()?;
-    let model = match stored.measure.vocabulary {
-        Vocabulary::O200k => "gpt-5",
-        Vocabulary::Cl100k => "gpt-4",
-    };
-    let measure = Measure::of(&message, model);
-    Some(Stored { origin: Origin::Erased, measure, raw: message.raw().clone(), ..stored.clone() })
+    Message::from_json(&value.to_string()).ok()
 }
 
 /// Keeps some fields and puts words into one.

@@ -124,7 +124,11 @@ pub struct Measure {
 impl Measure {
     /// Measures a message for a model.
     pub fn of(message: &Message, model: &str) -> Self {
-        let vocabulary = Vocabulary::of_model(model);
+        Self::with(message, Vocabulary::of_model(model))
+    }
+
+    /// Measures a message in a vocabulary.
+    pub(crate) fn with(message: &Message, vocabulary: Vocabulary) -> Self {
         let encrypted = message.encrypted_bytes() / ENCRYPTED_BYTES;
         let beside: usize = message.parts().iter().map(|part| wordless_tokens(part, vocabulary)).sum();
         let mut tokens = FRAME_TOKENS + beside + encrypted;

@@ -156,7 +156,7 @@ fn views_of_requests_that_fold_at_once_draw_their_own_windows() {
         let mut small = Desk { store: desk.store.clone(), budget: 1_500, ..Desk::memory(0) };
         desk.restart();
         small.restart();
-        let (one, other) = tokio::join!(desk.begin_at(&history, 8), small.begin_at(&history, 9));
+        let (other, one) = tokio::join!(small.begin_at(&history, 9), desk.begin_at(&history, 8));
         let (one, other) = (one.unwrap(), other.unwrap());
         let shown = [texts(one.window()), texts(other.window())];
         assert_ne!(shown[0], shown[1]);

@@ -11,6 +11,7 @@
 
 mod controls;
 mod crowd;
+mod damaged;
 mod decided;
 mod desk;
 mod dialects;

@@ -44,11 +44,12 @@ pub struct Version {
 }
 
 impl Engine {
-    /// The artifacts of a fold that a model may be told of.
+    /// The artifacts of a fold that a model may be told of. One that is lost is not told; what it was made of is found.
     pub(in crate::engine) async fn filed(&self, session: &SessionKey, fold: &Fold) -> Result<Vec<Filed>> {
         let mut filed = Vec::with_capacity(fold.artifacts.len().min(LISTED));
         for edition in fold.artifacts.iter().take(LISTED) {
-            filed.push((edition.branch, self.issued(session, *edition).await?));
+            let artifact = self.legible(session, *edition).await?;
+            filed.extend(artifact.map(|artifact| (edition.branch, artifact)));
         }
         Ok(filed)
     }
@@ -62,18 +63,24 @@ impl Engine {
         Box::pin(async move {
             let mut all = Vec::with_capacity(fold.artifacts.len());
             for edition in &fold.artifacts {
-                all.push(self.issued(session, *edition).await?);
+                all.extend(self.legible(session, *edition).await?);
             }
             Ok(all)
         })
     }
 
-    /// A version of an artifact.
+    /// A version of an artifact; where it is lost, the one before.
     pub(in crate::engine) async fn issued(&self, session: &SessionKey, edition: Edition) -> Result<Arc<Artifact>> {
         let missing = || Error::Damaged(format!("version {} of {} is missing", edition.version, edition.id));
-        let (scope, keys) = (Scope::Session(session.clone()), Keys::One(edition_key(edition)));
-        let record = self.store().records(&scope, Kind::Note, keys).await?.pop().ok_or_else(missing)?;
-        Ok(Arc::new(record.read::<EditionRecord>()?.artifact))
+        self.legible(session, edition).await?.ok_or_else(missing)
+    }
+
+    async fn legible(&self, session: &SessionKey, edition: Edition) -> Result<Option<Arc<Artifact>>> {
+        let key = edition_key(edition);
+        let (scope, keys) = (Scope::Session(session.clone()), Keys::Before(format!("{key}~"), 1));
+        let found = self.store().records(&scope, Kind::Note, keys).await?.pop();
+        let found = found.filter(|record| record.key.starts_with(&key[..PREFIX]));
+        found.map(|record| Ok(Arc::new(record.read::<EditionRecord>()?.artifact))).transpose()
     }
 
     /// Every version of an artifact, the oldest first, on every branch.

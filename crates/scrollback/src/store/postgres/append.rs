@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use deadpool_postgres::{ClientWrapper, Transaction};
 use tokio_postgres::Row;
 
-use super::rows::{PLACE, escaped, number, unescaped};
+use super::forget::drop_record;
+use super::rows::{self, MESSAGE, PLACE, escaped, number, unescaped};
 use super::trouble::Fault;
-use super::{plan, write};
+use super::{plan, words, write};
 use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, MessageId, SessionKey};
-use crate::store::row::session_seal;
+use crate::message::Message;
+use crate::store::row::{MessageRow, session_seal};
 use crate::store::{Batch, Committed, Position, Put, Stint, unkept};
 use plan::{Known, Plan};
 
@@ -166,9 +168,36 @@ async fn planned(transaction: &Transaction<'_>, batch: &Batch, opened: &Opened) 
         Some(parent) => ends_branch(transaction, &batch.session, parent).await?,
         None => false,
     };
-    let plan = start.plan(batch, opened, continues);
+    let mut plan = start.plan(batch, opened, continues);
     batch.branching.allow(plan.fork.is_some() && opened.branches > BranchId(0))?;
+    plan.committed.mended = mend(transaction, &batch.session, opened, &plan.known).await?;
     Ok(plan)
+}
+
+/// Writes the rows of known messages anew that are damaged: what arrived is what they said. Returns how many were.
+async fn mend(
+    transaction: &Transaction<'_>,
+    session: &SessionKey,
+    opened: &Opened,
+    known: &[(MessageRow, Message)],
+) -> Result<usize, Fault> {
+    if known.is_empty() {
+        return Ok(0);
+    }
+    let sql = format!("SELECT {MESSAGE} FROM message m WHERE m.tenant = $1 AND m.session = $2 AND m.no = ANY($3)");
+    let statement = transaction.prepare_cached(&sql).await?;
+    let numbers = known.iter().map(|(row, _)| number(row.id.0)).collect::<Result<Vec<i32>>>()?;
+    let (tenant, id) = (escaped(session.tenant.as_str()), session.id.0.0.as_slice());
+    let mut mended = 0;
+    for row in transaction.query(&statement, &[&tenant, &id, &numbers]).await? {
+        let found = rows::read(session, &row)?;
+        let Some(one) = known.iter().find(|(row, _)| row.id == found.id && found.wants_mending()) else { continue };
+        write::replace(transaction, session, &one.0).await?;
+        words::unindex(transaction, session, found.id).await?;
+        words::insert(transaction, session, opened, std::slice::from_ref(one)).await?;
+        mended += 1;
+    }
+    Ok(mended)
 }
 
 /// Which of some nodes are known, by depth and hash.
@@ -211,15 +240,16 @@ pub(super) fn address(put: &Put) -> Address {
 }
 
 /// The versions of records that are about to be written over, which are locked. Those that are not there are not
-/// listed.
+/// listed. One that is damaged stands in nobody's way: it is taken out.
 async fn versions(transaction: &Transaction<'_>, puts: &[Put]) -> Result<BTreeMap<usize, u64>, Fault> {
     if puts.is_empty() {
         return Ok(BTreeMap::new());
     }
     let statement = transaction
         .prepare_cached(
-            "SELECT wanted.i, r.version
-             FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[]) WITH ORDINALITY AS wanted (tenant, session, kind, key, i)
+            "SELECT r.key, r.version, r.at, CASE WHEN wanted.version IN (-1, r.version) THEN NULL ELSE r.body END, r.seal, wanted.i
+             FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::bigint[])
+                  WITH ORDINALITY AS wanted (tenant, session, kind, key, version, i)
              JOIN record r ON r.tenant = wanted.tenant AND r.session = wanted.session
                           AND r.kind = wanted.kind AND r.key = wanted.key
              ORDER BY r.tenant, r.session, r.kind, r.key FOR UPDATE OF r",
@@ -230,12 +260,20 @@ async fn versions(transaction: &Transaction<'_>, puts: &[Put]) -> Result<BTreeMa
     let sessions: Vec<&[u8]> = all.iter().map(|one| one.1.as_slice()).collect();
     let kinds: Vec<&str> = all.iter().map(|one| one.2).collect();
     let keys: Vec<&str> = all.iter().map(|one| one.3.as_str()).collect();
-    let rows = transaction.query(&statement, &[&tenants, &sessions, &kinds, &keys]).await?;
-    let version = |row: &Row| -> Result<(usize, u64), Fault> {
-        let (i, version): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-        Ok((usize::try_from(i - 1).unwrap_or_default(), version.unsigned_abs()))
-    };
-    rows.iter().map(version).collect()
+    let expected: Vec<i64> = puts.iter().map(|put| put.expect.version()).collect();
+    let mut versions = BTreeMap::new();
+    for row in transaction.query(&statement, &[&tenants, &sessions, &kinds, &keys, &expected]).await? {
+        let i = usize::try_from(row.try_get::<_, i64>(5)? - 1).unwrap_or_default();
+        let (tenant, session, kind, key) = &all[i];
+        // The body is asked for where it would be refused to write over it.
+        let is_suspect = row.try_get::<_, Option<&str>>(3)?.is_some();
+        if is_suspect && rows::record(kind, &row).is_err() {
+            drop_record(transaction, (tenant, session, kind, key)).await?;
+        } else {
+            versions.insert(i, row.try_get::<_, i64>(1)?.unsigned_abs());
+        }
+    }
+    Ok(versions)
 }
 
 /// What a batch that changes nothing tells: whether the place it follows is there, and whether anybody else wrote

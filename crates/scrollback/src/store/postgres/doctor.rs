@@ -9,7 +9,7 @@ use tokio_postgres::Row;
 
 use super::rows::{self, MESSAGE, session_id, stored, unescaped};
 use super::trouble::Fault;
-use super::{PostgresStore, words};
+use super::{PostgresStore, forget, words};
 use crate::error::Result;
 use crate::ids::{At, MessageId, SessionKey, Tenant};
 use crate::store::checkup::{Checkup, Walk};
@@ -47,6 +47,21 @@ impl PostgresStore {
             let writer = self.writer()?;
             let mut client = self.patient().await?;
             words::rebuild(&mut client, writer).await.map_err(|fault| fault.told(self.place()))
+        })
+    }
+
+    /// Takes out derived records that are not what was written, and returns how many.
+    pub fn drop_damaged(&self) -> BoxFuture<'_, Result<u32>> {
+        Box::pin(async move {
+            self.writer()?;
+            let mut client = self.patient().await?;
+            let drop = async {
+                let transaction = client.transaction().await?;
+                let dropped = forget::drop_damaged(&transaction, None).await?;
+                transaction.commit().await?;
+                Ok::<_, Fault>(dropped)
+            };
+            drop.await.map_err(|fault| fault.told(self.place()))
         })
     }
 

@@ -9,6 +9,7 @@ use super::append::touch;
 use super::rows::{self, MESSAGE, escaped, number, stored};
 use super::trouble::Fault;
 use super::words::{self, Place};
+use super::write;
 use crate::ids::{At, MessageId, SessionKey};
 use crate::store::row::depth_beside;
 use crate::store::tombstone::tombstone;
@@ -16,6 +17,9 @@ use crate::store::{Beside, unkept};
 
 /// What is kept of a session beside its own row.
 const OF_SESSION: [&str; 4] = ["word", "message", "branch", "record"];
+
+/// How many records are read at once.
+const ROWS: i32 = 100;
 
 /// Erases a session and returns how many messages it had. What is to be erased is noted in `erasing`: whoever tries
 /// again because the connection broke, and finds nothing, has erased it.
@@ -79,9 +83,45 @@ pub(super) async fn forget_results(
         let meant = results.contains(&MessageId(row.try_get::<_, i32>(0)?.unsigned_abs()));
         erased += u32::from(erase(&transaction, &place, &row, at).await? && meant);
     }
+    // Nobody can tell what those quote.
+    drop_damaged(&transaction, Some(key)).await?;
     let erased = *erasing.get_or_init(|| erased);
     transaction.commit().await?;
     Ok(erased)
+}
+
+/// Takes out records that are not what was written, of one session or of all, and returns how many: nobody can read
+/// them.
+pub(super) async fn drop_damaged(transaction: &Transaction<'_>, of: Option<&SessionKey>) -> Result<u32, Fault> {
+    let whose = if of.is_some() { "tenant = $1 AND session = $2" } else { "$1::text IS NULL AND $2::bytea IS NULL" };
+    let sql = format!("SELECT key, version, at, body, seal, kind, tenant, session FROM record WHERE {whose}");
+    let (tenant, session) = (of.map(|key| escaped(key.tenant.as_str())), of.map(|key| key.id.0.0));
+    let portal = transaction.bind(&sql, &[&tenant, &session.as_ref().map(|id| id.as_slice())]).await?;
+    let mut damaged = 0;
+    loop {
+        let rows = transaction.query_portal(&portal, ROWS).await?;
+        if rows.is_empty() {
+            return Ok(damaged);
+        }
+        for row in rows {
+            let (kind, tenant): (String, String) = (row.try_get(5)?, row.try_get(6)?);
+            if rows::record(&kind, &row).is_err() {
+                let address = (tenant, row.try_get::<_, &[u8]>(7)?, kind, row.try_get::<_, String>(0)?);
+                damaged += 1;
+                drop_record(transaction, (&address.0, address.1, &address.2, &address.3)).await?;
+            }
+        }
+    }
+}
+
+/// Takes out a record, by its tenant, session, kind and key as the database has them.
+pub(super) async fn drop_record(
+    transaction: &Transaction<'_>,
+    (tenant, session, kind, key): (&str, &[u8], &str, &str),
+) -> Result<(), Fault> {
+    let sql = "DELETE FROM record WHERE tenant = $1 AND session = $2 AND kind = $3 AND key = $4";
+    transaction.execute(sql, &[&tenant, &session, &kind, &key]).await?;
+    Ok(())
 }
 
 /// Puts a tombstone in the place of a message's words, in the log and in the index.
@@ -93,19 +133,9 @@ async fn erase(
 ) -> Result<bool, Fault> {
     let key = place.session;
     let Some(tombstone) = tombstone(&stored(key, row)?, at) else { return Ok(false) };
-    let changed = rows::read(row)?.0.saying(&tombstone);
-    let tenant = escaped(key.tenant.as_str());
-    let id = key.id.0.0.as_slice();
-    let small = |code: i64| i16::try_from(code).expect("codes are small");
-    let (no, tokens, unspaced) = (number(changed.id.0)?, number(changed.tokens)?, number(changed.unspaced)?);
-    let sql = "UPDATE message SET origin = $4, vocabulary = $5, tokens = $6, unspaced = $7, raw = $8, seal = $9
-               WHERE tenant = $1 AND session = $2 AND no = $3";
-    let (origin, vocabulary, seal) = (small(changed.origin), small(changed.vocabulary), rows::seal(key, &changed));
-    transaction
-        .execute(sql, &[&tenant, &id, &no, &origin, &vocabulary, &tokens, &unspaced, &changed.raw, &seal])
-        .await?;
-    let unindex = "DELETE FROM word WHERE tenant = $1 AND session = $2 AND no = $3";
-    transaction.execute(unindex, &[&tenant, &id, &no]).await?;
+    let changed = rows::read(key, row)?.saying(&tombstone);
+    write::replace(transaction, key, &changed).await?;
+    words::unindex(transaction, key, tombstone.id).await?;
     words::index(transaction, place, &[(tombstone.id, &tombstone.message())]).await?;
     Ok(true)
 }

@@ -161,7 +161,20 @@ pub(super) async fn records(
     );
     let statement = client.prepare_cached(&sql).await?;
     let (tenant, key) = (escaped(scope.tenant().as_str()), escaped(key));
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rows = client.query(&statement, &[&tenant, &scope.session_bytes(), &kind.as_str(), &key, &limit]).await?;
-    rows.iter().map(|row| rows::record(kind.as_str(), row)).collect()
+    let mut asked = limit;
+    loop {
+        let most = i64::try_from(asked).unwrap_or(i64::MAX);
+        let rows = client.query(&statement, &[&tenant, &scope.session_bytes(), &kind.as_str(), &key, &most]).await?;
+        let read = rows.iter().map(|row| rows::record(kind.as_str(), row));
+        let sound: Vec<Record> = read.filter(|record| !is_damaged(record)).collect::<Result<_, Fault>>()?;
+        // As many more may stand behind those that are damaged.
+        if sound.len() == limit || rows.len() < asked {
+            return Ok(sound);
+        }
+        asked += limit - sound.len();
+    }
+}
+
+fn is_damaged(record: &Result<Record, Fault>) -> bool {
+    matches!(record, Err(Fault::Ours(Error::Damaged(_))))
 }

@@ -7,7 +7,7 @@ use tokio_postgres::types::ToSql;
 use super::append::Opened;
 use super::attempt::Repeat;
 use super::pieces::pieces;
-use super::rows::{self, MESSAGE, escaped, number, session_id, stored, unescaped};
+use super::rows::{self, MESSAGE, escaped, number, session_id, unescaped};
 use super::trouble::Fault;
 use super::{PostgresStore, words, write};
 use crate::error::{Error, Result};
@@ -84,7 +84,7 @@ async fn snapshot(client: &mut ClientWrapper) -> Result<Transaction<'_>, Fault> 
 
 async fn pack(client: &mut ClientWrapper, label: &Label) -> Result<Option<Parcel>, Fault> {
     let snapshot = snapshot(client).await?;
-    let records = records(&snapshot, label).await?;
+    let (records, left_behind) = records(&snapshot, label).await?;
     let (mut head, mut messages, mut branches, mut aliases) = Default::default();
     if let Some(id) = label.session {
         let key = SessionKey { tenant: label.tenant.clone(), id };
@@ -93,8 +93,8 @@ async fn pack(client: &mut ClientWrapper, label: &Label) -> Result<Option<Parcel
         branches = read_branches(&snapshot, &key).await?;
         aliases = read_aliases(&snapshot, &key).await?;
     }
-    let parcel = Parcel { label: label.clone(), head, messages, branches, aliases, records }.sorted();
-    Ok((parcel.head.is_some() || !parcel.records.is_empty()).then_some(parcel))
+    let parcel = Parcel { label: label.clone(), head, messages, branches, aliases, records, left_behind }.sorted();
+    Ok((!parcel.is_empty()).then_some(parcel))
 }
 
 async fn of_session(
@@ -120,12 +120,7 @@ async fn read_head(snapshot: &Transaction<'_>, key: &SessionKey) -> Result<Optio
 
 async fn read_messages(snapshot: &Transaction<'_>, key: &SessionKey) -> Result<Vec<MessageRow>, Fault> {
     let sql = format!("SELECT {MESSAGE} FROM message m WHERE m.tenant = $1 AND m.session = $2 ORDER BY m.no");
-    let row = |row: &tokio_postgres::Row| {
-        // What is damaged is not moved as if it were not.
-        stored(key, row)?;
-        Ok(rows::read(row)?.0)
-    };
-    of_session(snapshot, &sql, key).await?.iter().map(row).collect()
+    of_session(snapshot, &sql, key).await?.iter().map(|row| rows::read(key, row)).collect()
 }
 
 async fn read_branches(snapshot: &Transaction<'_>, key: &SessionKey) -> Result<Vec<(u32, Option<u32>)>, Fault> {
@@ -154,16 +149,21 @@ fn session_bytes(label: &Label) -> Vec<u8> {
     label.session.map_or_else(Vec::new, |id| id.0.0.to_vec())
 }
 
-async fn records(snapshot: &Transaction<'_>, label: &Label) -> Result<Vec<(String, Record)>, Fault> {
+/// The records, and in words which are damaged.
+async fn records(snapshot: &Transaction<'_>, label: &Label) -> Result<(Vec<(String, Record)>, Vec<String>), Fault> {
     let sql = "SELECT key, version, at, body, seal, kind FROM record WHERE tenant = $1 AND session = $2";
     let statement = snapshot.prepare_cached(sql).await?;
     let found = snapshot.query(&statement, &[&escaped(label.tenant.as_str()), &session_bytes(label)]).await?;
-    let record = |row: &tokio_postgres::Row| {
+    let (mut records, mut damaged) = (Vec::new(), Vec::new());
+    for row in &found {
         let kind: String = row.try_get(5)?;
-        let record = rows::record(&kind, row)?;
-        Ok((kind, record))
-    };
-    found.iter().map(record).collect()
+        match rows::record(&kind, row) {
+            Ok(record) => records.push((kind, record)),
+            Err(Fault::Ours(error)) => damaged.push(error.to_string()),
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok((records, damaged))
 }
 
 /// A parcel's messages, as many at once as are written at once.
@@ -184,7 +184,8 @@ async fn unpack(client: &mut ClientWrapper, parcel: &Parcel, writer: i64) -> Res
             let all: Vec<&MessageRow> = rows.iter().collect();
             write::insert(&transaction, &key, &all).await?;
             let read = |row: &MessageRow| Some((row.id, Message::from_json(&row.raw).ok()?));
-            let messages: Vec<(MessageId, Message)> = rows.iter().filter_map(read).collect();
+            let sound = rows.iter().filter(|row| row.is_sound);
+            let messages: Vec<(MessageId, Message)> = sound.filter_map(read).collect();
             let messages: Vec<(MessageId, &Message)> = messages.iter().map(|(id, message)| (*id, message)).collect();
             let place = words::Place { session: &key, declared: opened.declared.is_some(), arrived: opened.arrived };
             words::index(&transaction, &place, &messages).await?;

@@ -75,7 +75,8 @@ impl<'k> Start<'k> {
         let branch = parent.filter(|_| continues).map_or(opened.branches, |parent| parent.branch);
         let forks = self.path.len() < self.whole && branch == opened.branches;
         let fork = forks.then_some((branch, parent.map(|parent| parent.id)));
-        let mut plan = Plan { fork, rows: Vec::new(), committed: Committed::default(), next: opened.messages };
+        let (rows, known, committed) = Default::default();
+        let mut plan = Plan { fork, rows, known, committed, next: opened.messages };
         let mut parent = self.before;
         let mut beside = batch.beside.iter().peekable();
         for (i, draft) in batch.path.iter().enumerate() {
@@ -84,13 +85,10 @@ impl<'k> Start<'k> {
             while let Some(sidelong) = beside.next_if(|sidelong| sidelong.before <= i) {
                 plan.beside(sidelong, follows, self.known);
             }
-            let at = known.unwrap_or_else(|| {
-                let depth = parent.map_or(Depth(0), |parent| parent.depth.plus(1));
-                let at = Position { id: plan.next, branch, depth, node: draft.node };
-                let row = MessageRow::new(at.id, parent.map(|parent| parent.id), Place::Path(at), draft);
-                plan.add(row, draft.message.clone());
-                at
-            });
+            let depth = parent.map_or(Depth(0), |parent| parent.depth.plus(1));
+            let at = known.unwrap_or(Position { id: plan.next, branch, depth, node: draft.node });
+            let row = MessageRow::new(at.id, parent.map(|parent| parent.id), Place::Path(at), draft);
+            plan.add(row, draft.message.clone());
             plan.committed.path.push(at);
             parent = Some(at);
         }
@@ -106,15 +104,22 @@ pub(super) struct Plan {
     pub(super) fork: Option<(BranchId, Option<MessageId>)>,
     /// New messages, in the order of their numbers.
     pub(super) rows: Vec<(MessageRow, Message)>,
+    /// Those that are there, as they were written.
+    pub(super) known: Vec<(MessageRow, Message)>,
     pub(super) committed: Committed,
     /// The number of the next message.
     pub(super) next: MessageId,
 }
 
 impl Plan {
+    /// Adds a row, which is new if it has the next number.
     fn add(&mut self, row: MessageRow, message: Message) {
-        self.rows.push((row, message));
-        self.next.0 += 1;
+        if row.id == self.next {
+            self.rows.push((row, message));
+            self.next.0 += 1;
+        } else {
+            self.known.push((row, message));
+        }
     }
 
     fn beside(&mut self, sidelong: &Sidelong, follows: Option<MessageId>, known: &Known) {
@@ -122,13 +127,12 @@ impl Plan {
         let depth = depth_beside(*why);
         let is_it = |(row, _): &&(MessageRow, Message)| row.depth == depth && row.node == draft.node.0;
         let before = known.get(&(depth, draft.node.0)).map(|(id, _)| *id);
-        let id = before.or_else(|| self.rows.iter().find(is_it).map(|(row, _)| row.id));
-        let id = id.unwrap_or_else(|| {
+        let added = self.rows.iter().find(is_it).map(|(row, _)| row.id);
+        let id = before.or(added).unwrap_or(self.next);
+        if added.is_none() {
             let follows = follows.filter(|_| *why == Beside::Aside);
-            let id = self.next;
             self.add(MessageRow::new(id, follows, Place::Beside(*why), draft), draft.message.clone());
-            id
-        });
+        }
         self.committed.beside.push(id);
     }
 }

@@ -9,7 +9,7 @@ use futures_util::future::try_join_all;
 use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
 
-use super::rows::{MESSAGE, PLACE, escaped, number, position, session_id, stored};
+use super::rows::{MESSAGE, PLACE, escaped, number, position, session_id, shown};
 use super::trouble::Fault;
 use crate::error::Result;
 use crate::ids::{BranchId, Depth, MessageId, NodeId, SessionId, SessionKey};
@@ -129,7 +129,7 @@ async fn collect(
     values: &[&(dyn ToSql + Sync)],
 ) -> Result<Vec<Stored>, Fault> {
     let sql = format!("SELECT {MESSAGE} FROM message m WHERE m.tenant = $1 AND m.session = $2 AND {rest}");
-    all(client, &sql, key, values).await?.iter().map(|row| stored(key, row)).collect()
+    all(client, &sql, key, values).await?.iter().map(|row| shown(key, row)).collect()
 }
 
 /// The messages of a span.

@@ -61,10 +61,10 @@ pub(super) fn session_id(row: &Row, column: usize) -> Result<SessionId, Fault> {
     hash(row, column).map(SessionId)
 }
 
-/// Reads a message's columns, and the seal beside them.
-pub(super) fn read(row: &Row) -> Result<(MessageRow, i64), Fault> {
+/// Reads a message's columns, and finds out whether they are what was written.
+pub(super) fn read(session: &SessionKey, row: &Row) -> Result<MessageRow, Fault> {
     let small = |column: usize| row.try_get::<_, i16>(column).map(i64::from);
-    let read = MessageRow {
+    let mut read = MessageRow {
         id: MessageId(count(row, 0)?),
         depth: row.try_get::<_, i32>(1)?.into(),
         node: hash(row, 2)?,
@@ -77,8 +77,10 @@ pub(super) fn read(row: &Row) -> Result<(MessageRow, i64), Fault> {
         tokens: count(row, 9)?,
         unspaced: count(row, 10)?,
         raw: row.try_get(11)?,
+        is_sound: true,
     };
-    Ok((read, row.try_get(12)?))
+    read.is_sound = seal(session, &read) == row.try_get::<_, i64>(12)?;
+    Ok(read)
 }
 
 /// The seal of a message's row.
@@ -88,13 +90,21 @@ pub(super) fn seal(session: &SessionKey, row: &MessageRow) -> i64 {
 
 /// Reads a message and checks its seal.
 pub(super) fn stored(session: &SessionKey, row: &Row) -> Result<Stored, Fault> {
-    let (row, written) = read(row)?;
+    let row = read(session, row)?;
     let id = row.id;
     let damaged = |what: &str| Error::Damaged(format!("message {id} of session {}: {what}", session.id));
-    if seal(session, &row) != written {
+    if !row.is_sound {
         return Err(damaged("its bytes are not what was written").into());
     }
     Ok(row.stored().map_err(damaged)?)
+}
+
+/// Reads a message, or what stands for one that is damaged.
+pub(super) fn shown(session: &SessionKey, row: &Row) -> Result<Stored, Fault> {
+    let row = read(session, row)?;
+    let id = row.id;
+    let shown = if row.is_sound { row.stored() } else { row.stand_in() };
+    Ok(shown.map_err(|what| Error::Damaged(format!("message {id} of session {}: {what}", session.id)))?)
 }
 
 /// Reads a record (key, version, at, body, seal) and checks its seal.

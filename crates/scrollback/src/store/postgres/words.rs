@@ -86,6 +86,14 @@ pub(super) async fn insert(
     index(transaction, &place, &messages).await
 }
 
+/// Takes a message out of the index.
+pub(super) async fn unindex(transaction: &Transaction<'_>, session: &SessionKey, id: MessageId) -> Result<(), Fault> {
+    let sql = "DELETE FROM word WHERE tenant = $1 AND session = $2 AND no = $3";
+    let tenant = escaped(session.tenant.as_str());
+    transaction.execute(sql, &[&tenant, &session.id.0.0.as_slice(), &number(id.0)?]).await?;
+    Ok(())
+}
+
 /// What the index has to know of a session.
 pub(super) struct Place<'s> {
     pub(super) session: &'s SessionKey,

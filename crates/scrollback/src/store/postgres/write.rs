@@ -90,6 +90,41 @@ pub(super) async fn insert(
     Ok(())
 }
 
+/// Writes a row that is there anew.
+pub(super) async fn replace(
+    transaction: &Transaction<'_>,
+    session: &SessionKey,
+    row: &MessageRow,
+) -> Result<(), Fault> {
+    let statement = transaction
+        .prepare_cached(
+            "UPDATE message SET parent = $4, role = $5, origin = $6, at = $7, vocabulary = $8, tokens = $9, unspaced = $10,
+                                raw = $11, seal = $12
+             WHERE tenant = $1 AND session = $2 AND no = $3",
+        )
+        .await?;
+    let small = |code: i64| i16::try_from(code).expect("codes are small");
+    let (tenant, id, no) = (escaped(session.tenant.as_str()), session.id.0.0.as_slice(), number(row.id.0)?);
+    let (parent, role, origin) = (row.parent.map(number).transpose()?, escaped(&row.role), small(row.origin));
+    let (tokens, unspaced, vocabulary) = (number(row.tokens)?, number(row.unspaced)?, small(row.vocabulary));
+    let values: [&(dyn ToSql + Sync); 12] = [
+        &tenant,
+        &id,
+        &no,
+        &parent,
+        &role,
+        &origin,
+        &row.at,
+        &vocabulary,
+        &tokens,
+        &unspaced,
+        &row.raw,
+        &seal(session, row),
+    ];
+    transaction.execute(&statement, &values).await?;
+    Ok(())
+}
+
 async fn begun(transaction: &Transaction<'_>, session: &SessionKey, plan: &Plan) -> Result<(), Fault> {
     match plan.fork {
         Some((branch, left)) => fork(transaction, session, branch, left).await,

@@ -3,11 +3,12 @@
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::query::{on_branch, position_at, session_no};
-use super::rows::{MessageRow, depth_beside, insert, key_of, record_seal, session_seal};
+use super::rows::{MESSAGE, MessageRow, depth_beside, insert, key_of, read, record_seal, session_seal};
 use super::trouble::Fault;
+use super::words;
 use crate::error::Error;
 use crate::ids::{At, BranchId, Depth, MessageId, SessionKey};
-use crate::store::{Alias, Batch, Beside, Branching, Committed, Place, Position, Put, Record, Sidelong, unkept};
+use crate::store::{Alias, Batch, Beside, Branching, Committed, Draft, Place, Position, Put, Record, Sidelong, unkept};
 
 /// What a batch changed, for the writer's own book-keeping.
 pub(super) struct Applied {
@@ -121,9 +122,11 @@ fn append_all(
         let known = if fresh_parent { None } else { position_at(connection, session, at)? };
         let follows = parent.filter(|_| known.is_none()).map(|parent| parent.id);
         while let Some(sidelong) = beside.next_if(|sidelong| sidelong.before <= i) {
-            committed.beside.push(append_beside(connection, session, sidelong, follows, next)?);
+            append_beside(connection, session, sidelong, follows, (next, committed))?;
         }
         let position = if let Some(known) = known {
+            let row = || MessageRow::new(known.id, parent.map(|parent| parent.id), Place::Path(known), draft);
+            committed.mended += mend(connection, session, known.id, draft, row)?;
             known
         } else {
             let branch = match parent {
@@ -141,9 +144,29 @@ fn append_all(
         parent = Some(position);
     }
     for sidelong in beside {
-        committed.beside.push(append_beside(connection, session, sidelong, None, next)?);
+        append_beside(connection, session, sidelong, None, (next, committed))?;
     }
     Ok(())
+}
+
+/// Writes the row of a known message anew if it is damaged: what arrived is what it said. How many were.
+fn mend(
+    connection: &Connection,
+    session: i64,
+    id: MessageId,
+    draft: &Draft,
+    row: impl Fn() -> MessageRow,
+) -> Result<usize, Fault> {
+    let key = key_of(session, id);
+    let wants_mending = connection
+        .prepare_cached(&format!("SELECT {MESSAGE} FROM message m WHERE m.id = ?1"))?
+        .query_row([key], |row| Ok(read(row).is_ok_and(|row| row.wants_mending())))?;
+    if !wants_mending {
+        return Ok(0);
+    }
+    super::rows::replace(connection, key, &row())?;
+    words::index_anew(connection, key, &draft.message)?;
+    Ok(1)
 }
 
 /// The parent's branch if the parent is its head; otherwise a new one.
@@ -179,21 +202,24 @@ fn append_beside(
     session: i64,
     sidelong: &Sidelong,
     follows: Option<MessageId>,
-    next: &mut MessageId,
-) -> Result<MessageId, Fault> {
+    (next, committed): (&mut MessageId, &mut Committed),
+) -> Result<(), Fault> {
     let Sidelong { why, draft, .. } = sidelong;
     let known: Option<i64> = connection
         .prepare_cached("SELECT id FROM message WHERE session = ?1 AND depth = ?2 AND node = ?3")?
         .query_row(params![session, depth_beside(*why), draft.node.0.0], |row| row.get(0))
         .optional()?;
-    if let Some(known) = known {
-        return Ok(super::rows::id_of(known));
-    }
-    let id = *next;
+    let id = known.map_or(*next, super::rows::id_of);
     let follows = follows.filter(|_| *why == Beside::Aside);
-    insert(connection, session, &MessageRow::new(id, follows, Place::Beside(*why), draft))?;
-    next.0 += 1;
-    Ok(id)
+    let row = || MessageRow::new(id, follows, Place::Beside(*why), draft);
+    if known.is_some() {
+        committed.mended += mend(connection, session, id, draft, row)?;
+    } else {
+        insert(connection, session, &row())?;
+        next.0 += 1;
+    }
+    committed.beside.push(id);
+    Ok(())
 }
 
 pub(super) fn put_alias(connection: &Connection, tenant: &str, alias: &Alias) -> Result<(), Fault> {
@@ -211,11 +237,15 @@ pub(super) fn put_alias(connection: &Connection, tenant: &str, alias: &Alias) ->
 
 fn put_record(connection: &Connection, put: &Put) -> Result<(), Fault> {
     let (tenant, session, kind) = (put.scope.tenant().as_str(), put.scope.session_bytes(), put.kind.as_str());
-    let before: Option<i64> = connection
-        .prepare_cached("SELECT version FROM record WHERE tenant = ?1 AND session = ?2 AND kind = ?3 AND key = ?4")?
-        .query_row(params![tenant, session, kind, put.key], |row| row.get(0))
+    let before = connection
+        .prepare_cached(
+            "SELECT key, version, at, body, seal FROM record
+             WHERE tenant = ?1 AND session = ?2 AND kind = ?3 AND key = ?4",
+        )?
+        .query_row(params![tenant, session, kind, put.key], |row| Ok(super::rows::record(kind, row)))
         .optional()?;
-    let before = before.unwrap_or(0).unsigned_abs();
+    // One that is damaged stands in nobody's way: nobody could read it.
+    let before = before.and_then(Result::ok).map_or(0, |record| record.version);
     if !put.expect.allows(before) {
         return Err(Error::Conflict(format!("the {kind} “{}”", put.key)).into());
     }

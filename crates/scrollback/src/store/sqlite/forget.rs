@@ -10,9 +10,9 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::query::session_no;
 use super::rows::{self, MESSAGE, depth_beside, key_of, stored};
 use super::trouble::Fault;
+use super::words;
 use crate::error::Error;
 use crate::ids::{At, MessageId, SessionKey};
-use crate::search::index_terms;
 use crate::store::tombstone::tombstone;
 use crate::store::{Beside, unkept};
 
@@ -75,9 +75,29 @@ pub(super) fn forget_results(
             erase(&transaction, overlay, at)?;
         }
     }
+    // Nobody can tell what those quote.
+    drop_damaged(&transaction, Some(key))?;
     mark(&transaction)?;
     transaction.commit()?;
     Ok(erased)
+}
+
+/// Takes out records that are not what was written, of one session or of all, and returns how many: nobody can read
+/// them.
+pub(super) fn drop_damaged(connection: &Connection, of: Option<&SessionKey>) -> Result<u32, Fault> {
+    let whose = if of.is_some() { "tenant = ?1 AND session = ?2" } else { "?1 IS NULL AND ?2 IS NULL" };
+    let sql = format!("SELECT key, version, at, body, seal, kind, rowid FROM record WHERE {whose}");
+    let mut statement = connection.prepare(&sql)?;
+    let mut rows = statement.query(params![of.map(|key| key.tenant.as_str()), of.map(|key| key.id.0.0)])?;
+    let mut damaged: Vec<i64> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let is_sound = row.get::<_, String>(5).is_ok_and(|kind| rows::record(&kind, row).is_ok());
+        damaged.extend((!is_sound).then(|| row.get::<_, i64>(6)).transpose()?);
+    }
+    for row in &damaged {
+        connection.execute("DELETE FROM record WHERE rowid = ?1", [row])?;
+    }
+    Ok(u32::try_from(damaged.len()).unwrap_or(u32::MAX))
 }
 
 /// Notes that something was erased whose bytes are still there.
@@ -91,15 +111,12 @@ fn mark(connection: &Connection) -> Result<(), Fault> {
 fn erase(connection: &Connection, key: i64, at: At) -> Result<bool, Fault> {
     let found = connection
         .prepare_cached(&format!("SELECT {MESSAGE} FROM message m WHERE m.id = ?1"))?
-        .query_row([key], |row| Ok((rows::read(row)?.0, stored(row))))
+        .query_row([key], |row| Ok((rows::read(row)?, stored(row))))
         .optional()?;
     let Some((row, stored)) = found else { return Ok(false) };
     let Some(tombstone) = tombstone(&stored.map_err(|damage| damage.told(connection))?, at) else { return Ok(false) };
     rows::replace(connection, key, &row.saying(&tombstone))?;
-    if connection.execute("DELETE FROM word WHERE rowid = ?1", [key])? > 0 {
-        let terms = index_terms(&tombstone.message()).join(" ");
-        connection.execute("INSERT INTO word (rowid, terms) VALUES (?1, ?2)", params![key, terms])?;
-    }
+    words::index_anew(connection, key, &tombstone.message())?;
     Ok(true)
 }
 

@@ -118,6 +118,11 @@ impl SqliteStore {
         })
     }
 
+    /// Takes out derived records that are not what was written, and returns how many.
+    pub fn drop_damaged(&self) -> BoxFuture<'_, Result<u32>> {
+        Box::pin(async move { self.writer()?.run(Box::new(|connection| forget::drop_damaged(connection, None))).await })
+    }
+
     /// Writes the file anew, whether or not something was erased from it.
     pub fn rewrite(&self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async move {

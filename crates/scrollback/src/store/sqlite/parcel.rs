@@ -48,7 +48,7 @@ fn labels(connection: &Connection) -> Result<Vec<Label>, Fault> {
 
 fn pack(connection: &Connection, label: Label) -> Result<Option<Parcel>, Fault> {
     let snapshot = connection.unchecked_transaction()?;
-    let records = records(&snapshot, &label)?;
+    let (records, left_behind) = records(&snapshot, &label)?;
     let (mut head, mut messages, mut branches, mut aliases) = Default::default();
     if let Some(id) = label.session {
         let key = SessionKey { tenant: label.tenant.clone(), id };
@@ -61,8 +61,8 @@ fn pack(connection: &Connection, label: Label) -> Result<Option<Parcel>, Fault> 
         }
         aliases = read_aliases(&snapshot, &key)?;
     }
-    let parcel = Parcel { label, head, messages, branches, aliases, records }.sorted();
-    Ok((parcel.head.is_some() || !parcel.records.is_empty()).then_some(parcel))
+    let parcel = Parcel { label, head, messages, branches, aliases, records, left_behind }.sorted();
+    Ok((!parcel.is_empty()).then_some(parcel))
 }
 
 fn read_head(connection: &Connection, key: &SessionKey) -> Result<Head, Fault> {
@@ -83,9 +83,7 @@ fn read_messages(connection: &Connection, no: i64) -> Result<Vec<rows::MessageRo
     let mut found = statement.query([key_of(no, MessageId(0)), key_of(no, MessageId(u32::MAX))])?;
     let mut messages = Vec::new();
     while let Some(row) = found.next()? {
-        // What is damaged is not moved as if it were not.
-        rows::stored(row).map_err(|damage| damage.told(connection))?;
-        messages.push(rows::read(row)?.0);
+        messages.push(rows::read(row)?);
     }
     Ok(messages)
 }
@@ -106,17 +104,20 @@ fn session_bytes(label: &Label) -> Vec<u8> {
     label.session.map_or_else(Vec::new, |id| id.0.0.to_vec())
 }
 
-fn records(connection: &Connection, label: &Label) -> Result<Vec<(String, Record)>, Fault> {
+/// The records, and in words which are damaged.
+fn records(connection: &Connection, label: &Label) -> Result<(Vec<(String, Record)>, Vec<String>), Fault> {
     let sql = "SELECT key, version, at, body, seal, kind FROM record WHERE tenant = ?1 AND session = ?2";
     let mut statement = connection.prepare_cached(sql)?;
     let mut found = statement.query(params![label.tenant.as_str(), session_bytes(label)])?;
-    let mut records = Vec::new();
+    let (mut records, mut damaged) = (Vec::new(), Vec::new());
     while let Some(row) = found.next()? {
         let kind: String = row.get(5)?;
-        let record = rows::record(&kind, row)?;
-        records.push((kind, record));
+        match rows::record(&kind, row) {
+            Ok(record) => records.push((kind, record)),
+            Err(error) => damaged.push(error.to_string()),
+        }
     }
-    Ok(records)
+    Ok((records, damaged))
 }
 
 fn unpack(connection: &mut Connection, parcel: &Parcel) -> Result<(), Fault> {

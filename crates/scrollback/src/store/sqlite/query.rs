@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::rows::{self, MESSAGE, id_of, key_of, stored};
+use super::rows::{self, MESSAGE, id_of, key_of};
 use super::trouble::Fault;
 use crate::error::Error;
 use crate::ids::{At, BranchId, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
@@ -255,7 +255,7 @@ fn collect(connection: &Connection, sql: &str, values: impl rusqlite::Params) ->
     let mut rows = statement.query(values)?;
     let mut messages = Vec::new();
     while let Some(row) = rows.next()? {
-        messages.push(stored(row).map_err(|damage| damage.told(connection))?);
+        messages.push(rows::shown(row).map_err(|damage| damage.told(connection))?);
     }
     Ok(messages)
 }
@@ -374,7 +374,8 @@ fn extent(connection: &Connection, session: i64) -> Result<(u32, Option<At>), Fa
     Ok(newest.map_or((0, None), |(key, at)| (id_of(key).0 + 1, Some(At(at)))))
 }
 
-/// Records of one kind, in the order that is asked for.
+/// Records of one kind, in the order that is asked for. One that is not what was written is as good as not there: it is
+/// derived, and `doctor` tells of it.
 pub(super) fn records(connection: &Connection, scope: &Scope, kind: Kind, keys: &Keys) -> Result<Vec<Record>, Fault> {
     let (condition, key, limit) = match keys {
         Keys::One(key) => ("= ?4 ORDER BY key", key, 1),
@@ -387,13 +388,13 @@ pub(super) fn records(connection: &Connection, scope: &Scope, kind: Kind, keys: 
     };
     let mut statement = connection.prepare_cached(&format!(
         "SELECT key, version, at, body, seal FROM record
-         WHERE tenant = ?1 AND session = ?2 AND kind = ?3 AND key {condition} LIMIT ?5",
+         WHERE tenant = ?1 AND session = ?2 AND kind = ?3 AND key {condition}",
     ))?;
     let (tenant, kind) = (scope.tenant().as_str(), kind.as_str());
-    let mut rows = statement.query(params![tenant, scope.session_bytes(), kind, key, most(limit)])?;
+    let mut rows = statement.query(params![tenant, scope.session_bytes(), kind, key])?;
     let mut records = Vec::new();
-    while let Some(row) = rows.next()? {
-        records.push(rows::record(kind, row)?);
+    while let Some(row) = rows.next()?.filter(|_| records.len() < limit) {
+        records.extend(rows::record(kind, row).ok());
     }
     Ok(records)
 }

@@ -1,6 +1,6 @@
 //! Between SQLite's rows and types; what is alike for every database is in `store/row.rs`.
 
-use rusqlite::{Connection, Row, ToSql, params};
+use rusqlite::{Connection, Row, ToSql};
 
 pub(super) use crate::store::row::{MessageRow, RecordRow, depth_beside, record_seal, session_seal};
 
@@ -27,23 +27,37 @@ pub(super) fn id_of(key: i64) -> MessageId {
     MessageId(u32::try_from(key & 0xFFFF_FFFF).expect("masked to 32 bits"))
 }
 
-/// Reads a message's columns, and the seal beside them.
-pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(MessageRow, i64)> {
-    let read = MessageRow {
-        id: id_of(row.get(0)?),
+/// Reads a message's columns as far as they can be read, and finds out whether they are what was written. Where it is
+/// has to be legible.
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<MessageRow> {
+    let key = row.get(0)?;
+    let mut read = MessageRow {
+        id: id_of(key),
         depth: row.get(1)?,
         node: Hash128(row.get(2)?),
-        parent: row.get(3)?,
+        parent: row.get(3).unwrap_or_default(),
         branch: row.get(4)?,
-        role: row.get(5)?,
-        origin: row.get(6)?,
-        at: row.get(7)?,
-        vocabulary: row.get(8)?,
-        tokens: row.get(9)?,
-        unspaced: row.get(10)?,
-        raw: row.get(11)?,
+        role: text(row, 5),
+        origin: row.get(6).unwrap_or_default(),
+        at: row.get(7).unwrap_or_default(),
+        vocabulary: row.get(8).unwrap_or_default(),
+        tokens: row.get(9).unwrap_or_default(),
+        unspaced: row.get(10).unwrap_or_default(),
+        raw: text(row, 11),
+        is_sound: true,
     };
-    Ok((read, row.get(12)?))
+    read.is_sound = row.get(12).is_ok_and(|written: i64| read.seal(key, &[]) == written);
+    if !read.is_sound {
+        // No other database could hold it.
+        read.raw = read.raw.replace('\0', "\u{fffd}");
+    }
+    Ok(read)
+}
+
+/// The text of a column, with a sign for each piece that is none.
+fn text(row: &Row<'_>, column: usize) -> String {
+    let bytes = row.get_ref(column).ok().and_then(|value| value.as_bytes().ok()).unwrap_or_default();
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// Writes a new row.
@@ -70,15 +84,29 @@ pub(super) fn insert(connection: &Connection, session: i64, row: &MessageRow) ->
         .execute(&values[..])
 }
 
-/// Writes the words of a row that is there.
+/// Writes a row that is there anew.
 pub(super) fn replace(connection: &Connection, key: i64, row: &MessageRow) -> rusqlite::Result<usize> {
-    let seal = row.seal(key, &[]);
+    let values: [&dyn ToSql; 13] = [
+        &key,
+        &row.depth,
+        &row.node.0,
+        &row.parent,
+        &row.branch,
+        &row.role,
+        &row.origin,
+        &row.at,
+        &row.vocabulary,
+        &row.tokens,
+        &row.unspaced,
+        &row.raw,
+        &row.seal(key, &[]),
+    ];
     connection
         .prepare_cached(
-            "UPDATE message SET origin = ?2, vocabulary = ?3, tokens = ?4, unspaced = ?5, raw = ?6, seal = ?7
-             WHERE id = ?1",
+            "UPDATE message SET depth = ?2, node = ?3, parent = ?4, branch = ?5, role = ?6, origin = ?7, at = ?8,
+                                vocabulary = ?9, tokens = ?10, unspaced = ?11, raw = ?12, seal = ?13 WHERE id = ?1",
         )?
-        .execute(params![key, row.origin, row.vocabulary, row.tokens, row.unspaced, row.raw, seal])
+        .execute(&values[..])
 }
 
 /// A message that is not what was written.
@@ -109,14 +137,27 @@ pub(super) fn session_called(connection: &Connection, no: i64) -> String {
 
 /// Reads a message and checks its seal.
 pub(super) fn stored(row: &Row<'_>) -> Result<Stored, Damage> {
-    let key: i64 =
-        row.get(0).map_err(|cause| Damage { key: None, what: format!("a message row is unreadable: {cause}") })?;
+    let (key, row) = legible(row)?;
     let damaged = |what: &str| Damage { key: Some(key), what: what.to_owned() };
-    let (row, seal) = read(row).map_err(|cause| damaged(&format!("it is unreadable: {cause}")))?;
-    if row.seal(key, &[]) != seal {
+    if !row.is_sound {
         return Err(damaged("its bytes are not what was written"));
     }
     row.stored().map_err(damaged)
+}
+
+/// Reads a message, or what stands for one that is damaged.
+pub(super) fn shown(row: &Row<'_>) -> Result<Stored, Damage> {
+    let (key, row) = legible(row)?;
+    let shown = if row.is_sound { row.stored() } else { row.stand_in() };
+    shown.map_err(|what| Damage { key: Some(key), what: what.to_owned() })
+}
+
+/// A message's key and its row, as far as they can be read.
+fn legible(row: &Row<'_>) -> Result<(i64, MessageRow), Damage> {
+    let key: i64 =
+        row.get(0).map_err(|cause| Damage { key: None, what: format!("a message row is unreadable: {cause}") })?;
+    let read = read(row).map_err(|cause| Damage { key: Some(key), what: format!("it is unreadable: {cause}") })?;
+    Ok((key, read))
 }
 
 /// Reads a record (key, version, at, body, seal) and checks its seal.

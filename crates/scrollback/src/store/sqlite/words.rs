@@ -11,6 +11,7 @@ use super::rows::{MESSAGE, id_of, key_of, session_of, stored};
 use super::trouble::Fault;
 use crate::error::Error;
 use crate::ids::MessageId;
+use crate::message::Message;
 use crate::search::{ANCHOR, index_terms};
 use crate::store::Stored;
 
@@ -100,6 +101,17 @@ fn index_session(
         insert.execute(params![row.get::<_, i64>(0)?, index_terms(&message.message()).join(" ")])?;
     }
     Ok((count, true))
+}
+
+/// Indexes a message that says something else now, unless it is yet to be indexed.
+pub(super) fn index_anew(connection: &Connection, key: i64, message: &Message) -> rusqlite::Result<()> {
+    let waits = "SELECT EXISTS (SELECT 1 FROM unindexed WHERE session = ?1 AND since <= ?2)";
+    if !connection.query_row(waits, params![session_of(key), id_of(key).0], |row| row.get::<_, bool>(0))? {
+        connection.execute("DELETE FROM word WHERE rowid = ?1", [key])?;
+        let terms = index_terms(message).join(" ");
+        connection.execute("INSERT INTO word (rowid, terms) VALUES (?1, ?2)", params![key, terms])?;
+    }
+    Ok(())
 }
 
 /// A message by its key; `None` if there is none, or it is damaged.
