@@ -439,6 +439,28 @@ async fn a_broken_search_index_is_noticed_and_mended() {
     }
 }
 
+/// Pages that SQLite itself cannot read, of each of the tables the index is made of.
+#[tokio::test]
+async fn an_index_whose_pages_are_lost_is_made_anew() {
+    for table in ["word_data", "word_idx", "word_docsize", "word_config"] {
+        let place = Place::filled(&["alpha", "beta"]).await;
+        let sql = "SELECT max(pageno) FROM dbstat WHERE name = ?1";
+        let page: usize = Connection::open(place.path())
+            .and_then(|connection| connection.query_row(sql, [table], |row| row.get(0)))
+            .unwrap();
+        let mut bytes = place.bytes();
+        bytes[(page - 1) * 1024..page * 1024].fill(0);
+        std::fs::write(place.path(), bytes).unwrap();
+        let store = place.open();
+        assert!(!problems(&store).await.is_empty(), "{table}");
+        store.reindex().await.unwrap();
+        assert_eq!(problems(&store).await, Vec::<String>::new(), "{table}");
+        assert_eq!((found(&store, "alpha").await.unwrap(), found(&store, "beta1").await.unwrap()), (3, 3), "{table}");
+        talk(&store, "gamma").await;
+        assert_eq!(found(&store, "gamma").await.unwrap(), 3, "{table}");
+    }
+}
+
 #[tokio::test]
 async fn what_is_forgotten_is_gone_from_every_byte() {
     const CANARY: &str = "zanzibarquokka";

@@ -33,6 +33,8 @@ struct Moved {
     records: u64,
     /// Parcels that were there before, and the same.
     there_before: u64,
+    /// What is damaged, in words.
+    damaged: Vec<String>,
     /// The hash of all that was moved, in order.
     hash: Hash128,
 }
@@ -62,8 +64,9 @@ impl MigrateStore {
             if moved.there_before > 0 {
                 talk(&format!("{} had been moved before", counted(moved.there_before, "parcel")));
             }
+            moved.damaged.iter().for_each(|what| talk(what));
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(if moved.damaged.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 }
 
@@ -101,7 +104,12 @@ async fn moved(from: &Opened, to: &Opened) -> anyhow::Result<Moved> {
     let bar = progress(labels.len() as u64, "moving");
     let mut moved = Moved::default();
     for label in &labels {
-        one(from, to, label, &mut moved).await?;
+        match one(from, to, label, &mut moved).await {
+            Err(error) if matches!(error.downcast_ref(), Some(Error::Damaged(_))) => {
+                moved.damaged.push(format!("left behind: {error:#}"));
+            }
+            done => done?,
+        }
         bar.inc(1);
     }
     bar.finish_and_clear();
@@ -116,7 +124,8 @@ async fn one(from: &Opened, to: &Opened, label: &Label, moved: &mut Moved) -> an
         None if are_tokens => "one of the tokens".to_owned(),
         None => format!("what is {}’s own", label.tenant.as_str()),
     };
-    let Some(parcel) = from.moving().pack(label).await? else { return Ok(()) };
+    let Some(parcel) = from.moving().pack(label).await.with_context(what)? else { return Ok(()) };
+    moved.damaged.extend(parcel.damaged().into_iter().map(|damaged| format!("{}: {damaged}", what())));
     let (sent, marks) = (parcel.digest(), parcel.marks());
     moved.sessions += u64::from(label.session.is_some());
     moved.messages += parcel.messages() as u64;

@@ -92,6 +92,24 @@ fn the_conversation_goes_on_and_what_is_lost_says_so() {
 }
 
 #[test]
+fn what_is_damaged_is_moved_and_told() {
+    let home = damaged();
+    let output = home.run(&["migrate-store", home.beside("").to_str().unwrap(), "other.db"]);
+    let told = text(&output.stderr);
+    assert!(!output.status.success() && told.contains("2 sessions, 74 messages"), "{told}");
+    assert!(told.contains(": message m3 is damaged there as well"), "{told}");
+    let checked = text(&home.run(&["doctor", "--store", "other.db"]).stdout);
+    assert!(checked.contains("message m3 of session") && checked.contains("2 problems."), "{checked}");
+    let [here, there] = [&["export"][..], &["export", "--store", "other.db"]].map(|of| home.run(of).stdout);
+    assert_eq!(here, there);
+    let home = damaged_in(b"The Petrel");
+    let output = home.run(&["migrate-store", home.beside("").to_str().unwrap(), "other.db"]);
+    let told = text(&output.stderr);
+    assert!(!output.status.success() && told.contains("left behind: session "), "{told}");
+    assert!(home.says(&["sessions", "--store", "other.db"]).contains("tides"));
+}
+
+#[test]
 fn after_a_repair_the_doctor_advises_no_repair() {
     let home = damaged();
     for _ in 0..2 {

@@ -35,7 +35,7 @@ pub(super) fn told(path: &Path, cause: rusqlite::Error) -> Error {
         Some(ErrorCode::DatabaseCorrupt) => {
             return Error::Damaged(format!(
                 "{file} has damaged pages ({cause}). Keep a copy of it and restore a backup; as far as it can be read, `scrollback doctor` \
-                 tells what is affected and `scrollback export` saves the rest"
+                 tells what is affected, `scrollback migrate-store` moves the rest to another store, and `scrollback export` writes it"
             ));
         }
         _ => format!("the store {file} failed"),

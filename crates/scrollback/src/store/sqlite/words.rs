@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, ErrorCode, params};
 
 use super::rows::{MESSAGE, id_of, key_of, session_of, stored};
 use super::trouble::Fault;
@@ -124,17 +124,46 @@ pub(super) fn message_at(connection: &Connection, key: i64) -> Result<Option<Sto
 
 /// Forgets the whole index and marks everything unindexed, so that it is built anew.
 pub(super) fn rebuild(connection: &Connection) -> Result<(), Fault> {
-    let transaction = connection.unchecked_transaction()?;
-    transaction.execute_batch(
-        "INSERT INTO word (word) VALUES ('delete-all'); DELETE FROM unindexed; INSERT INTO unindexed SELECT no, 0 FROM session;",
-    )?;
-    transaction.commit()?;
+    let is_abandoned = match renew(connection, "DROP TABLE word") {
+        Err(Fault::Sqlite(cause)) if cause.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+            let renewed = renew(connection, ABANDON);
+            connection.execute_batch("PRAGMA writable_schema = RESET")?;
+            renewed?;
+            true
+        }
+        renewed => {
+            renewed?;
+            false
+        }
+    };
     loop {
         let Indexed { messages, whole } = index_some(connection)?;
         if messages == 0 && whole.is_empty() {
-            return Ok(());
+            break;
         }
     }
+    if is_abandoned {
+        connection.execute_batch("VACUUM")?;
+    }
+    Ok(())
+}
+
+/// Takes the index's tables out of the schema without a look at their pages, which cannot be read: they stay where they
+/// are until the file is written afresh.
+const ABANDON: &str = "PRAGMA writable_schema = ON;
+    DELETE FROM sqlite_schema WHERE name IN ('word', 'word_data', 'word_idx', 'word_docsize', 'word_config');
+    PRAGMA writable_schema = RESET;";
+
+/// Makes the index's tables anew, once they were taken away as `sql` does, and marks everything unindexed.
+fn renew(connection: &Connection, sql: &str) -> Result<(), Fault> {
+    let transaction = connection.unchecked_transaction()?;
+    let table: String =
+        transaction.query_row("SELECT sql FROM sqlite_schema WHERE name = 'word'", [], |row| row.get(0))?;
+    transaction.execute_batch(sql)?;
+    transaction.execute_batch(&table)?;
+    transaction.execute_batch("DELETE FROM unindexed; INSERT INTO unindexed SELECT no, 0 FROM session;")?;
+    transaction.commit()?;
+    Ok(())
 }
 
 /// Whether the index finds as many messages as it lists: each is under exactly one anchor of its words.
