@@ -8,7 +8,7 @@ use scrollback::export::Whole;
 use scrollback::import::{self, Conversation, Format, Import, Opened};
 use scrollback::log::{Arrival, History, Log, Outcome, array_of};
 use scrollback::store::{Origin, Session, Span, Stored, Which};
-use scrollback::{At, MemoryStore, Message, MessageId, SessionKey, Tenant, ids};
+use scrollback::{At, MemoryStore, Message, MessageId, SessionKey, SqliteOptions, SqliteStore, Store, Tenant, ids};
 use serde_json::Value;
 
 const NOW: At = At(1_800_000_000_000_000);
@@ -556,4 +556,35 @@ At 06:12.
 - and again at 18:40
 ";
     assert_eq!(whole(&log, session).await.markdown().collect::<String>(), expected);
+}
+
+/// An export whose conversation has these answers, the last of them in use.
+fn titled(title: &str, said: &[(&str, i64)]) -> Conversation {
+    let message = |(text, at): &(&str, i64)| {
+        let role = if text.ends_with('?') { "user" } else { "assistant" };
+        (Message::text(&role.into(), text).raw().clone(), Some(At(*at)))
+    };
+    let (declared, messages) = (Some("chatgpt:one".to_owned()), said.iter().map(message).collect());
+    Conversation { declared, title: Some(title.to_owned()), messages, ..Conversation::default() }
+}
+
+#[tokio::test]
+async fn a_title_that_was_changed_is_taken_from_an_export_that_is_not_older() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = SqliteStore::open(&SqliteOptions::new(folder.path().join("log.db"))).unwrap();
+    for store in [Arc::new(MemoryStore::default()) as Arc<dyn Store>, Arc::new(file)] {
+        let log = Log::new(store);
+        let (short, long) = ([("Tea?", 1), ("Yes.", 2)], [("Tea?", 1), ("Yes.", 2), ("Milk?", 3)]);
+        for (conversation, added, title) in [
+            (titled("New chat", &short), 2, "New chat"),
+            (titled("Tea", &short), 0, "Tea"),
+            (titled("Tea with milk", &long), 1, "Tea with milk"),
+            (titled("New chat", &short), 0, "Tea with milk"),
+            (Conversation { updated: Some(At(4)), ..titled("Milk", &short) }, 0, "Milk"),
+            (Conversation { title: None, ..titled("", &long) }, 0, "Milk"),
+        ] {
+            assert_eq!(store_all(&log, &[conversation]).await, added, "{title}");
+            assert_eq!(sessions(&log).await[0].title.as_deref(), Some(title));
+        }
+    }
 }

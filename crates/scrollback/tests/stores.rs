@@ -762,9 +762,16 @@ async fn large_messages_are_kept(bench: Bench) {
 }
 
 async fn a_title_may_come_later_and_change(bench: Bench) {
-    for (turns, title, expected) in
-        [(1, None, None), (2, Some("ours"), Some("ours")), (3, Some("other"), Some("other")), (4, None, Some("other"))]
-    {
+    for (turns, title, expected) in [
+        (1, None, None),
+        (2, Some("ours"), Some("ours")),
+        (3, Some("other"), Some("other")),
+        (4, None, Some("other")),
+        // Nothing else is new.
+        (4, Some("last\0"), Some("last\0")),
+        (4, Some("last\0"), Some("last\0")),
+        (4, None, Some("last\0")),
+    ] {
         let text = serde_json::Value::Array(talk("ann", turns)).to_string();
         let arrival = Arrival { title, ..Arrival::new(&bench.tenant, Some("s"), "gpt-5", At(1)) };
         bench.log.receive(arrival, &History::parse(&text).unwrap()).await.unwrap();

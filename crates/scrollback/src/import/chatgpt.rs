@@ -77,20 +77,21 @@ fn conversation(value: &Value, whose: &str, path: &[&Said<Arc<RawValue>>]) -> Co
     let id = text(value, "conversation_id").or_else(|| text(value, "id"));
     let model = path.iter().rev().find_map(|said| said.model.as_deref()).or_else(|| text(value, "default_model_slug"));
     // Where no message tells when it was said, the conversation does.
-    let began = began(value).filter(|_| path.iter().all(|said| said.at.is_none()));
+    let began = told_at(value, ["create_time", "inserted_at"]).filter(|_| path.iter().all(|said| said.at.is_none()));
     Conversation {
         declared: id.map(|id| format!("{whose}:{id}")),
         title: text(value, "title").map(str::to_owned),
+        updated: told_at(value, ["update_time", "updated_at"]),
         model: model.map(str::to_owned),
         messages: path.iter().map(|said| (said.message.clone(), said.at.or(began))).collect(),
         ..Conversation::default()
     }
 }
 
-/// When a conversation began, as ChatGPT writes it or as DeepSeek does.
-fn began(value: &Value) -> Option<At> {
-    let seconds = value.get("create_time").and_then(Value::as_f64).map(At::from_seconds);
-    seconds.or_else(|| text(value, "inserted_at").and_then(At::parse))
+/// A time that a conversation tells: the first key is ChatGPT's, the other DeepSeek's.
+fn told_at(value: &Value, [seconds, date]: [&str; 2]) -> Option<At> {
+    let seconds = value.get(seconds).and_then(Value::as_f64).map(At::from_seconds);
+    seconds.or_else(|| text(value, date).and_then(At::parse))
 }
 
 /// Reads a message; `None` if it says nothing.

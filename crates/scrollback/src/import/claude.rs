@@ -57,6 +57,7 @@ fn read_conversation(entry: &Entry<'_>, value: &Value, import: &mut Import) {
         import.conversations.push(Conversation {
             declared: text(value, "uuid").map(|id| format!("claude:{id}")),
             title: text(value, "name").map(str::to_owned),
+            updated: text(value, "updated_at").and_then(At::parse),
             model: text(value, "model").map(str::to_owned),
             messages: path.collect(),
             ..Conversation::default()

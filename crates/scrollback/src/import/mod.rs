@@ -30,9 +30,9 @@ use futures_util::future::BoxFuture;
 use serde_json::value::RawValue;
 
 use crate::error::{Error, Result};
-use crate::ids::{At, Hash128, Tenant};
+use crate::ids::{At, Hash128, SessionId, SessionKey, Tenant};
 use crate::log::{Arrival, History, Log, Received, array_of};
-use crate::store::Origin;
+use crate::store::{Origin, Span};
 
 pub use open::{KNOWN, Opened, open, open_among};
 pub use ours::Places;
@@ -115,6 +115,8 @@ pub struct Conversation {
     pub declared: Option<String>,
     /// Its title.
     pub title: Option<String>,
+    /// When it was last changed where it is from, if its file tells.
+    pub updated: Option<At>,
     /// The model that answered last.
     pub model: Option<String>,
     /// The messages, and when each was said if that is known.
@@ -274,8 +276,9 @@ async fn stored(log: &Log, tenant: &Tenant, conversation: &Conversation, at: At)
     let times = conversation.times(at);
     let model = conversation.model.as_deref().unwrap_or_default();
     let began = times.first().copied().unwrap_or(at);
+    let is_older = is_older(log, tenant, conversation, &times).await?;
     let arrival = Arrival {
-        title: conversation.title.as_deref(),
+        title: conversation.title.as_deref().filter(|_| !is_older),
         origin: Origin::Import,
         times: Some(&times),
         ..Arrival::new(tenant, conversation.declared.as_deref(), model, began)
@@ -290,6 +293,15 @@ async fn stored(log: &Log, tenant: &Tenant, conversation: &Conversation, at: At)
     received.mended += mended;
     received.damaged = damaged;
     Ok(received)
+}
+
+/// Whether more was said in a conversation's session since it was written to its file: then its title may be an old one.
+async fn is_older(log: &Log, tenant: &Tenant, conversation: &Conversation, times: &[At]) -> Result<bool> {
+    let Some(name) = &conversation.declared else { return Ok(false) };
+    let key = SessionKey { tenant: tenant.clone(), id: SessionId::declared(tenant, name) };
+    let last = log.store().read(&key, Span::Last).await?.pop();
+    let written = times.iter().copied().chain(conversation.updated).max();
+    Ok(last.zip(written).is_some_and(|(last, written)| last.at > written))
 }
 
 #[cfg(test)]

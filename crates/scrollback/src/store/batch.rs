@@ -15,7 +15,7 @@ pub struct Batch {
     pub session: SessionKey,
     /// What the client calls it, if it says.
     pub declared: Option<String>,
-    /// A title that came with it; it takes the place of an earlier one.
+    /// A title that came with it; it takes the place of an earlier one, also where there is nothing else to write.
     pub title: Option<String>,
     /// Messages that continue the path.
     pub path: Vec<Draft>,
@@ -88,7 +88,7 @@ impl Batch {
         Self::of_records(SessionKey { tenant: tenant.clone(), id: SessionId(Hash128([0; 16])) }, records)
     }
 
-    /// Whether there is nothing to write.
+    /// Whether there is nothing to write, but for a title.
     pub fn is_empty(&self) -> bool {
         !self.grows() && self.aliases.is_empty() && self.records.is_empty()
     }

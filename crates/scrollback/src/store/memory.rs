@@ -212,10 +212,8 @@ impl Store for MemoryStore {
                 Some(after) => {
                     let kept = state.sessions.get(&batch.session);
                     let found = kept.and_then(|kept| kept.nodes.get(&(after.depth, after.node)));
-                    Some(
-                        *found
-                            .ok_or_else(|| Error::NotFound("the message to continue from is not in the log".into()))?,
-                    )
+                    let missing = || Error::NotFound("the message to continue from is not in the log".into());
+                    Some(*found.ok_or_else(missing)?)
                 }
             };
             let kept = state.sessions.get(&batch.session);
@@ -251,6 +249,8 @@ impl Store for MemoryStore {
             for sidelong in beside {
                 kept.append_beside(sidelong, None, &mut committed);
             }
+        } else if let Some(kept) = state.sessions.get_mut(&batch.session) {
+            kept.title = batch.title.or(kept.title.take());
         }
         for alias in batch.aliases {
             let tenant = batch.session.tenant.clone();

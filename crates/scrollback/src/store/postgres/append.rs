@@ -42,6 +42,9 @@ pub(super) async fn commit(client: &mut ClientWrapper, batch: &Batch, writer: i6
 }
 
 async fn apply(transaction: &Transaction<'_>, batch: &Batch, writer: i64) -> Result<Committed, Fault> {
+    if let Some(title) = batch.title.as_deref().filter(|_| !batch.grows()) {
+        write::entitle(transaction, &batch.session, title).await?;
+    }
     let (opened, told) = open_all(transaction, batch, writer).await?;
     let versions = versions(transaction, &batch.records);
     let (versions, plan) = match &opened {

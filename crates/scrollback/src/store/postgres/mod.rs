@@ -181,19 +181,21 @@ fn as_replica(error: Error) -> Error {
 impl Store for PostgresStore {
     async fn commit(&self, batch: Batch) -> Result<Committed> {
         let (writer, batch) = (self.writer()?, &batch);
-        if batch.is_empty() {
+        if batch.is_empty() && batch.title.is_none() {
             return self.verify(batch, writer).await;
         }
         let (asked, repeat) = (Instant::now(), Repeat::of(batch));
-        let _turn = self.turn(&batch.session, repeat).await?;
-        self.attempt(
+        let turn = self.turn(&batch.session, repeat).await?;
+        let committed = self.attempt(
             |mut client| async move {
                 let done = append::commit(&mut client, batch, writer).await;
                 client.back(done)
             },
             repeat.asked_at(asked),
-        )
-        .await
+        );
+        let committed = committed.await?;
+        drop(turn);
+        if batch.is_empty() { self.verify(batch, writer).await } else { Ok(committed) }
     }
 
     async fn prefix(&self, session: &SessionKey, from: Depth, chain: Vec<NodeId>) -> Result<Option<Known>> {

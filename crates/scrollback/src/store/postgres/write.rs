@@ -9,7 +9,7 @@ use tokio_postgres::types::ToSql;
 use super::append::{Address, Opened, address};
 use super::pieces::pieces;
 use super::plan::Plan;
-use super::rows::{escaped, number, seal};
+use super::rows::{escaped, number, seal, unescaped};
 use super::trouble::Fault;
 use super::words;
 use crate::error::{Error, Result};
@@ -168,6 +168,20 @@ async fn grow(transaction: &Transaction<'_>, batch: &Batch, opened: &Opened, pla
     let (id, minute) = (key.id.0.0.as_slice(), said.unwrap_or_default());
     let values: [&(dyn ToSql + Sync); 7] = [&tenant, &id, &messages, &branches, &minute, &title, &seal];
     transaction.execute(&statement, &values).await?;
+    Ok(())
+}
+
+/// Gives a session that is there a title, unless it has that one.
+pub(super) async fn entitle(transaction: &Transaction<'_>, key: &SessionKey, title: &str) -> Result<(), Fault> {
+    let sql = "SELECT declared, born FROM session
+               WHERE tenant = $1 AND session = $2 AND title IS DISTINCT FROM $3 FOR UPDATE";
+    let statement = transaction.prepare_cached(sql).await?;
+    let (tenant, id, escaped_title) = (escaped(key.tenant.as_str()), key.id.0.0.as_slice(), escaped(title));
+    let Some(row) = transaction.query_opt(&statement, &[&tenant, &id, &escaped_title]).await? else { return Ok(()) };
+    let declared = row.try_get::<_, Option<String>>(0)?.map(unescaped);
+    let seal = session_seal(key.tenant.as_str(), key.id, declared.as_deref(), Some(title), At(row.try_get(1)?));
+    let sql = "UPDATE session SET title = $3, seal = $4 WHERE tenant = $1 AND session = $2";
+    transaction.execute(sql, &[&tenant, &id, &escaped_title, &seal]).await?;
     Ok(())
 }
 

@@ -30,6 +30,10 @@ pub(super) fn apply(connection: &Connection, batch: &Batch) -> Result<Applied, F
         if next > first {
             touch(connection, session, batch)?;
         }
+    } else if let Some(title) = &batch.title
+        && let Some(no) = session_no(connection, &batch.session)?
+    {
+        entitle(connection, no, &batch.session, title)?;
     }
     for alias in &batch.aliases {
         put_alias(connection, batch.session.tenant.as_str(), alias)?;

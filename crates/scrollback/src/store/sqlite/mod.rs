@@ -177,7 +177,8 @@ fn lock(path: &Path) -> Result<File> {
 impl Store for SqliteStore {
     async fn commit(&self, batch: Batch) -> Result<Committed> {
         let writer = self.writer()?;
-        if batch.is_empty() { Ok(Committed::default()) } else { writer.commit(batch).await }
+        let is_nothing = batch.is_empty() && batch.title.is_none();
+        if is_nothing { Ok(Committed::default()) } else { writer.commit(batch).await }
     }
 
     async fn prefix(&self, session: &SessionKey, from: Depth, chain: Vec<NodeId>) -> Result<Option<Known>> {
