@@ -61,6 +61,7 @@ await play({
     const page = await open('/#/new', { base: model.base });
     await begun(page, model);
     await choose(page, 'm0', 'Edit and send again');
+    await holds(page, 'What does the lamp need?');
     await field(page).press('Enter');
     await until('a question', model.isAsked);
     model.says({ content: 'A new wick.' });
