@@ -41,6 +41,11 @@ impl<'w> Line<'w> {
         Self { text: text.into(), value: OnceCell::new(), piece: OnceCell::new(), changed: false, source, reason }
     }
 
+    /// The same as said in this very request, under the window as it is.
+    pub(super) fn of_now(self) -> Self {
+        Self { source: Source::Own, ..self }
+    }
+
     /// Whether its blocks are no longer those of its text.
     pub(super) fn is_changed(&self) -> bool {
         self.changed

@@ -34,10 +34,10 @@ pub(super) fn rendered(dress: &Dress<'_>) -> Rendered {
 fn touched(dress: &Dress<'_>, said: &[&Block], begun: &dyn Fn() -> Hash128) -> Rendered {
     let foreign = Foreign::read(dress, &shape::ANTHROPIC);
     let (before, own) = said.split_at(said.len().saturating_sub(dress.turn.rounds_under_it()));
-    let lines = before.iter().flat_map(|block| lines(block, &foreign, dress.handle));
-    let own = own.iter().flat_map(|block| lines(block, &foreign, dress.handle));
-    let own = own.map(|line| Line { source: Source::Own, ..line });
-    let lines = lines.chain(own).map(Line::without_blanks).filter(|line| !line.is_empty()).collect();
+    let written = |block| lines(block, &foreign, dress.handle);
+    let own = own.iter().copied().flat_map(written).map(Line::of_now);
+    let all = before.iter().copied().flat_map(written).chain(own).map(Line::without_blanks);
+    let lines = all.filter(|line| !line.is_empty()).collect();
     let mut lines = midway::placed(results::gathered(lines));
     compaction_first(&mut lines, dress.request);
     let binding =
