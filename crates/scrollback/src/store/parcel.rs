@@ -51,6 +51,9 @@ pub struct Parcel {
     pub(super) left_behind: Vec<String>,
 }
 
+/// Records with their kinds, and in words those that are damaged.
+pub(super) type Sorted = (Vec<(String, Record)>, Vec<String>);
+
 /// A session's own row.
 pub(super) struct Head {
     pub(super) declared: Option<String>,

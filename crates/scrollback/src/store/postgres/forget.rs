@@ -96,7 +96,7 @@ pub(super) async fn drop_damaged(transaction: &Transaction<'_>, of: Option<&Sess
     let whose = if of.is_some() { "tenant = $1 AND session = $2" } else { "$1::text IS NULL AND $2::bytea IS NULL" };
     let sql = format!("SELECT key, version, at, body, seal, kind, tenant, session FROM record WHERE {whose}");
     let (tenant, session) = (of.map(|key| escaped(key.tenant.as_str())), of.map(|key| key.id.0.0));
-    let portal = transaction.bind(&sql, &[&tenant, &session.as_ref().map(|id| id.as_slice())]).await?;
+    let portal = transaction.bind(&sql, &[&tenant, &session.as_ref().map(<[u8; 16]>::as_slice)]).await?;
     let mut damaged = 0;
     loop {
         let rows = transaction.query_portal(&portal, ROWS).await?;

@@ -13,7 +13,7 @@ use super::{PostgresStore, words, write};
 use crate::error::{Error, Result};
 use crate::ids::{At, BranchId, Depth, MessageId, NodeId, SessionKey, Tenant};
 use crate::message::Message;
-use crate::store::parcel::{Head, Label, Moving, Parcel};
+use crate::store::parcel::{Head, Label, Moving, Parcel, Sorted};
 use crate::store::row::{MessageRow, record_seal, session_seal};
 use crate::store::{Alias, NodeRef, Record, Stint};
 
@@ -150,7 +150,7 @@ fn session_bytes(label: &Label) -> Vec<u8> {
 }
 
 /// The records, and in words which are damaged.
-async fn records(snapshot: &Transaction<'_>, label: &Label) -> Result<(Vec<(String, Record)>, Vec<String>), Fault> {
+async fn records(snapshot: &Transaction<'_>, label: &Label) -> Result<Sorted, Fault> {
     let sql = "SELECT key, version, at, body, seal, kind FROM record WHERE tenant = $1 AND session = $2";
     let statement = snapshot.prepare_cached(sql).await?;
     let found = snapshot.query(&statement, &[&escaped(label.tenant.as_str()), &session_bytes(label)]).await?;

@@ -9,7 +9,7 @@ use super::trouble::Fault;
 use super::{SqliteStore, words};
 use crate::error::{Error, Result};
 use crate::ids::{At, Depth, Hash128, MessageId, NodeId, SessionId, SessionKey, Tenant};
-use crate::store::parcel::{Head, Label, Moving, Parcel};
+use crate::store::parcel::{Head, Label, Moving, Parcel, Sorted};
 use crate::store::{Alias, NodeRef, Record};
 
 #[async_trait]
@@ -105,7 +105,7 @@ fn session_bytes(label: &Label) -> Vec<u8> {
 }
 
 /// The records, and in words which are damaged.
-fn records(connection: &Connection, label: &Label) -> Result<(Vec<(String, Record)>, Vec<String>), Fault> {
+fn records(connection: &Connection, label: &Label) -> Result<Sorted, Fault> {
     let sql = "SELECT key, version, at, body, seal, kind FROM record WHERE tenant = ?1 AND session = ?2";
     let mut statement = connection.prepare_cached(sql)?;
     let mut found = statement.query(params![label.tenant.as_str(), session_bytes(label)])?;
