@@ -83,7 +83,7 @@ async fn read(store: &SqliteStore, name: &str) -> Result<usize, Error> {
 
 /// The messages of a session that cannot be read.
 async fn damaged(store: &SqliteStore, name: &str) -> Vec<String> {
-    let all = store.read(&key(name), Span::Arrival { from: MessageId(0), limit: 100 }).await.unwrap();
+    let all = store.read(&key(name), Span::Arrival { from: MessageId(0), limit: 100 }).await.expect("it is read");
     all.iter().filter(|stored| stored.origin == Origin::Damaged).map(|stored| stored.id.to_string()).collect()
 }
 
