@@ -62,7 +62,8 @@ fn what_a_client_goes_on_with_is_shown_and_what_it_summed_up_is_folded() {
             let again = SUMMED.replace("Larsen", "Nansen");
             let mut later = summed_up(&mut desk, &mut history, &again).await;
             let window = desk.turn(&mut later, user("Are we ready?"), assistant("We are.")).await;
-            let given = window.blocks().iter().filter(|block| block.text() == instructions().to_string());
+            let given = instructions().to_string();
+            let given = window.blocks().iter().filter(|block| block.text() == given);
             assert_eq!(given.map(|block| block.reason).collect::<Vec<_>>(), [Reason::Kept], "{strategy}");
             assert!(texts(&window).concat().contains("Nansen offered"), "{strategy}");
         });
