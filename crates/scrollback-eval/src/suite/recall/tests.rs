@@ -1,3 +1,5 @@
+//! Tests of the suite: which methods are measured, and what their windows hold.
+
 use scrollback::engine::EngineSettings;
 use scrollback::search::gather::Voice;
 
